@@ -1,0 +1,175 @@
+"""Every refusal: a named value with its status, its stable code and a message that is safe to show.
+
+A refusal is an error chosen on purpose. It is raised where the reason is found and translated to
+``application/problem+json`` (RFC 9457) once, in ``service.web.problems``. Nothing here knows HTTP
+libraries. A message never holds a password, a token, SQL or a path of the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+
+class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident
+    """The root of all refusals; never raised itself.
+
+    ``detail`` is the sentence for this occurrence, ``headers`` are added to the response and
+    ``extra`` are further members of the problem document.
+    """
+
+    status: ClassVar[int]
+    code: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(
+        self, detail: str | None = None, *, headers: Mapping[str, str] | None = None, **extra: Any
+    ) -> None:
+        super().__init__(detail or self.title)
+        self.detail = detail or self.title
+        self.headers: dict[str, str] = dict(headers or {})
+        self.extra = extra
+
+
+class BadRequest(Refusal):
+    """The request can't be read: malformed JSON, two tokens, or a path with forbidden characters."""
+
+    status, code, title = 400, "bad_request", "The request can't be read"
+
+
+class _Challenge(Refusal):
+    """A 401 with the challenge that RFC 6750 §3 asks for."""
+
+    status = 401
+    challenge: ClassVar[str] = 'Bearer error="invalid_token"'
+
+    def __init__(self, detail: str | None = None, **extra: Any) -> None:
+        super().__init__(detail, headers={"WWW-Authenticate": self.challenge}, **extra)
+
+
+class Unauthenticated(_Challenge):
+    """No token on a route that needs login; RFC 6750 §3.1 wants no error code in this challenge."""
+
+    code, title = "unauthenticated", "Log in first"
+    challenge = "Bearer"
+
+
+class TokenInvalid(_Challenge):
+    """The signature, the claims, the type or the form of the token is wrong."""
+
+    code, title = "token_invalid", "The token is not valid"
+
+
+class TokenExpired(_Challenge):
+    """The access token is past its ``exp``."""
+
+    code, title = "token_expired", "The token has expired"
+
+
+class RefreshRequired(_Challenge):
+    """The session has changed since the token was issued, or has ended."""
+
+    code, title = "refresh_required", "The session has changed: refresh the token or log in again"
+
+
+class LoginFailed(_Challenge):
+    """Unknown user or wrong password: one answer for both."""
+
+    code, title = "login_failed", "The user name or the password is wrong"
+    challenge = "Bearer"
+
+
+class RefreshRejected(_Challenge):
+    """The refresh token is not live; ``reason`` is unknown, superseded, reused or ended."""
+
+    code, title = "refresh_rejected", "The refresh token is no longer valid"
+
+
+class AccountDisabled(Refusal):
+    """The password is right and the user is disabled."""
+
+    status, code, title = 403, "account_disabled", "The account is disabled"
+
+
+class AccountBanned(Refusal):
+    """The user is banned; ``until`` when the ban ends by itself."""
+
+    status, code, title = 403, "account_banned", "The account is banned"
+
+
+class PermissionDenied(Refusal):
+    """The enforcer denied; ``layer``, ``required`` and ``decisionId`` say why."""
+
+    status, code, title = 403, "permission_denied", "Permission denied"
+
+
+class CsrfFailed(Refusal):
+    """A state-changing request in cookie mode without a valid CSRF proof."""
+
+    status, code, title = 403, "csrf_failed", "The request lacks a valid CSRF proof"
+
+
+class NotFound(Refusal):
+    """There is no such thing, or none that the caller may know of."""
+
+    status, code, title = 404, "not_found", "There is nothing here"
+
+
+class MethodNotAllowed(Refusal):
+    """The path exists and the method does not; ``Allow`` lists those that do (RFC 9110 §15.5.6)."""
+
+    status, code, title = 405, "method_not_allowed", "The method is not allowed here"
+
+    def __init__(self, allowed: Sequence[str]) -> None:
+        super().__init__(headers={"Allow": ", ".join(sorted(allowed))})
+
+
+class Conflict(Refusal):
+    """A duplicate name, the last administrator, a record still in use, or a lost update."""
+
+    status, code, title = 409, "conflict", "The request conflicts with what is stored"
+
+
+class TooLarge(Refusal):
+    """The body is larger than allowed."""
+
+    status, code, title = 413, "too_large", "The body is too large"
+
+
+class UnsupportedMediaType(Refusal):
+    """The content type of the body is not the one that the endpoint reads."""
+
+    status, code, title = 415, "unsupported_media_type", "The content type is not supported"
+
+
+class ValidationFailed(Refusal):
+    """The body or a parameter breaks a rule; ``errors`` names the fields and never echoes a value."""
+
+    status, code, title = 422, "validation_failed", "The request breaks a rule"
+
+    def __init__(self, *errors: tuple[str, str]) -> None:
+        super().__init__(errors=[{"field": field, "message": message} for field, message in errors])
+
+
+class RateLimited(Refusal):
+    """Too many attempts; ``Retry-After`` in whole seconds."""
+
+    status, code, title = 429, "rate_limited", "Too many attempts"
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(headers={"Retry-After": str(max(1, retry_after))})
+
+
+class InternalFault(Refusal):
+    """A fault of the service itself; the log line with the same request id has the details."""
+
+    status, code, title = 500, "internal_error", "The service failed"
+
+
+class Unavailable(Refusal):
+    """A store is out of reach: never a pass, never a 401."""
+
+    status, code, title = 503, "unavailable", "A store that this needs is out of reach"
+
+    def __init__(self, detail: str | None = None, *, retry_after: int = 1) -> None:
+        super().__init__(detail, headers={"Retry-After": str(retry_after)})

@@ -1,0 +1,121 @@
+"""Permission codes: their grammar, and the set of codes that a caller holds.
+
+A code is segments of ``[a-z0-9_-]+`` joined by ``:``; a ``*`` may stand for a whole segment of a *held*
+code. ``HeldCodes`` sorts a caller's codes into the rows of the wildcard table once, so that each
+predicate of ``model.conf`` is one look-up:
+
+========================  =====================================================================
+held code                 grants
+========================  =====================================================================
+``system:user:list``      exactly itself
+``*``                     every code
+``system:*``              every code below ``system``, at any depth of at least one segment
+``system:*:list``         codes of the same length, one non-empty segment for each middle ``*``
+========================  =====================================================================
+
+A ``*`` inside a longer segment (``sys*``) is a literal. No wildcard ever grants an ``@`` word or a code
+with an empty segment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+CODE = re.compile(r"(?:[a-z0-9_-]+|\*)(?::(?:[a-z0-9_-]+|\*))*")
+MAX_CODE_LENGTH = 128
+
+
+def is_code(text: str) -> bool:
+    """Tell whether ``text`` is a permission code by the grammar, wildcards included."""
+    return len(text) <= MAX_CODE_LENGTH and CODE.fullmatch(text) is not None
+
+
+def segments_of(code: str) -> tuple[str, ...] | None:
+    """Return the segments of a *required* code that wildcards may match, else None.
+
+    None for ``@`` words and for codes with an empty segment: only their exact text can grant those.
+    """
+    if not code or code[0] == "@":
+        return None
+    segments = tuple(code.split(":"))
+    return segments if all(segments) else None
+
+
+class HeldCodes:
+    """The codes that a caller holds; immutable, equal and hashed by their set."""
+
+    __slots__ = ("_hash", "codes", "everything", "patterns", "subtrees")
+
+    codes: frozenset[str]
+    everything: bool
+    subtrees: frozenset[tuple[str, ...]]
+    patterns: tuple[tuple[tuple[str, ...], bool], ...]
+
+    def __init__(self, codes: Iterable[str] = ()) -> None:
+        self.codes = frozenset(codes)
+        self._hash = hash(self.codes)
+        self.everything = "*" in self.codes
+        subtrees, patterns = [], []
+        for code in sorted(self.codes - {"*"}):
+            segments = tuple(code.split(":"))
+            trailing = segments[-1] == "*"
+            head = segments[:-1] if trailing else segments
+            if not all(segments):
+                continue  # an empty segment grants only its exact text
+            if "*" in head:
+                patterns.append((head, trailing))
+            elif trailing:
+                subtrees.append(head)
+        self.subtrees = frozenset(subtrees)
+        self.patterns = tuple(patterns)
+
+    def holds_exactly(self, code: str) -> bool:
+        """Tell whether ``code`` itself is held; an ``@`` word never is."""
+        return code in self.codes and code[:1] != "@"
+
+    def holds_everything(self, code: str) -> bool:
+        """Tell whether a held ``*`` grants ``code``."""
+        return self.everything and segments_of(code) is not None
+
+    def holds_subtree(self, code: str) -> bool:
+        """Tell whether a held ``a:b:*`` grants ``code``."""
+        if not self.subtrees or (segments := segments_of(code)) is None:
+            return False
+        return any(segments[:depth] in self.subtrees for depth in range(1, len(segments)))
+
+    def holds_pattern(self, code: str) -> bool:
+        """Tell whether a held code with a ``*`` before its last segment grants ``code``."""
+        if not self.patterns or (segments := segments_of(code)) is None:
+            return False
+        return any(_fits(head, trailing, segments) for head, trailing in self.patterns)
+
+    def grants(self, code: str) -> bool:
+        """Tell whether any held code grants ``code``: the rows of the table, one after another.
+
+        The enforcer decides requests; this is for questions about codes, such as what a caller may delegate.
+        """
+        return (
+            self.holds_exactly(code)
+            or self.holds_everything(code)
+            or self.holds_subtree(code)
+            or self.holds_pattern(code)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HeldCodes) and self.codes == other.codes
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"HeldCodes({sorted(self.codes)})"
+
+
+def _fits(head: tuple[str, ...], trailing: bool, segments: tuple[str, ...]) -> bool:
+    if trailing:
+        if len(segments) <= len(head):
+            return False
+    elif len(segments) != len(head):
+        return False
+    return all(want in ("*", have) for want, have in zip(head, segments, strict=False))

@@ -1,0 +1,25 @@
+"""Who calls, once authenticated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.kernel.codes import HeldCodes
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """The user of a login session, as the access token and the live permission map tell it.
+
+    ``login_id`` is the ``sub`` of the token: the user id in decimal. ``held`` are the codes in force for
+    this request; ``issued_at`` is the token's ``iat`` in seconds since the epoch, with a fraction.
+    """
+
+    user_id: int
+    login_id: str
+    user_name: str
+    nick_name: str
+    device: str
+    roles: tuple[str, ...]
+    held: HeldCodes
+    issued_at: float

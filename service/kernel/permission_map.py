@@ -1,0 +1,56 @@
+"""The permission map: permission code <-> bit position, and the ``pb`` claim made from it."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Iterable, Mapping
+
+
+class PermissionMap:
+    """An immutable map of codes to the bit positions of their Buttons.
+
+    Positions come from a sequence and are never given twice, so a bit of an old token can only mean the
+    code it was issued for, or nothing.
+    """
+
+    __slots__ = ("_by_bit", "_by_code")
+
+    def __init__(self, bits: Mapping[str, int]) -> None:
+        if any(bit < 0 for bit in bits.values()):
+            raise ValueError("a bit position is negative")
+        self._by_code = dict(bits)
+        self._by_bit = {bit: code for code, bit in bits.items()}
+        if len(self._by_bit) != len(self._by_code):
+            raise ValueError("two codes share a bit position")
+
+    def __bool__(self) -> bool:
+        return bool(self._by_code)
+
+    def encode(self, codes: Iterable[str]) -> str:
+        """Return ``codes`` as standard base64 with padding; bit ``n`` is in byte ``n >> 3``, lowest first.
+
+        Codes without a bit are left out: they grant nothing until the map knows them.
+        """
+        bits = [self._by_code[code] for code in codes if code in self._by_code]
+        if not bits:
+            return ""
+        packed = bytearray((max(bits) >> 3) + 1)
+        for bit in bits:
+            packed[bit >> 3] |= 1 << (bit & 7)
+        return base64.b64encode(packed).decode("ascii")
+
+    def decode(self, text: str) -> frozenset[str]:
+        """Return the codes whose bits are set; unknown bits mean nothing. ValueError for bad base64."""
+        try:
+            packed = base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise ValueError("the permission bits are not base64") from error
+        by_bit = self._by_bit
+        return frozenset(
+            by_bit[position]
+            for index, byte in enumerate(packed)
+            if byte
+            for position in range(index * 8, index * 8 + 8)
+            if byte >> (position & 7) & 1 and position in by_bit
+        )
