@@ -1,0 +1,75 @@
+"""The data directory: one owner at a time, and a place for sockets whose paths are short enough."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from service.embedded.faults import EmbeddedFault
+
+_LONGEST_SOCKET_PATH = 107  # bytes; sun_path of unix(7), less its closing NUL
+_LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"
+
+
+class DataDirectory:
+    """A directory that this process owns until ``release``.
+
+    The lock is the kernel's, so it ends with the process however that dies. Raises EmbeddedFault when
+    another process owns the directory, or when it can't be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = os.open(self.path / "owner", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise EmbeddedFault(f"The data directory {self.path} can't be used: {error.strerror}") from error
+        self._take()
+
+    def release(self) -> None:
+        """Let others own the directory."""
+        self._forget_short_sockets()
+        os.close(self._lock)
+
+    def subdirectory(self, name: str) -> Path:
+        """Return a directory of mode 0700 within, made if need be."""
+        folder = self.path / name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return folder
+
+    def sockets(self) -> Path:
+        """Return a directory of mode 0700 for unix sockets.
+
+        It is ``sockets`` within, or, where that path is too long for a socket, a symbolic link of that
+        name to a short temporary directory; one that a killed owner left is removed.
+        """
+        self._forget_short_sockets()
+        place = self.path / "sockets"
+        if len(os.fsencode(place)) + _LONGEST_SOCKET_NAME <= _LONGEST_SOCKET_PATH:
+            return self.subdirectory("sockets")
+        short = Path(tempfile.mkdtemp(prefix="portcullis-", dir="/tmp"))  # $TMPDIR may be long too
+        place.symlink_to(short)
+        return short
+
+    def _forget_short_sockets(self) -> None:
+        place = self.path / "sockets"
+        if place.is_symlink():
+            shutil.rmtree(place.readlink(), ignore_errors=True)
+            place.unlink()
+
+    def _take(self) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
+            os.close(self._lock)
+            raise EmbeddedFault(
+                f"The data directory {self.path} is in use by process {owner}: "
+                "stop it, or choose another directory with --data"
+            ) from None
+        os.ftruncate(self._lock, 0)
+        os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)

@@ -1,0 +1,7 @@
+"""The one fault of this package."""
+
+from __future__ import annotations
+
+
+class EmbeddedFault(Exception):  # noqa: N818 - the house calls what a person must mend a fault
+    """An embedded store can't start; the message is for the person at the terminal and says what to do."""

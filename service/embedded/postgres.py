@@ -1,0 +1,112 @@
+"""The embedded PostgreSQL: one cluster, one database and one role, both named ``portcullis``."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from functools import partial
+from pathlib import Path
+
+from service.embedded import processes
+from service.embedded.binaries import postgres_program
+from service.embedded.faults import EmbeddedFault
+from service.embedded.privilege import command_prefix, own_directory
+from service.embedded.program import Program, server_environment
+
+SOCKET_NAME = ".s.PGSQL.5432"
+ADMINISTRATOR = "postgres"
+NAME = "portcullis"
+
+# The builtin provider sorts the same everywhere, whatever C library and locales the machine has.
+_LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "-E", "UTF8")
+_BIRTH = f"CREATE ROLE {NAME} LOGIN;\nCREATE DATABASE {NAME} OWNER {NAME};\n"
+_SMALL = {
+    "listen_addresses": "",
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    "max_wal_size": "256MB",
+    "io_method": "sync",  # no worker processes for a small database
+    "jit": "off",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+_FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_STATUS_LINE = 7  # of postmaster.pid, counted from 0: LOCK_FILE_LINE_PM_STATUS in PostgreSQL's miscadmin.h
+
+
+def postgres(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Program:
+    """Describe the server of the cluster in ``directory``, which listens in the directory ``sockets``."""
+    quoted = str(sockets).replace('"', '""')
+    settings = _SMALL | {"unix_socket_directories": f'"{quoted}"'} | ({} if durable else _FORGETFUL)
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    return Program(
+        name="PostgreSQL",
+        command=(str(postgres_program("postgres")), "-D", str(directory), *options),
+        directory=directory,
+        log=log,
+        prepare=partial(_prepare, directory, sockets, durable=durable),
+        ready=partial(_is_ready, directory),
+        stop_signal=signal.SIGINT,  # "fast": ends connections, writes a checkpoint
+        death_signal=signal.SIGQUIT,  # "immediate": takes its children with it; the next start recovers
+    )
+
+
+def _prepare(directory: Path, sockets: Path, *, durable: bool) -> None:
+    """Make the cluster if there is none, and clear what a killed owner left."""
+    if not directory.exists():
+        _create(directory, durable=durable)
+    processes.end_all(directory, "postgres")
+    # Nobody is left, so these files lie: their process ids may belong to somebody else by now.
+    for stale in (directory / "postmaster.pid", sockets / SOCKET_NAME, sockets / f"{SOCKET_NAME}.lock"):
+        stale.unlink(missing_ok=True)
+
+
+def _create(directory: Path, *, durable: bool) -> None:
+    """Build the cluster aside and rename it, so that a half-made one is never mistaken for a whole one."""
+    aside = directory.with_name(f"{directory.name}.new")
+    if aside.exists():
+        processes.end_all(aside, "postgres")
+        shutil.rmtree(aside)
+    own_directory(aside)
+    unsynced = () if durable else ("--no-sync",)
+    initdb = str(postgres_program("initdb"))
+    _run(
+        initdb,
+        "-D",
+        str(aside),
+        "-U",
+        ADMINISTRATOR,
+        "--auth=trust",
+        "--no-instructions",
+        *_LOCALE,
+        *unsynced,
+    )
+    single = (str(postgres_program("postgres")), "--single", "-j", "-D", str(aside), "-c", "fsync=off")
+    for statement in _BIRTH.splitlines():
+        _run(*single, "template1", given=f"{statement}\n\n")
+    aside.rename(directory)
+
+
+def _run(*command: str, given: str = "") -> None:
+    result = subprocess.run(  # noqa: S603 - our own programs, our own words
+        (*command_prefix(), *command),
+        input=given,
+        env=server_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if result.returncode != 0 or "ERROR:" in result.stderr:
+        raise EmbeddedFault(
+            f"{Path(command[0]).name} failed:\n{(result.stdout + result.stderr).strip()[-1500:]}"
+        )
+
+
+def _is_ready(directory: Path, pid: int) -> bool:
+    """Read the status that the postmaster itself writes, as ``pg_ctl`` does."""
+    try:
+        lines = (directory / "postmaster.pid").read_text().splitlines()
+    except FileNotFoundError:
+        return False
+    return len(lines) > _STATUS_LINE and lines[0] == str(pid) and lines[_STATUS_LINE].strip() == "ready"

@@ -1,0 +1,59 @@
+"""How a server is started when the program runs as root, which PostgreSQL refuses to do.
+
+First choice is a user namespace in which the program is "nobody" while its files stay root's. Where
+namespaces are forbidden, the real user id is changed, keeping only the right to pass directories that
+are closed to others (a home of mode 0700).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+
+from service.embedded.faults import EmbeddedFault
+
+_NOBODY = 65534
+_NAMESPACE = ("unshare", "-U", f"--map-user={_NOBODY}", f"--map-group={_NOBODY}", "--")
+_OTHER_USER = (
+    "setpriv",
+    f"--reuid={_NOBODY}",
+    f"--regid={_NOBODY}",
+    "--clear-groups",
+    "--securebits=+no_setuid_fixup",
+    "--inh-caps=-all,+dac_override",
+    "--ambient-caps=-all,+dac_override",
+    "--bounding-set=-all,+dac_override",
+    "--no-new-privs",
+    "--",
+)
+
+
+@cache
+def command_prefix() -> tuple[str, ...]:
+    """Return the words to put before a server's command: none unless root; raises EmbeddedFault."""
+    if os.geteuid() != 0:
+        return ()
+    for prefix in (_NAMESPACE, _OTHER_USER):
+        if _works(prefix):
+            return prefix
+    raise EmbeddedFault(
+        "PostgreSQL does not run as root, and neither unshare nor setpriv (package util-linux) works here: "
+        "run as an ordinary user, or set DATABASE_URL and REDIS_URL to use servers of your own"
+    )
+
+
+def own_directory(path: Path) -> None:
+    """Make ``path`` (its parent exists) a directory of mode 0700 that a started server owns."""
+    path.mkdir(mode=0o700, exist_ok=True)
+    if command_prefix() == _OTHER_USER:
+        os.chown(path, _NOBODY, _NOBODY)
+
+
+def _works(prefix: tuple[str, ...]) -> bool:
+    if shutil.which(prefix[0]) is None:
+        return False
+    trial = subprocess.run([*prefix, "true"], capture_output=True, check=False)  # noqa: S603 - fixed words
+    return trial.returncode == 0

@@ -1,0 +1,76 @@
+"""What is run: the description of one server program, and how its process is made."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.embedded.privilege import command_prefix
+
+_GUARD = Path(__file__).with_name("guard.py")
+_LOG_LIMIT = 8 * 1024 * 1024  # bytes; a longer log is set aside at the next start
+_TAIL = 1500  # bytes
+# Nothing else is passed on: a secret of ours has no business in /proc/…/environ of a server.
+_KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to run and how to tell that it serves.
+
+    ``directory`` is its working directory, ``prepare`` runs before every start, ``ready`` is asked
+    with the process id. ``stop_signal`` ends it in order; ``death_signal`` is what the kernel sends
+    when the supervising process dies.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    directory: Path
+    log: Path
+    prepare: Callable[[], None]
+    ready: Callable[[int], bool]
+    stop_signal: signal.Signals
+    death_signal: signal.Signals
+
+    @property
+    def process_name(self) -> str:
+        """The name under which the kernel lists its processes."""
+        return Path(self.command[0]).name
+
+    def spawn(self) -> subprocess.Popen[bytes]:
+        """Start the process; it ends with the *thread* that calls this."""
+        _set_aside(self.log)
+        guard = (sys.executable, "-I", "-S", str(_GUARD), str(int(self.death_signal)), str(os.getpid()))
+        with self.log.open("ab") as log:
+            return subprocess.Popen(  # noqa: S603 - our own programs, our own words
+                (*command_prefix(), *guard, *self.command),
+                cwd=self.directory,
+                env=server_environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                process_group=0,  # Ctrl-C is for the program, which then stops the server in order
+            )
+
+    def last_words(self) -> str:
+        """Return the end of the log, for a person to read."""
+        try:
+            return self.log.read_bytes()[-_TAIL:].decode(errors="replace").strip()
+        except OSError:
+            return ""
+
+
+def server_environment() -> dict[str, str]:
+    """Return the few variables that a server's process is given."""
+    kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
+    return kept | {"LC_ALL": "C", "TZ": "UTC"}
+
+
+def _set_aside(log: Path) -> None:
+    if log.exists() and log.stat().st_size > _LOG_LIMIT:
+        log.replace(log.with_suffix(".log.1"))

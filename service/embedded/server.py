@@ -1,0 +1,165 @@
+"""One server process, kept alive by a thread of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import threading
+import time
+
+import structlog
+
+from service.embedded import processes
+from service.embedded.faults import EmbeddedFault
+from service.embedded.program import Program
+
+_log = structlog.get_logger(__name__)
+
+_START_PATIENCE = 120.0  # seconds; recovery after a crash may take a while
+_STOP_PATIENCE = 15.0  # seconds
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.1, 5.0  # seconds between restarts
+_STEADY = 10.0  # seconds of life after which the back-off starts anew
+_GLANCE = 0.01  # seconds between two looks at a starting server
+
+
+class Server:
+    """A program that runs while it is wanted, and is started again when it dies.
+
+    The parent-death signal is tied to the *thread* that started the process, so only the keeper
+    thread starts it, and that thread lives until ``close``. All state changes under ``_changed``.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._changed = threading.Condition()
+        self._wanted = False
+        self._closed = False
+        self._serving = False
+        self._has_served = False  # since the last call of start
+        self._process: subprocess.Popen[bytes] | None = None
+        self._fault: EmbeddedFault | None = None
+        self._keeper = threading.Thread(target=self._keep, name=f"keeper-{program.name}", daemon=True)
+
+    @property
+    def pid(self) -> int | None:
+        """The id of the running process, if there is one."""
+        process = self._process
+        return process.pid if process else None
+
+    def begin(self) -> None:
+        """Ask for the server to run, without waiting for it."""
+        with self._changed:
+            self._wanted, self._has_served, self._fault = True, self._serving, None
+            if self._keeper.ident is None:
+                self._keeper.start()
+            self._changed.notify_all()
+
+    def start(self) -> None:
+        """Run the server and return when it serves; raises EmbeddedFault with the end of its log."""
+        self.begin()
+        self.wait()
+
+    def wait(self) -> None:
+        """Return when the server serves; raises EmbeddedFault when its first start failed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._serving or self._fault is not None or not self._wanted)
+            if self._fault is not None:
+                raise self._fault
+
+    def stop(self) -> None:
+        """End the server in order and keep it ended; does nothing when it does not run."""
+        with self._changed:
+            self._wanted = False
+            self._changed.notify_all()
+            process = self._process
+        if process is None:
+            return
+        self.resume()
+        process.send_signal(self._program.stop_signal)
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._process is not process, _STOP_PATIENCE):
+                process.kill()
+                self._changed.wait_for(lambda: self._process is not process)
+
+    def close(self) -> None:
+        """Stop the server and its keeper for good."""
+        self.stop()
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        if self._keeper.ident is not None:
+            self._keeper.join()
+
+    def pause(self) -> None:
+        """Freeze the server and all its children: connections stay open and nothing is answered."""
+        self._signal_all(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Undo ``pause``."""
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, signal_number: int) -> None:
+        program = self._program
+        processes.send(processes.at_work_in(program.directory, program.process_name), signal_number)
+
+    def _keep(self) -> None:
+        backoff = 0.0
+        while self._may_start(backoff):
+            began = time.monotonic()
+            fault = self._live_once()
+            if not self._wanted:
+                backoff = 0.0
+            elif not self._has_served:
+                self._give_up(fault)
+            else:
+                steady = backoff == 0.0 or time.monotonic() - began > _STEADY
+                backoff = _FIRST_BACKOFF if steady else min(backoff * 2, _LONGEST_BACKOFF)
+                _log.warning(
+                    "embedded_server_ended", server=self._program.name, restart_in=backoff, reason=str(fault)
+                )
+
+    def _may_start(self, backoff: float) -> bool:
+        """Sleep for ``backoff`` seconds and until the server is wanted; False when closed."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or not self._wanted, backoff)
+            self._changed.wait_for(lambda: self._closed or self._wanted)
+            return not self._closed
+
+    def _live_once(self) -> EmbeddedFault:
+        """Run the program to its end and return how it ended."""
+        try:
+            self._program.prepare()
+            with self._changed:
+                if not self._wanted:
+                    return EmbeddedFault(f"{self._program.name} is not wanted any more")
+                process = self._process = self._program.spawn()
+        except EmbeddedFault as fault:
+            return fault
+        except OSError as error:
+            return EmbeddedFault(f"{self._program.name} can't be started: {error}")
+        self._watch(process)
+        with self._changed:
+            self._process, self._serving = None, False
+            self._changed.notify_all()
+        return EmbeddedFault(
+            f"{self._program.name} ended with status {process.returncode}; "
+            f"the end of {self._program.log}:\n{self._program.last_words()}"
+        )
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> None:
+        """Note when ``process`` serves, and return when it has ended."""
+        deadline = time.monotonic() + _START_PATIENCE
+        while process.poll() is None and not self._program.ready(process.pid):
+            if time.monotonic() > deadline:
+                process.kill()
+            time.sleep(_GLANCE)
+        with self._changed:
+            if process.returncode is None:
+                self._serving = self._has_served = True
+                self._changed.notify_all()
+        process.wait()
+
+    def _give_up(self, fault: EmbeddedFault) -> None:
+        with self._changed:
+            self._wanted, self._fault = False, fault
+            self._changed.notify_all()

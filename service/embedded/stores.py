@@ -1,0 +1,90 @@
+"""Both embedded stores over one data directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote
+
+from service.embedded.directory import DataDirectory
+from service.embedded.postgres import ADMINISTRATOR, NAME, postgres
+from service.embedded.privilege import own_directory
+from service.embedded.server import Server
+from service.embedded.valkey import SOCKET_NAME, valkey
+
+
+class EmbeddedStores:
+    """A PostgreSQL and a Valkey that run from entering the context until leaving it.
+
+    ``data`` is made if need be and keeps everything: ``postgres/``, ``valkey/``, ``sockets/`` and
+    ``logs/``. ``durable=False`` trades the safety of the data for speed. Either store can be left out,
+    for a program that uses a server of its own in its place. Neither opens a network port.
+
+    Raises EmbeddedFault, on construction when another process owns ``data``, and on entering when a
+    server does not start.
+    """
+
+    postgres: Server
+    valkey: Server
+
+    def __init__(
+        self, data: Path, *, durable: bool = True, with_postgres: bool = True, with_valkey: bool = True
+    ) -> None:
+        self._directory = DataDirectory(data)
+        self._servers: list[Server] = []
+        try:
+            self._describe(durable=durable, with_postgres=with_postgres, with_valkey=with_valkey)
+        except BaseException:
+            self._directory.release()
+            raise
+
+    def _describe(self, *, durable: bool, with_postgres: bool, with_valkey: bool) -> None:
+        place, logs = self._directory.path, self._directory.subdirectory("logs")
+        self._sockets = self._directory.sockets()
+        own_directory(self._sockets)
+        if with_postgres:
+            program = postgres(place / "postgres", self._sockets, logs / "postgres.log", durable=durable)
+            self.postgres = Server(program)
+            self._servers.append(self.postgres)
+        if with_valkey:
+            program = valkey(place / "valkey", self._sockets, logs / "valkey.log", durable=durable)
+            self.valkey = Server(program)
+            self._servers.append(self.valkey)
+
+    @property
+    def database_url(self) -> str:
+        """The URL of the database, as libpq reads it."""
+        return self.url_of(NAME)
+
+    @property
+    def redis_url(self) -> str:
+        """The URL of the key-value store."""
+        return f"unix://{quote(str(self._sockets / SOCKET_NAME))}"
+
+    def url_of(self, database: str, *, administrator: bool = False) -> str:
+        """Return the URL of any database of the cluster, for its owner or for the cluster's administrator."""
+        role = ADMINISTRATOR if administrator else NAME
+        return f"postgresql://{role}@/{database}?host={quote(str(self._sockets))}&port=5432"
+
+    def __enter__(self) -> Self:
+        try:
+            for server in self._servers:  # all at once: they start side by side
+                server.begin()
+            for server in self._servers:
+                server.wait()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the servers, the database last, and let go of the directory."""
+        for server in reversed(self._servers):
+            server.close()
+        self._directory.release()

@@ -1,0 +1,59 @@
+"""The embedded Valkey: sessions, kept in an append-only file."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from functools import partial
+from pathlib import Path
+
+from service.embedded import processes
+from service.embedded.binaries import valkey_program
+from service.embedded.privilege import own_directory
+from service.embedded.program import Program
+
+SOCKET_NAME = "valkey.sock"
+
+_PLAIN = {
+    "port": "0",
+    "unixsocketperm": "700",
+    "save": "",
+    "maxmemory-policy": "noeviction",  # an evicted deny marker would open a door
+}
+_KEPT = {"appendonly": "yes", "appendfsync": "everysec"}
+_FORGETFUL = {"appendonly": "no"}
+
+
+def valkey(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Program:
+    """Describe the server whose file is in ``directory`` and which listens in the directory ``sockets``."""
+    path = sockets / SOCKET_NAME
+    settings = _PLAIN | {"unixsocket": str(path), "dir": str(directory)} | (_KEPT if durable else _FORGETFUL)
+    options = [word for name, value in settings.items() for word in (f"--{name}", value)]
+    return Program(
+        name="Valkey",
+        command=(str(valkey_program()), *options),
+        directory=directory,
+        log=log,
+        prepare=partial(_prepare, directory, path),
+        ready=lambda _pid: _answers(path),
+        stop_signal=signal.SIGTERM,
+        death_signal=signal.SIGTERM,  # it writes what it still holds and ends
+    )
+
+
+def _prepare(directory: Path, path: Path) -> None:
+    own_directory(directory)
+    processes.end_all(directory, "valkey-server")
+    path.unlink(missing_ok=True)
+
+
+def _answers(path: Path) -> bool:
+    """Ask once; while the file is being loaded the answer is an error."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(1.0)
+        try:
+            connection.connect(str(path))
+            connection.sendall(b"PING\r\n")
+            return connection.recv(64).startswith(b"+PONG")
+        except OSError:
+            return False

@@ -1,0 +1,60 @@
+"""What every test may ask for: real stores of its own."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.embedded import EmbeddedStores
+from tests.support.databases import NewDatabase, database
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def stores() -> Iterator[EmbeddedStores]:
+    """One PostgreSQL and one Valkey for the whole session; never stop or pause these."""
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,
+        EmbeddedStores(Path(folder), durable=False) as both,
+    ):
+        yield both
+
+
+@pytest.fixture
+def own_stores() -> Iterator[EmbeddedStores]:
+    """Stores of the test's own, to stop, pause or kill."""
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,
+        EmbeddedStores(Path(folder), durable=False) as both,
+    ):
+        yield both
+
+
+@pytest.fixture
+def new_database(stores: EmbeddedStores) -> Iterator[NewDatabase]:
+    """Make databases, empty or copies of another; they are dropped after the test."""
+    with ExitStack() as stack:
+        yield lambda template="template1": stack.enter_context(database(stores, template))
+
+
+@pytest.fixture
+def empty_database_url(new_database: NewDatabase) -> str:
+    """The URL of a fresh database without a table."""
+    return new_database()
+
+
+@pytest.fixture
+def redis_url(stores: EmbeddedStores) -> str:
+    """The URL of the session's Valkey, emptied."""
+    with redis.Redis.from_url(stores.redis_url) as client:
+        client.flushall()
+    return stores.redis_url
