@@ -31,11 +31,8 @@ def stores() -> Iterator[EmbeddedStores]:
 
 @pytest.fixture
 def own_stores() -> Iterator[EmbeddedStores]:
-    """Stores of the test's own, to stop, pause or kill."""
-    with (
-        tempfile.TemporaryDirectory(prefix="pc-") as folder,
-        EmbeddedStores(Path(folder), durable=False) as both,
-    ):
+    """Stores of the test's own, to stop, pause or kill; what was written survives that."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder, EmbeddedStores(Path(folder)) as both:
         yield both
 
 

@@ -106,7 +106,7 @@ def _run(*command: str, given: str = "") -> None:
 def _is_ready(directory: Path, pid: int) -> bool:
     """Read the status that the postmaster itself writes, as ``pg_ctl`` does."""
     try:
-        lines = (directory / "postmaster.pid").read_text().splitlines()
-    except FileNotFoundError:
+        lines = (directory / "postmaster.pid").read_text(errors="replace").splitlines()
+    except OSError:
         return False
     return len(lines) > _STATUS_LINE and lines[0] == str(pid) and lines[_STATUS_LINE].strip() == "ready"

@@ -107,16 +107,15 @@ class Server:
         while self._may_start(backoff):
             began = time.monotonic()
             fault = self._live_once()
-            if not self._wanted:
+            if fault is None:
                 backoff = 0.0
             elif not self._has_served:
                 self._give_up(fault)
             else:
                 steady = backoff == 0.0 or time.monotonic() - began > _STEADY
                 backoff = _FIRST_BACKOFF if steady else min(backoff * 2, _LONGEST_BACKOFF)
-                _log.warning(
-                    "embedded_server_ended", server=self._program.name, restart_in=backoff, reason=str(fault)
-                )
+                reason = str(fault).splitlines()[0]
+                _log.warning("embedded_server_ended", reason=reason, restart_in_seconds=backoff)
 
     def _may_start(self, backoff: float) -> bool:
         """Sleep for ``backoff`` seconds and until the server is wanted; False when closed."""
@@ -125,26 +124,32 @@ class Server:
             self._changed.wait_for(lambda: self._closed or self._wanted)
             return not self._closed
 
-    def _live_once(self) -> EmbeddedFault:
-        """Run the program to its end and return how it ended."""
+    def _live_once(self) -> EmbeddedFault | None:
+        """Run the program to its end; return how it ended, or None when that was asked for."""
         try:
             self._program.prepare()
-            with self._changed:
-                if not self._wanted:
-                    return EmbeddedFault(f"{self._program.name} is not wanted any more")
-                process = self._process = self._program.spawn()
+            process = self._spawn_if_wanted()
         except EmbeddedFault as fault:
             return fault
         except OSError as error:
             return EmbeddedFault(f"{self._program.name} can't be started: {error}")
+        if process is None:
+            return None
         self._watch(process)
         with self._changed:
             self._process, self._serving = None, False
             self._changed.notify_all()
+            if not self._wanted:
+                return None
         return EmbeddedFault(
             f"{self._program.name} ended with status {process.returncode}; "
             f"the end of {self._program.log}:\n{self._program.last_words()}"
         )
+
+    def _spawn_if_wanted(self) -> subprocess.Popen[bytes] | None:
+        with self._changed:
+            self._process = self._program.spawn() if self._wanted else None
+            return self._process
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
         """Note when ``process`` serves, and return when it has ended."""

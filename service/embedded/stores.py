@@ -53,6 +53,11 @@ class EmbeddedStores:
             self._servers.append(self.valkey)
 
     @property
+    def data(self) -> Path:
+        """The directory that keeps everything."""
+        return self._directory.path
+
+    @property
     def database_url(self) -> str:
         """The URL of the database, as libpq reads it."""
         return self.url_of(NAME)

@@ -1,9 +1,15 @@
-"""The embedded stores as their users see them."""
+"""The embedded stores as their users see them, in directories of all kinds."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import psycopg
+import pytest
 import redis
+import sqlalchemy
+
+from service.embedded import EmbeddedFault, EmbeddedStores
 
 
 def test_an_empty_database_belongs_to_an_ordinary_role(empty_database_url: str) -> None:
@@ -18,4 +24,55 @@ def test_an_empty_database_belongs_to_an_ordinary_role(empty_database_url: str) 
 def test_the_key_value_store_is_empty_for_each_test(redis_url: str) -> None:
     with redis.Redis.from_url(redis_url) as client:
         assert client.dbsize() == 0
+
+
+def test_an_access_decision_is_never_evicted_from_the_key_value_store(redis_url: str) -> None:
+    with redis.Redis.from_url(redis_url) as client:
         assert client.config_get("maxmemory-policy") == {"maxmemory-policy": "noeviction"}
+
+
+@pytest.mark.parametrize("name", ["with spaces", "a,b \"c\" 'd' %20 ü?#&", "long/" + "x" * 120])
+def test_any_directory_will_do(tmp_path: Path, name: str) -> None:
+    with EmbeddedStores(tmp_path / name, durable=False) as stores:
+        engine = sqlalchemy.create_engine(
+            stores.database_url.replace("postgresql:", "postgresql+psycopg:"), poolclass=sqlalchemy.NullPool
+        )
+        with engine.connect() as connection:
+            assert connection.scalar(sqlalchemy.text("SELECT current_database()")) == "portcullis"
+        with (
+            psycopg.connect(stores.database_url) as session,
+            redis.Redis.from_url(stores.redis_url) as client,
+        ):
+            assert session.info.dbname == "portcullis"
+            assert client.ping()
+        sockets = (tmp_path / name / "sockets").resolve()
+        assert sockets.stat().st_mode & 0o777 == 0o700
+    assert "long" not in name or not sockets.exists()
+
+
+def test_a_half_made_cluster_is_made_anew(tmp_path: Path) -> None:
+    half = tmp_path / "postgres.new"
+    half.mkdir()
+    (half / "PG_VERSION").write_text("18\n")
+    with EmbeddedStores(tmp_path, durable=False, with_valkey=False):
+        assert not half.exists()
+
+
+def test_either_store_can_be_left_out(tmp_path: Path) -> None:
+    with EmbeddedStores(tmp_path, durable=False, with_postgres=False) as stores:
+        assert not (tmp_path / "postgres").exists()
+        assert stores.valkey.pid is not None
+
+
+def test_a_directory_that_can_not_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EmbeddedFault, match="file/data can't be used: Not a directory"):
+        EmbeddedStores(tmp_path / "file" / "data")
+
+
+def test_a_refused_start_lets_go_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "logs").touch()
+    with pytest.raises(FileExistsError):
+        EmbeddedStores(tmp_path)
+    (tmp_path / "logs").unlink()
+    EmbeddedStores(tmp_path).close()

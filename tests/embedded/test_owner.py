@@ -1,0 +1,120 @@
+"""What is left of the servers when their owner is killed, and who may own a directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+import redis
+
+from service.embedded import EmbeddedFault, EmbeddedStores
+from service.embedded.processes import at_work_in
+from tests.support.waiting import eventually
+
+ROOT = Path(__file__).parents[2]
+NOBODY = 65534
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--")
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]), "TMPDIR": tempfile.gettempdir()}
+
+
+def python_within_reach_of_nobody() -> str:
+    """Return an interpreter that an ordinary user can run; a virtual environment's may be root's alone."""
+    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+        trial = (*AS_NOBODY, python, "-c", "import os, sys, service.embedded; open(sys.executable).close()")
+        if (
+            Path(python).exists()
+            and not subprocess.run(trial, env=os.environ | ENVIRONMENT, check=False).returncode
+        ):
+            return python
+    pytest.skip("no interpreter here is within an ordinary user's reach")
+
+
+@contextmanager
+def owner(
+    data: Path, *, path: str = os.environ["PATH"], python: str = sys.executable, prefix: tuple[str, ...] = ()
+) -> Iterator[list[str]]:
+    """Run a program that owns the stores of ``data``; yield their URLs; kill it with SIGKILL."""
+    command = (*prefix, python, "-m", "tests.support.owner", str(data))
+    environment = ENVIRONMENT | {"PATH": path}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.kill()
+
+
+def servers_of(data: Path) -> list[int]:
+    return at_work_in(data / "postgres", "postgres") + at_work_in(data / "valkey", "valkey-server")
+
+
+def write(urls: list[str]) -> None:
+    with psycopg.connect(urls[0]) as connection:
+        connection.execute("CREATE TABLE kept (n int)")
+        connection.execute("INSERT INTO kept VALUES (42)")
+    with redis.Redis.from_url(urls[1]) as client:
+        client.set("kept", 42)
+
+
+def read(urls: list[str]) -> tuple[int, bytes]:
+    with psycopg.connect(urls[0]) as connection, redis.Redis.from_url(urls[1]) as client:
+        row = connection.execute("SELECT n FROM kept").fetchone()
+        value = client.get("kept")
+    assert row is not None
+    assert isinstance(value, bytes)
+    return row[0], value
+
+
+def check_that_a_kill_leaves_only_data(data: Path, **how: str | tuple[str, ...]) -> None:
+    with owner(data, **how) as urls:  # type: ignore[arg-type]  # two kinds of keyword
+        write(urls)
+        assert len(servers_of(data)) > 2
+    assert eventually(lambda: servers_of(data) == [])
+    with owner(data, **how) as urls:  # type: ignore[arg-type]  # as above
+        assert read(urls) == (42, b"42")
+
+
+def test_killing_the_owner_leaves_the_data_and_no_server(tmp_path: Path) -> None:
+    check_that_a_kill_leaves_only_data(tmp_path / "data")
+
+
+@as_root
+def test_killing_an_owner_that_may_not_make_namespaces_leaves_the_data_and_no_server(tmp_path: Path) -> None:
+    refusing = tmp_path / "bin"
+    refusing.mkdir()
+    (refusing / "unshare").symlink_to(shutil.which("false") or "/bin/false")
+    check_that_a_kill_leaves_only_data(tmp_path / "data", path=f"{refusing}:{os.environ['PATH']}")
+    assert (tmp_path / "data" / "postgres").stat().st_uid == NOBODY
+
+
+@as_root
+def test_killing_an_owner_who_is_an_ordinary_user_leaves_the_data_and_no_server() -> None:
+    python = python_within_reach_of_nobody()
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        os.chown(folder, NOBODY, NOBODY)
+        check_that_a_kill_leaves_only_data(Path(folder, "data"), python=python, prefix=AS_NOBODY)
+        assert Path(folder, "data").stat().st_uid == NOBODY
+
+
+def test_a_second_owner_is_refused_and_told_who_the_first_is(own_stores: EmbeddedStores) -> None:
+    with pytest.raises(EmbeddedFault, match=rf"in use by process {os.getpid()}\b.*--data"):
+        EmbeddedStores(own_stores.data)
+
+
+def test_no_secret_of_the_owner_reaches_the_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("JWT_SECRET", "only-for-the-owner")
+    with EmbeddedStores(tmp_path / "data", durable=False):
+        for pid in servers_of(tmp_path / "data"):
+            assert b"only-for-the-owner" not in Path(f"/proc/{pid}/environ").read_bytes()

@@ -1,0 +1,16 @@
+"""A script: own the embedded stores of a directory until killed, telling their URLs in one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from service.embedded import EmbeddedStores
+
+if __name__ == "__main__":
+    with EmbeddedStores(Path(sys.argv[1])) as stores:
+        sys.stdout.write(json.dumps([stores.database_url, stores.redis_url]) + "\n")
+        sys.stdout.flush()
+        time.sleep(600)

@@ -1,0 +1,16 @@
+"""Waiting for what happens in another process."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+
+def eventually(holds: Callable[[], bool], *, patience: float = 20.0) -> bool:
+    """Ask again and again until ``holds`` is true; False when ``patience`` (seconds) is over."""
+    deadline = time.monotonic() + patience
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
