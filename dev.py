@@ -1,0 +1,185 @@
+"""Run, test, measure and check Portcullis from a checkout, with nothing but Python and pip.
+
+    python3 dev.py run [--host H] [--port N] [--workers N] [--data DIR]
+    python3 dev.py test [pytest arguments]
+    python3 dev.py bench [name …]
+    python3 dev.py check
+    python3 dev.py portcullis [arguments of the command line]
+
+The packages that uv.lock names go to .venv, uv itself to .tools, downloads to the cache of uv.
+"""
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this with an older Python deserves a sentence
+    sys.exit("dev.py: Portcullis needs Python 3.11 or newer; this is " + sys.version.split()[0])
+
+ROOT = Path(__file__).resolve().parent
+TOOLS = ROOT / ".tools"
+ENVIRONMENT = ROOT / ".venv"
+PYTHON = ENVIRONMENT / "bin" / "python"
+STAMP = ENVIRONMENT / ".synced"
+UV = "0.13.8"
+PLAIN, FULL = "plain", "full"  # without and with what only tests and checks need
+
+PROGRAMS = {
+    "run": (PLAIN, ["service", "serve", "--embedded"]),
+    "portcullis": (PLAIN, ["service"]),
+    "bench": (FULL, ["tests.bench"]),
+    "test": (FULL, ["pytest"]),
+}
+CHECKS = (
+    ("ruff", "check"),
+    ("ruff", "format", "--check"),
+    ("mypy",),
+    ("lint-imports",),
+    ("hadolint", "deploy/Dockerfile"),
+    ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the first argument says; returns the exit status unless it becomes another program."""
+    command, *rest = arguments or ["--help"]
+    if command == "check":
+        return check()
+    if command == "test":
+        os.chdir(ROOT)
+    if command in PROGRAMS:
+        extent, words = PROGRAMS[command]
+        become(extent, *words, *rest)
+    print(__doc__)
+    return 0 if command in {"-h", "--help", "help"} else 2
+
+
+def become(extent: str, *arguments: str) -> None:
+    """Replace this process by the environment's Python; the working directory stays the caller's."""
+    prepare(extent)
+    sys.stdout.flush()
+    # -P: modules come from this checkout, never from a folder where the command happens to be given.
+    os.execve(PYTHON, [str(PYTHON), "-P", "-m", *arguments], os.environ | {"PYTHONPATH": str(ROOT)})  # noqa: S606 - no shell is wanted
+
+
+def check() -> int:
+    """Run every check, also after one has failed; returns 1 when any has."""
+    prepare(FULL)
+    failed = []
+    for name, *arguments in CHECKS:
+        line = " ".join([name, *arguments])
+        print(f"$ {line}", flush=True)
+        program = [str(PYTHON.with_name(name)), *arguments]
+        if subprocess.run(
+            program, cwd=ROOT, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
+        ).returncode:
+            failed.append(line)
+    for line in failed:
+        print(f"dev.py: failed: {line}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def prepare(extent: str) -> None:
+    """Bring .venv to what uv.lock says; does nothing when it is there already."""
+    if is_ready(extent):
+        return
+    with only_one():
+        if is_ready(extent):
+            return  # another one has just done it
+        # What tests need stays when it is there, so that run and test in turn install nothing.
+        full = extent == FULL or (STAMP.exists() and FULL in STAMP.read_text().split())
+        STAMP.unlink(missing_ok=True)
+        groups = [] if full else ["--no-dev"]
+        command = [installed_uv(), "sync", "--locked", "--no-install-project", *groups]
+        run("the packages can't be installed", command, environment_of_uv())
+        STAMP.write_text(f"{FULL if full else PLAIN} {fingerprint()}")
+
+
+def is_ready(extent: str) -> bool:
+    """Tell whether .venv holds what ``extent`` needs, as uv.lock names it, for this version of Python."""
+    if not (STAMP.exists() and PYTHON.exists()):
+        return False
+    found, written_for = STAMP.read_text().split()
+    return found in {extent, FULL} and written_for == fingerprint()
+
+
+def fingerprint() -> str:
+    """Return a digest of all that decides what .venv must hold."""
+    parts = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "uv.lock")]
+    return hashlib.sha256(b"\0".join([*parts, str(sys.implementation.cache_tag).encode()])).hexdigest()
+
+
+def installed_uv() -> str:
+    """Return the path of uv, put into .tools by pip if it is not there yet."""
+    place = TOOLS / f"uv-{UV}"
+    if not place.exists():
+        if importlib.util.find_spec("pip") is None:
+            sys.exit(f"dev.py: this Python has no pip ({sys.executable}): install pip, or use another Python")
+        with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
+            target = Path(folder, "uv")
+            pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+            # A user's settings for ordinary installs would contradict --target.
+            environment = os.environ | {
+                "PIP_USER": "0",
+                "PIP_REQUIRE_VIRTUALENV": "0",
+                "PIP_ROOT_USER_ACTION": "ignore",
+            }
+            run("pip can't install uv", [*pip, "--target", str(target), f"uv=={UV}"], environment)
+            target.rename(place)
+    return str(place / "bin" / "uv")
+
+
+def environment_of_uv() -> dict[str, str]:
+    """Return the variables for uv: this Python, this checkout's .venv, a cache that can be written."""
+    environment = {
+        name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PYTHONPATH"}
+    }
+    environment.setdefault("UV_SYSTEM_CERTS", "1")
+    if not can_write_usual_cache(environment):
+        environment.setdefault("UV_CACHE_DIR", str(TOOLS / "cache"))
+    return environment | {
+        "UV_PYTHON": sys.executable,
+        "UV_PYTHON_DOWNLOADS": "never",
+        "UV_PROJECT_ENVIRONMENT": str(ENVIRONMENT),
+    }
+
+
+def can_write_usual_cache(environment: dict[str, str]) -> bool:
+    """Tell whether the folder where uv keeps packages for all checkouts is there, or can be made."""
+    try:
+        folder = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "uv")
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError):  # the latter: a user without a home
+        return False
+    return os.access(folder, os.W_OK)
+
+
+@contextmanager
+def only_one() -> Iterator[None]:
+    """Hold a lock of the checkout, so that two of these at once do not build .venv together."""
+    try:
+        TOOLS.mkdir(exist_ok=True)
+        lock = (TOOLS / "lock").open("w")
+    except OSError as error:
+        sys.exit(f"dev.py: the checkout can't be written: {error}")
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def run(failure: str, command: list[str], environment: dict[str, str]) -> None:
+    """Run a program that must succeed; else exit with the sentence ``failure``."""
+    print(f"dev.py: {Path(command[0]).name} {' '.join(command[1:4])} …", file=sys.stderr)
+    if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
+        sys.exit(f"dev.py: {failure}; the reason stands above")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
