@@ -34,7 +34,7 @@ PLAIN, FULL = "plain", "full"  # without and with what only tests and checks nee
 PROGRAMS = {
     "run": (PLAIN, ["service", "serve", "--embedded"]),
     "portcullis": (PLAIN, ["service"]),
-    "bench": (FULL, ["tests.bench"]),
+    "bench": (FULL, ["tests.benchmarks"]),
     "test": (FULL, ["pytest"]),
 }
 CHECKS = (
