@@ -1,0 +1,45 @@
+"""What the operator may set: one table, read once from the environment and a configuration file.
+
+Owns the names, defaults, units and checks of all settings, the rules that join them, and the signing
+secret of a local installation. It opens no connection and starts nothing; ``load`` only reads. It must
+not know which part of the service uses a setting.
+"""
+
+from __future__ import annotations
+
+from service.settings.access import Auth, Password
+from service.settings.faults import Fault, SettingsError
+from service.settings.loading import CONFIG, load
+from service.settings.markdown import markdown
+from service.settings.secrecy import check_secret, local_secret
+from service.settings.sections import Log, Policy, Settings
+from service.settings.stores import Database, Objstore, Redis, Server
+from service.settings.table import Row, setting, table_of
+
+
+def table() -> tuple[Row, ...]:
+    """Return one row per setting, in the order of the sections and of their fields."""
+    return table_of(Settings)
+
+
+__all__ = [
+    "CONFIG",
+    "Auth",
+    "Database",
+    "Fault",
+    "Log",
+    "Objstore",
+    "Password",
+    "Policy",
+    "Redis",
+    "Row",
+    "Server",
+    "Settings",
+    "SettingsError",
+    "check_secret",
+    "load",
+    "local_secret",
+    "markdown",
+    "setting",
+    "table",
+]

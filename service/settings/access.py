@@ -1,0 +1,125 @@
+"""The settings of login: tokens, device sessions, passwords."""
+# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from service.settings.checks import between, field_name, not_empty, token_prefix
+from service.settings.table import setting
+from service.settings.values import OptionalPath
+
+Algorithm = Literal["HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "EdDSA"]
+"""The signature algorithms of RFC 7518 §3 and RFC 8037 §3.1 that tokens may use."""
+
+_YEAR = 31_536_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auth:
+    """Login, tokens and device sessions."""
+
+    access_timeout: int = setting(7200, unit="s", check=between(1, _YEAR), help="Life of an access token.")
+    refresh_timeout: int = setting(
+        604_800,
+        unit="s",
+        check=between(1, _YEAR),
+        help="Life of a refresh token; each refresh starts it anew.",
+    )
+    session_max_age: int = setting(
+        2_592_000,
+        unit="s",
+        check=between(1, 10 * _YEAR),
+        help="Longest life of a device session, however often it is refreshed.",
+    )
+    refresh_race_window: int = setting(
+        10,
+        unit="s",
+        check=between(0, 300),
+        help="A spent refresh token that comes back within this time is refused as `superseded` and nothing "
+        "else happens (two tabs racing). Later it counts as theft: the device session ends.",
+    )
+    refresh_grace: int = setting(
+        0,
+        unit="s",
+        check=between(0, 300),
+        help="A refresh repeated within this time returns the same successor. 0: a refresh token works once.",
+    )
+    concurrent_login: bool = setting(
+        default=True,
+        help="Whether a user may be logged in on several devices. `false`: a login ends all other sessions.",
+    )
+    max_devices: int = setting(
+        5, check=between(1, 1000), help="Device sessions of one user; one more login ends the earliest."
+    )
+    per_request_deny_check: bool = setting(
+        default=True,
+        help="Ask the session store on each request for the user's deny marker and device session, in one "
+        "round trip that all requests in flight share. `false` saves that round trip, and an access token "
+        "then works until it expires: logout, kick, ban, disabling and changed permissions take up to "
+        "`access_timeout` to bite. Refreshes are checked always.",
+    )
+    is_read_cookie: bool = setting(
+        default=False,
+        help="Cookie mode: tokens travel in cookies as well, and state-changing requests need a CSRF proof. "
+        "`false`: no cookie is read.",
+    )
+    token_name: str = setting(
+        "Authorization", check=field_name, help="The request header that carries the access token."
+    )
+    token_prefix: str = setting(
+        "Bearer ", check=token_prefix, help="What stands before the token in that header, its space included."
+    )
+    jwt_audience: str = setting(
+        "portcullis", check=not_empty, help="The `aud` claim, required in every token."
+    )
+    jwt_issuer: str = setting("portcullis", check=not_empty, help="The `iss` claim, required in every token.")
+    jwt_algorithm: Algorithm = setting(
+        "HS256",
+        help="The one signature algorithm: HS256, HS384, HS512, RS256, RS384, RS512, ES256, ES384 or EdDSA. "
+        "A token signed with any other is refused.",
+    )
+    jwt_secret: str = setting(
+        "",
+        env="JWT_SECRET",
+        secret=True,
+        shown="with embedded stores only: random, kept in the data directory",
+        help="The key of the HS algorithms, at least as long as the hash (RFC 7518 §3.2): 32 bytes for "
+        "HS256, 48 for HS384, 64 for HS512. Required once an external database or session store is set.",
+    )
+    jwt_private_key: OptionalPath = setting(
+        None, help="PEM file of the private key, for the RS, ES and EdDSA algorithms."
+    )
+    jwt_public_key: OptionalPath = setting(
+        None, help="PEM file of the public key, for the RS, ES and EdDSA algorithms."
+    )
+    jwt_leeway: int = setting(
+        5,
+        unit="s",
+        check=between(0, 60),
+        help="How far in the future an `iat` may lie, for clocks that differ.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Password:
+    """Passwords and their hashing (Argon2id, RFC 9106)."""
+
+    argon2_memory: int = setting(
+        19_456,
+        unit="KiB",
+        check=between(19_456, 1_048_576),
+        help="Memory of one hash. Raised: each user's hash is renewed at the next login.",
+    )
+    argon2_time: int = setting(2, unit="passes", check=between(2, 16), help="Passes over the memory.")
+    argon2_parallelism: int = setting(1, unit="lanes", check=between(1, 16), help="Lanes of one hash.")
+    max_waiting: int = setting(
+        64,
+        check=between(1, 10_000),
+        help="Logins of one worker that may wait for their hash; one more is answered 503 at once.",
+    )
+    min_length: int = setting(8, unit="characters", check=between(8, 128), help="Shortest new password.")
+    max_length: int = setting(
+        128, unit="characters", check=between(64, 1024), help="Longest password; none is ever cut short."
+    )

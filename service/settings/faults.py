@@ -1,0 +1,23 @@
+"""What is wrong with the settings, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Fault(NamedTuple):
+    """One fault: the setting (``auth.max_devices``), variable or file, and a sentence safe to print."""
+
+    name: str
+    message: str
+
+
+class SettingsError(Exception):
+    """The settings can't be used; ``faults`` holds every reason found, in the order of the table."""
+
+    def __init__(self, faults: Iterable[Fault]) -> None:
+        self.faults = tuple(faults)
+        count = len(self.faults)
+        head = "1 setting is wrong:" if count == 1 else f"{count} settings are wrong:"
+        super().__init__("\n".join([head, *(f"  {name}: {message}" for name, message in self.faults)]))

@@ -1,0 +1,57 @@
+"""The configuration file: TOML, one table per section, ``${NAME:fallback}`` in its strings."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from service.settings.faults import Fault
+from service.settings.values import Substituted
+
+# "$${" stands for a literal "${"; a "${" that is no well-formed reference is a fault.
+_REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\})?")
+
+
+def read(path: Path) -> tuple[dict[str, Any], list[Fault]]:
+    """Return the tables of the file at ``path``, or the reason why it can't be read."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")), []
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+    except UnicodeDecodeError:
+        reason = "it is not UTF-8"
+    except ValueError as error:  # TOMLDecodeError, or a number of thousands of digits
+        reason = f"it is not TOML: {error}"
+    return {}, [Fault(str(path), f"can't be read: {reason}")]
+
+
+def substitute(value: object, environ: Mapping[str, str]) -> Any:
+    """Return ``value`` with the references in its strings replaced from ``environ``.
+
+    ``${NAME}`` must be set; ``${NAME:fallback}`` need not be. A variable that is set but empty counts
+    as set. What is put in is not searched again. ValueError names a variable that is not set.
+    """
+    if isinstance(value, list):
+        return [substitute(part, environ) for part in value]
+    if not isinstance(value, str) or "${" not in value:
+        return value
+
+    def replaced(match: re.Match[str]) -> str:
+        literal, name, fallback = match.groups()
+        if literal:
+            return "${"
+        if name is None:
+            raise ValueError(
+                "holds a ${ that does not read ${NAME} or ${NAME:fallback}; write $${ for the characters"
+            )
+        found = environ.get(name, fallback)
+        if found is None:
+            raise ValueError(
+                f"needs the environment variable {name}, which is not set; ${{{name}:…}} gives a fallback"
+            )
+        return found
+
+    return Substituted(_REFERENCE.sub(replaced, value))

@@ -1,0 +1,122 @@
+"""From the environment and the file to checked settings: environment beats file beats default."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from service.settings import file as configuration
+from service.settings.faults import Fault, SettingsError
+from service.settings.rules import broken_rules
+from service.settings.sections import Settings
+from service.settings.table import PREFIX, Row, table_of
+from service.settings.values import Substituted, from_toml
+
+CONFIG = "PORTCULLIS_CONFIG"
+DEFAULT_FILE = "portcullis.toml"
+
+OUTSIDE_THE_TABLE = frozenset({CONFIG, "PORTCULLIS_ADMIN_PASSWORD"})
+"""Variables of this program that are no settings."""
+
+# Kubernetes gives every pod these variables for a Service of the name "portcullis"; nobody chose to set them.
+_SERVICE_LINK = re.compile(
+    r"PORTCULLIS_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)=.*"
+    r"|PORTCULLIS_PORT=(tcp|udp|sctp)://.*",
+    re.DOTALL,
+)
+
+
+def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
+    """Return the settings that ``environ`` and the configuration file give. Reads only; changes nothing.
+
+    The file is ``file``, else what ``PORTCULLIS_CONFIG`` names (empty: none), else ``portcullis.toml`` in the
+    working directory if there is one. An option of a command line goes into ``environ`` as its variable.
+    Raises SettingsError with every fault found; no message holds the value of a secret.
+    """
+    path = _file(environ, file)
+    tables, unreadable = configuration.read(path) if path else ({}, [])
+    rows = table_of(Settings)
+    faults = [*unreadable, *_unknown_in_file(tables, rows), *_unknown_variables(environ, rows)]
+    values: dict[str, dict[str, Any]] = {row.section: {} for row in rows}
+    for row in rows:
+        try:
+            values[row.section][row.name] = _value(row, environ, tables)
+        except ValueError as error:
+            faults.append(Fault(row.title, str(error)))
+    # A faulty value is left out, so its default stands in for it; rules that read it are not asked.
+    settings = Settings(**{name: kind(**values[name]) for name, kind in get_type_hints(Settings).items()})
+    if not unreadable:
+        faults += broken_rules(settings, {fault.name for fault in faults})
+    if faults:
+        raise SettingsError(faults)
+    return settings
+
+
+def _file(environ: Mapping[str, str], file: Path | None) -> Path | None:
+    if file is not None:
+        return file
+    if CONFIG in environ:
+        return Path(environ[CONFIG]) if environ[CONFIG] else None
+    return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).exists() else None
+
+
+def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> Any:
+    given = {name: environ[name] for name in row.variables if name in environ}
+    if len(set(given.values())) > 1:
+        raise ValueError(f"is given twice, and differently: {' and '.join(given)}")
+    if given:
+        name, text = next(iter(given.items()))
+        return _checked(row, Substituted(text), f"from {name}", echo=True)
+    section = tables.get(row.section)
+    if not isinstance(section, dict) or row.name not in section:
+        return row.derive(environ)
+    value = configuration.substitute(section[row.name], environ)
+    # What a reference put in may come from a secret variable, so it is not echoed.
+    return _checked(row, value, "from the file", echo=value == section[row.name])
+
+
+def _checked(row: Row, raw: object, source: str, *, echo: bool) -> Any:
+    try:
+        value = from_toml(row.kind, raw)
+        complaint = row.check(value) if row.check else None
+    except ValueError as error:
+        complaint = str(error)
+    except OverflowError:
+        complaint = "is too large a number"
+    if complaint:
+        what = f", not {raw!r:.80}" if echo and not row.secret else ""
+        raise ValueError(f"{complaint}{what} ({source})")
+    return value
+
+
+def _unknown_in_file(tables: Mapping[str, Any], rows: Iterable[Row]) -> Iterator[Fault]:
+    sections: dict[str, list[str]] = {}
+    for row in rows:
+        sections.setdefault(row.section, []).append(row.name)
+    for section, content in tables.items():
+        if section not in sections:
+            yield Fault(section, "is no section of the file" + _meant(section, sections))
+        elif not isinstance(content, dict):
+            yield Fault(section, "must be a table of settings, not a value")
+        else:
+            for name in content.keys() - set(sections[section]):
+                yield Fault(f"{section}.{name}", "is no setting" + _meant(name, sections[section]))
+
+
+def _unknown_variables(environ: Mapping[str, str], rows: Iterable[Row]) -> Iterator[Fault]:
+    known = OUTSIDE_THE_TABLE.union(*(row.variables for row in rows))
+    for name in sorted(environ):
+        if (
+            name.startswith(PREFIX)
+            and name not in known
+            and not _SERVICE_LINK.fullmatch(f"{name}={environ[name]}")
+        ):
+            yield Fault(name, "is no setting's variable" + _meant(name, known))
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    close = get_close_matches(name, list(known), n=1, cutoff=0.75)
+    return f"; did you mean {close[0]}?" if close else ""

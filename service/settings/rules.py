@@ -1,0 +1,72 @@
+"""The rules that join several settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+
+from service.settings.faults import Fault
+from service.settings.secrecy import check_secret
+from service.settings.sections import Settings
+
+Rule = Callable[[Settings, Collection[str]], Iterator[Fault]]
+
+
+def broken_rules(settings: Settings, faulty: Collection[str]) -> Iterator[Fault]:
+    """Yield what the rules find; a rule that reads a setting in ``faulty`` is not asked."""
+    for names, rule in _RULES.items():
+        if not any(name in faulty for name in names):
+            yield from rule(settings, faulty)
+
+
+def _signing_secret(settings: Settings, faulty: Collection[str]) -> Iterator[Fault]:
+    auth = settings.auth
+    if not auth.jwt_algorithm.startswith("HS"):
+        return
+    if auth.jwt_secret:
+        if complaint := check_secret(auth.jwt_algorithm, auth.jwt_secret):
+            yield Fault("auth.jwt_secret", complaint)
+    elif settings.external or not {"database.url", "redis.url"}.isdisjoint(faulty):
+        yield Fault(
+            "auth.jwt_secret",
+            "is missing: an external database or session store needs a secret of its own. Set JWT_SECRET, "
+            'for instance to the output of: python3 -c "import secrets; print(secrets.token_urlsafe(64))"',
+        )
+
+
+def _key_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    auth = settings.auth
+    if auth.jwt_algorithm.startswith("HS"):
+        return
+    for name, path in (("jwt_private_key", auth.jwt_private_key), ("jwt_public_key", auth.jwt_public_key)):
+        if path is None:
+            yield Fault(f"auth.{name}", f"is missing: {auth.jwt_algorithm} needs the PEM files of both keys")
+        elif not path.is_file():
+            yield Fault(f"auth.{name}", f"names no file that can be seen: {path}")
+
+
+def _lifetimes(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    if settings.auth.refresh_timeout < settings.auth.access_timeout:
+        yield Fault("auth.refresh_timeout", "must not be shorter than auth.access_timeout")
+
+
+def _password_lengths(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    if settings.password.max_length < settings.password.min_length:
+        yield Fault("password.max_length", "must not be less than password.min_length")
+
+
+def _bucket(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    store = settings.objstore
+    if not store.bucket and (store.endpoint or store.access_key or store.secret_key):
+        yield Fault("objstore.bucket", "is missing: the other settings of the object store need it")
+    if bool(store.access_key) != bool(store.secret_key):
+        missing = "secret_key" if store.access_key else "access_key"
+        yield Fault(f"objstore.{missing}", "is missing: both keys are needed, or neither")
+
+
+_RULES: dict[tuple[str, ...], Rule] = {
+    ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
+    ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,
+    ("auth.jwt_algorithm", "auth.jwt_private_key", "auth.jwt_public_key"): _key_files,
+    ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
+    ("password.min_length", "password.max_length"): _password_lengths,
+}

@@ -1,0 +1,132 @@
+"""The signing secret: how strong it must be, and the random one of a local installation."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from service.settings.faults import Fault, SettingsError
+
+# RFC 7518 §3.2: a key of at least the size of the hash output.
+LEAST_BYTES = {"HS256": 32, "HS384": 48, "HS512": 64}
+LOCAL_BYTES = 64
+LOCAL_FILE = "jwt_secret"
+
+_SHORTEST_PERIOD = 16
+
+# Long enough to pass by length, and in everybody's hands; compared without case and punctuation.
+_PUBLISHED = frozenset(
+    re.sub(r"[^a-z0-9]", "", text.lower())
+    for text in (  # RFC 7515 A.1, RFC 7520 §3.5, and the tutorials of two web frameworks
+        "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow",
+        "hJtXIZ2uSN5kbQfbtTNWbpdmhkV8FJG-Onbc6mxCcYg",
+        "09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7",
+        "404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970",
+    )
+)
+# What published examples and placeholders are made of: jwt.io's "a-string-secret-at-least-256-bits-long" and
+# "your-256-bit-secret", "this is a very long secret key, please change me in production", "qwertyuiop…".
+_WORDS = """
+0 1 2 3 4 5 6 7 8 9 x a an and at be bit bits byte bytes characters chars for from has in is it key least
+long make me more must my not of one or our please put safe should some something sure that the this to
+use valid very with your access admin app application auth authentication change changed default demo dev
+development django env example fallback foobar here hs hmac insecure jwt local need needs only pass
+passphrase password portcullis private prod production random refresh replace sample secret secrets
+secure server service sha sign signature signing spring string strong super test testing token tokens
+value welcome letmein correct horse battery staple hello world abcdefghijklmnopqrstuvwxyz abcdefgh abcdef
+abc qwertyuiop qwerty asdfghjkl asdf zxcvbnm deadbeef cafebabe
+"""
+
+
+def check_secret(algorithm: str, secret: str) -> str | None:
+    """Return why ``secret`` will not do as the key of ``algorithm`` (HS256, HS384, HS512); None when it will.
+
+    It must be as long as the hash (RFC 7518 §3.2) and none that others know: no published example, no
+    placeholder made of common words, nothing short repeated until it is long enough. The answer never
+    holds the secret.
+    """
+    least = LEAST_BYTES[algorithm]
+    if len(secret.encode()) < least:
+        return f"must be at least {least} bytes for {algorithm} (RFC 7518 §3.2)"
+    if _repeats(secret.rstrip("=")):
+        return "must not repeat a few characters"
+    plain = re.sub(r"[^a-z0-9]", "", secret.lower())
+    # Padding made it long enough; what is left is what was thought of.
+    core = re.sub(r"(.)\1{3,}$", "", re.sub(r"^(.)\1{3,}", "", plain))
+    if len(core) < _SHORTEST_PERIOD or any(
+        text in _PUBLISHED or _is_made_of_words(text) for text in (plain, core)
+    ):
+        return "must not be a well-known secret, or common words and digits: use a random one"
+    return None
+
+
+def _is_made_of_words(text: str) -> bool:
+    words = _WORDS.split()
+    reached = {0}
+    for start in range(len(text)):
+        if start in reached:
+            reached |= {start + len(word) for word in words if text.startswith(word, start)}
+    return len(text) in reached
+
+
+def _repeats(text: str) -> bool:
+    """Tell whether ``text`` is a unit of under 16 characters, over and over (the last one may be cut)."""
+    return any(text[period:] == text[:-period] for period in range(1, _SHORTEST_PERIOD))
+
+
+def local_secret(data_dir: Path, nbytes: int) -> str:
+    """Return the signing secret of the installation in ``data_dir``, of at least ``nbytes`` bytes.
+
+    Made at first use: written beside its place and linked there, so that processes starting at once agree
+    on one and a crash leaves none half written. SettingsError when the file is open to other users, no plain
+    file, or too short.
+    """
+    path = data_dir / LOCAL_FILE
+    if not os.path.lexists(path):
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _create(path, secrets.token_urlsafe(max(nbytes, LOCAL_BYTES)))
+    secret, complaint = _read(path)
+    if complaint is None and len(secret.encode()) < nbytes:
+        complaint = (
+            f"is shorter than {nbytes} bytes; delete it and a new one is made, which ends all sessions"
+        )
+    if complaint:
+        raise SettingsError([Fault("auth.jwt_secret", f"the local secret {path} {complaint}")])
+    return secret
+
+
+def _create(path: Path, secret: str) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # O_EXCL, mode 0600
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secret + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        with suppress(FileExistsError):  # another process was first: its secret counts
+            os.link(name, path)
+    finally:
+        Path(name).unlink()
+
+
+def _read(path: Path) -> tuple[str, str | None]:
+    """Return the secret and None, or nothing and what is wrong with the file."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        return "", f"can't be opened: {error.strerror}"
+    try:
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            return "", "is no plain file"
+        if mode & 0o077:
+            return "", "is open to other users: chmod 600 it, or delete it if somebody may have read it"
+        return os.read(handle, 4096).decode("ascii").strip(), None
+    except UnicodeDecodeError:
+        return "", "is not text"
+    finally:
+        os.close(handle)

@@ -1,0 +1,62 @@
+"""All sections together, in the order of the table."""
+# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from service.settings.access import Auth, Password
+from service.settings.stores import Database, Objstore, Redis, Server
+from service.settings.table import setting, table_of
+from service.settings.values import OptionalPath, to_text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """The Casbin model and the base lines."""
+
+    model: OptionalPath = setting(None, shown="the shipped `model.conf`", help="Another `model.conf`.")
+    folder: OptionalPath = setting(None, shown="the shipped `policies`", help="Another folder of base lines.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Log:
+    """The log on standard output."""
+
+    format: Literal["auto", "json", "console"] = setting(
+        "auto", help="`json`, `console`, or `auto`: lines for people on a terminal, else JSON."
+    )
+    level: Literal["debug", "info", "warning", "error"] = setting(
+        "info", help="The least that is written: `debug`, `info`, `warning` or `error`."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings, checked. Change one with ``dataclasses.replace`` on its section."""
+
+    server: Server = field(default_factory=Server)
+    database: Database = field(default_factory=Database)
+    redis: Redis = field(default_factory=Redis)
+    objstore: Objstore = field(default_factory=Objstore)
+    auth: Auth = field(default_factory=Auth)
+    password: Password = field(default_factory=Password)
+    policy: Policy = field(default_factory=Policy)
+    log: Log = field(default_factory=Log)
+
+    @property
+    def external(self) -> bool:
+        """Whether the database or the session store is one that others run."""
+        return bool(self.database.url or self.redis.url)
+
+    def environment(self) -> dict[str, str]:
+        """Return the variables from which ``load`` gives these same settings, secrets included.
+
+        For worker processes. ``PORTCULLIS_CONFIG`` is empty there: a file changed in between has no say.
+        """
+        variables = {"PORTCULLIS_CONFIG": ""}
+        for row in table_of(Settings):
+            text = to_text(getattr(getattr(self, row.section), row.name))
+            variables |= dict.fromkeys(row.variables, text)
+        return variables

@@ -1,0 +1,124 @@
+"""The settings of the process and of the stores that it uses."""
+# ruff: noqa: RUF009 - setting() returns a dataclass field, which the rule knows only by its own name
+
+from __future__ import annotations
+
+import os
+import pwd
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.settings.checks import between, not_empty, not_everyone, url
+from service.settings.table import setting
+from service.settings.values import Networks
+
+
+def _cores(_environ: Mapping[str, str]) -> int:
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(4, usable)
+
+
+def _data_directory(environ: Mapping[str, str]) -> Path:
+    base = environ.get("XDG_DATA_HOME", "")
+    if not Path(base).is_absolute():  # the XDG specification has relative paths ignored
+        base = f"{_home(environ)}/.local/share"
+    return Path(base) / "portcullis"
+
+
+def _home(environ: Mapping[str, str]) -> str:
+    if Path(environ.get("HOME", "")).is_absolute():
+        return environ["HOME"]
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:  # a container's user without an entry; nothing is made there until something is stored
+        return "/var/lib"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """Where the service listens and keeps its files."""
+
+    host: str = setting(
+        "127.0.0.1", check=not_empty, help="The address to listen on; `0.0.0.0` for all of IPv4."
+    )
+    port: int = setting(8080, check=between(0, 65535), help="The TCP port; 0 takes any free one.")
+    workers: int = setting(
+        derive=_cores,
+        shown="one per core, at most 4",
+        check=between(1, 64),
+        help="Worker processes. Each has its own connections and its own copy of the policy.",
+    )
+    data: Path = setting(
+        derive=_data_directory,
+        shown="`$XDG_DATA_HOME/portcullis`, else `~/.local/share/portcullis`",
+        help="The data directory: embedded stores, local files, the local signing secret.",
+    )
+    trusted_proxies: Networks = setting(
+        (),
+        check=not_everyone,
+        help="Networks whose `X-Forwarded-For` is believed, in CIDR form; comma-separated in the "
+        "environment, a list in the file. From any other peer the header is ignored, and the peer's own "
+        "address is the client's.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """The PostgreSQL database."""
+
+    url: str = setting(
+        "",
+        env="DATABASE_URL",
+        secret=True,
+        check=url("postgresql", "postgres", "postgresql+psycopg"),
+        help="An external PostgreSQL. Empty: an embedded one in the data directory.",
+    )
+    pool_size: int = setting(5, check=between(1, 200), help="Connections that one worker keeps at most.")
+    timeout: float = setting(
+        2.0, unit="s", check=between(0.1, 30.0), help="Longest wait for a connection; then the answer is 503."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redis:
+    """The session store: Valkey or Redis, version 7 or later."""
+
+    url: str = setting(
+        "",
+        env="REDIS_URL",
+        secret=True,
+        check=url("redis", "rediss", "unix"),
+        help="An external session store. Empty: an embedded Valkey in the data directory.",
+    )
+    timeout: float = setting(
+        1.0,
+        unit="s",
+        check=between(0.1, 30.0),
+        help="Longest wait for an answer; then guarded routes answer 503, never a pass.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objstore:
+    """The object store for files: S3-compatible, or a local directory."""
+
+    endpoint: str = setting(
+        "",
+        env="OBJSTORE_ENDPOINT",
+        check=url("https", "http"),
+        help="The S3 endpoint. Empty with a bucket: Amazon S3 of the region.",
+    )
+    bucket: str = setting(
+        "", env="OBJSTORE_BUCKET", help="The bucket. Empty: files are kept in the data directory."
+    )
+    region: str = setting(
+        "us-east-1", env="OBJSTORE_REGION", check=not_empty, help="The region of the bucket."
+    )
+    access_key: str = setting(
+        "",
+        env="OBJSTORE_ACCESS_KEY",
+        secret=True,
+        help="The access key. Empty together with the secret key: the credentials of the machine's role.",
+    )
+    secret_key: str = setting("", env="OBJSTORE_SECRET_KEY", secret=True, help="The secret key.")

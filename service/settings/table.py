@@ -1,0 +1,86 @@
+"""The table of settings: what ``setting`` says about a field, read back as rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, get_type_hints
+
+from service.settings.values import Kind, kind_of, to_text
+
+Check = Callable[[Any], str | None]
+"""Takes a value of the right type; returns half a sentence ("must be …") when it will not do."""
+
+PREFIX = "PORTCULLIS_"
+
+
+def setting(
+    default: Any = None,
+    *,
+    help: str,  # noqa: A002 - the table's word for it
+    unit: str = "",
+    env: str | None = None,
+    secret: bool = False,
+    check: Check | None = None,
+    derive: Callable[[Mapping[str, str]], Any] | None = None,
+    shown: str | None = None,
+) -> Any:
+    """Declare a field of a section as a setting.
+
+    ``env`` is a fixed name beside ``PORTCULLIS_<SECTION>__<NAME>``. A ``secret`` appears in no message and
+    no repr. ``derive`` finds the default from the environment, and ``shown`` then describes it.
+    """
+    said = {
+        "help": help,
+        "unit": unit,
+        "env": env,
+        "secret": secret,
+        "check": check,
+        "derive": derive or (lambda _environ: default),
+        "shown": to_text(default) if shown is None else shown,
+    }
+    if derive is not None:
+        return field(default_factory=lambda: derive(os.environ), metadata=said, repr=not secret)
+    return field(default=default, metadata=said, repr=not secret)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One setting: ``shown`` is its default in words, ``derive`` makes the default from the environment."""
+
+    section: str
+    name: str
+    kind: Kind
+    help: str
+    unit: str
+    env: str | None
+    secret: bool
+    check: Check | None
+    derive: Callable[[Mapping[str, str]], Any]
+    shown: str
+
+    @property
+    def title(self) -> str:
+        """The name in the file and in messages: ``auth.max_devices``."""
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The environment variables that give this setting; the fixed name, where there is one, first."""
+        general = f"{PREFIX}{self.section}__{self.name}".upper()
+        return (self.env, general) if self.env else (general,)
+
+
+@cache
+def table_of(settings: type) -> tuple[Row, ...]:
+    """Return one row per field of each section of ``settings``, a dataclass of dataclasses."""
+    rows = []
+    for section, owner in get_type_hints(settings).items():
+        kinds = get_type_hints(owner)
+        rows += [
+            Row(section=section, name=part.name, kind=kind_of(kinds[part.name]), **part.metadata)
+            for part in fields(owner)
+        ]
+    return tuple(rows)

@@ -1,0 +1,133 @@
+"""The types that a setting may have, and how each is read from text and from TOML, strictly.
+
+Readers raise ValueError with half a sentence ("must be …") that never holds the value, which may be a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args, get_origin
+
+Networks = tuple[IPv4Network | IPv6Network, ...]
+OptionalPath = Path | None
+
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class Substituted(str):
+    """Text of the file that took a part from the environment: it is read like a variable."""
+
+    __slots__ = ()
+
+
+class Kind(NamedTuple):
+    """One type of value: how to read text, and which TOML types are taken as they are."""
+
+    words: str
+    from_text: Callable[[str], Any]
+    toml: tuple[type, ...] = ()
+
+
+def _boolean(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError("must be true or false")
+    return text == "true"
+
+
+def _whole(text: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise ValueError("must be a whole number")
+    return int(text)
+
+
+def _number(text: str) -> float:
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("must be a number")
+    return float(text)
+
+
+def _text(text: str) -> str:
+    if _CONTROL.search(text):
+        raise ValueError("must not hold line breaks or control characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be UTF-8") from None
+    return str(text)
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise ValueError("must be a path")
+    if text.startswith("~"):
+        raise ValueError("must not start with ~: write the home directory out, or ${HOME} in the file")
+    return Path(_text(text)).absolute()
+
+
+def _networks(text: str) -> Networks:
+    try:
+        return tuple(ip_network(part.strip()) for part in text.split(",")) if text.strip() else ()
+    except ValueError:
+        raise ValueError("must be networks in CIDR form, such as 10.0.0.0/8, without host bits") from None
+
+
+_KINDS: dict[Any, Kind] = {
+    bool: Kind("true or false", _boolean, (bool,)),
+    int: Kind("whole number", _whole, (int,)),
+    float: Kind("number", _number, (float, int)),
+    str: Kind("text", _text),
+    Path: Kind("path", _path),
+    OptionalPath: Kind("path", lambda text: _path(text) if text else None),
+    Networks: Kind("list of networks", _networks),
+}
+
+
+def kind_of(annotation: Any) -> Kind:
+    """Return the kind of a field from its annotation; KeyError for a type that no setting may have."""
+    if get_origin(annotation) is not Literal:
+        return _KINDS[annotation]
+    choices: tuple[str, ...] = get_args(annotation)
+
+    def choice(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"must be one of {', '.join(choices)}")
+        return text
+
+    return Kind("one of " + ", ".join(choices), choice)
+
+
+def from_toml(kind: Kind, value: object) -> Any:
+    """Return ``value`` of a TOML file as the kind's type; ValueError when it is of another type."""
+    if isinstance(value, Substituted):
+        return kind.from_text(value)
+    if kind.toml:
+        if type(value) not in kind.toml:
+            raise ValueError(
+                f"must be a {kind.words}" if kind.words != "true or false" else "must be true or false"
+            )
+        return float(value) if float in kind.toml else value  # type: ignore[arg-type]  # checked above
+    if kind is _KINDS[Networks]:
+        if not isinstance(value, list) or not all(
+            isinstance(part, str) and "," not in part for part in value
+        ):
+            raise ValueError("must be a list of texts")
+        return kind.from_text(",".join(value))
+    if not isinstance(value, str):
+        raise ValueError("must be a text")  # noqa: TRY004 - a fault of the operator, reported like the others
+    return kind.from_text(value)
+
+
+def to_text(value: object) -> str:
+    """Return ``value`` as the text from which ``from_text`` of its kind reads the same value."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ",".join(map(str, value))
+    return str(value)

@@ -1,0 +1,285 @@
+"""Where a value comes from, which values are taken, and how faults are told."""
+
+from __future__ import annotations
+
+import dataclasses
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+
+from service.settings import Row, Settings, SettingsError, load, table
+
+SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "portcullis.toml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def faults(environ: dict[str, str], file: Path | None = None) -> dict[str, str]:
+    with pytest.raises(SettingsError) as raised:
+        load({"PORTCULLIS_CONFIG": "", **environ}, file=file)
+    return dict(raised.value.faults)
+
+
+@pytest.fixture(autouse=True)
+def empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_without_environment_and_file_every_setting_has_its_default() -> None:
+    settings = load({"HOME": "/home/ann"})
+    assert settings.auth.access_timeout == 7200
+    assert settings.auth.token_prefix == "Bearer "
+    assert settings.password.argon2_memory == 19456
+    assert settings.server.data == Path("/home/ann/.local/share/portcullis")
+    assert 1 <= settings.server.workers <= 4
+
+
+def test_the_data_directory_follows_the_xdg_variable() -> None:
+    assert load({"HOME": "/h", "XDG_DATA_HOME": "/x"}).server.data == Path("/x/portcullis")
+    assert load({"HOME": "/h", "XDG_DATA_HOME": "x"}).server.data == Path("/h/.local/share/portcullis")
+
+
+def test_the_environment_beats_the_file_and_the_file_beats_the_default(tmp_path: Path) -> None:
+    write(tmp_path, "[auth]\nmax_devices = 3\naccess_timeout = 60\n")
+    auth = load({"PORTCULLIS_AUTH__MAX_DEVICES": "4"}).auth
+    assert (auth.max_devices, auth.access_timeout, auth.refresh_timeout) == (4, 60, 604_800)
+
+
+def test_the_configuration_file_is_the_one_that_the_variable_names(tmp_path: Path) -> None:
+    write(tmp_path, "[auth]\nmax_devices = 3\n")
+    other = tmp_path / "other.toml"
+    other.write_text("[auth]\nmax_devices = 9\n")
+    assert load({}).auth.max_devices == 3
+    assert load({"PORTCULLIS_CONFIG": str(other)}).auth.max_devices == 9
+    assert load({"PORTCULLIS_CONFIG": ""}).auth.max_devices == 5
+    assert load({"PORTCULLIS_CONFIG": ""}, file=other).auth.max_devices == 9
+
+
+def test_a_named_file_that_is_missing_is_a_fault() -> None:
+    assert "No such file" in faults({"PORTCULLIS_CONFIG": "none.toml"})["none.toml"]
+
+
+def test_a_file_that_is_not_toml_is_one_fault_beside_those_of_the_environment(tmp_path: Path) -> None:
+    found = faults(
+        {"PORTCULLIS_SERVER__PORT": "x", "DATABASE_URL": "postgresql://h/d"}, write(tmp_path, "[auth")
+    )
+    assert sorted(found) == sorted([str(tmp_path / "portcullis.toml"), "server.port"])
+
+
+def test_the_fixed_names_give_their_settings() -> None:
+    given = {row.env: f"given-{row.name}" for row in table() if row.env}
+    given |= {
+        "DATABASE_URL": "postgresql://db/portcullis",
+        "REDIS_URL": "redis://store:6379/0",
+        "OBJSTORE_ENDPOINT": "https://s3.example",
+        "JWT_SECRET": SECRET,
+    }
+    settings = load({name: value for name, value in given.items() if name})
+    assert settings.database.url == given["DATABASE_URL"]
+    assert settings.redis.url == given["REDIS_URL"]
+    assert settings.auth.jwt_secret == SECRET
+    assert dataclasses.astuple(settings.objstore) == (
+        "https://s3.example",
+        "given-bucket",
+        "given-region",
+        "given-access_key",
+        "given-secret_key",
+    )
+
+
+@pytest.mark.parametrize("row", table(), ids=lambda row: row.title)
+def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables(row: Row) -> None:
+    for variable in row.variables:
+        assert row.title in faults({variable: "a\nb"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "setting"),
+    [
+        ("PORTCULLIS_AUTH__CONCURRENT_LOGIN", "True", "auth.concurrent_login"),
+        ("PORTCULLIS_AUTH__CONCURRENT_LOGIN", "1", "auth.concurrent_login"),
+        ("PORTCULLIS_AUTH__CONCURRENT_LOGIN", "", "auth.concurrent_login"),
+        ("PORTCULLIS_AUTH__MAX_DEVICES", "0", "auth.max_devices"),
+        ("PORTCULLIS_AUTH__MAX_DEVICES", "5.0", "auth.max_devices"),
+        ("PORTCULLIS_AUTH__MAX_DEVICES", "1_0", "auth.max_devices"),
+        ("PORTCULLIS_AUTH__MAX_DEVICES", "٣", "auth.max_devices"),
+        ("PORTCULLIS_SERVER__PORT", "65536", "server.port"),
+        ("PORTCULLIS_SERVER__PORT", "-1", "server.port"),
+        ("PORTCULLIS_REDIS__TIMEOUT", "nan", "redis.timeout"),
+        ("PORTCULLIS_REDIS__TIMEOUT", "inf", "redis.timeout"),
+        ("PORTCULLIS_AUTH__JWT_ALGORITHM", "none", "auth.jwt_algorithm"),
+        ("PORTCULLIS_AUTH__JWT_ALGORITHM", "hs256", "auth.jwt_algorithm"),
+        ("PORTCULLIS_AUTH__TOKEN_NAME", "X Token", "auth.token_name"),
+        ("PORTCULLIS_AUTH__TOKEN_PREFIX", "Bearer  ", "auth.token_prefix"),
+        ("PORTCULLIS_AUTH__JWT_ISSUER", " ", "auth.jwt_issuer"),
+        ("PORTCULLIS_PASSWORD__ARGON2_MEMORY", "19455", "password.argon2_memory"),
+        ("PORTCULLIS_PASSWORD__MIN_LENGTH", "7", "password.min_length"),
+        ("PORTCULLIS_SERVER__DATA", "", "server.data"),
+        ("PORTCULLIS_SERVER__DATA", "~/data", "server.data"),
+        ("PORTCULLIS_SERVER__TRUSTED_PROXIES", "10.0.0.1/8", "server.trusted_proxies"),
+        ("PORTCULLIS_SERVER__TRUSTED_PROXIES", "10.0.0.0/8,", "server.trusted_proxies"),
+        ("PORTCULLIS_SERVER__TRUSTED_PROXIES", "0.0.0.0/0", "server.trusted_proxies"),
+        ("PORTCULLIS_LOG__FORMAT", "xml", "log.format"),
+        ("DATABASE_URL", "mysql://h/d", "database.url"),
+        ("DATABASE_URL", "postgresql:h", "database.url"),
+        ("REDIS_URL", "redis://h:port", "redis.url"),
+        ("OBJSTORE_ENDPOINT", "s3.example", "objstore.endpoint"),
+    ],
+)
+def test_a_value_of_the_wrong_form_is_a_fault_of_its_setting(variable: str, text: str, setting: str) -> None:
+    found = faults({variable: text})
+    assert setting in found
+    assert variable in found[setting]
+
+
+def test_networks_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:
+    wanted = (ip_network("10.0.0.0/8"), ip_network("::1/128"))
+    file = write(tmp_path, '[server]\ntrusted_proxies = ["10.0.0.0/8", "::1"]\n')
+    assert load({}, file=file).server.trusted_proxies == wanted
+    given = {"PORTCULLIS_SERVER__TRUSTED_PROXIES": "10.0.0.0/8, ::1"}
+    assert load(given).server.trusted_proxies == wanted
+
+
+@pytest.mark.parametrize(
+    ("line", "setting"),
+    [
+        ('max_devices = "3"', "auth.max_devices"),
+        ("max_devices = true", "auth.max_devices"),
+        ("max_devices = 3.0", "auth.max_devices"),
+        ('concurrent_login = "true"', "auth.concurrent_login"),
+        ("concurrent_login = 1", "auth.concurrent_login"),
+        ("jwt_issuer = 7", "auth.jwt_issuer"),
+        ("jwt_issuer = ['a']", "auth.jwt_issuer"),
+        ("max_devices.low = 3", "auth.max_devices"),
+    ],
+)
+def test_the_file_must_use_the_type_of_the_setting(tmp_path: Path, line: str, setting: str) -> None:
+    assert list(faults({}, write(tmp_path, f"[auth]\n{line}\n"))) == [setting]
+
+
+def test_a_number_without_bound_in_the_file_is_a_fault(tmp_path: Path) -> None:
+    assert list(faults({}, write(tmp_path, f"[redis]\ntimeout = 1{'0' * 400}\n"))) == ["redis.timeout"]
+
+
+def test_unknown_sections_and_names_in_the_file_are_faults_with_a_suggestion(tmp_path: Path) -> None:
+    found = faults({}, write(tmp_path, "port = 1\n[auht]\na = 1\n[auth]\nmax_device = 3\n[log]\n"))
+    assert sorted(found) == ["auht", "auth.max_device", "port"]
+    assert "did you mean auth?" in found["auht"]
+    assert "did you mean max_devices?" in found["auth.max_device"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "PORTCULLIS_AUTH__MAX_DEVICE",
+        "PORTCULLIS_AUTH_MAX_DEVICES",
+        "PORTCULLIS_auth__max_devices",
+        "PORTCULLIS_PORT",
+    ],
+)
+def test_an_unknown_variable_of_the_program_is_a_fault(name: str) -> None:
+    assert list(faults({name: "8080"})) == [name]
+
+
+def test_variables_that_are_no_settings_or_not_ours_are_left_alone() -> None:
+    load(
+        {
+            "PORTCULLIS_ADMIN_PASSWORD": "x",
+            "PORTCULLISX": "x",
+            "PATH": "/bin",
+            "PORTCULLIS_PORT": "tcp://10.0.0.1:8080",
+            "PORTCULLIS_SERVICE_HOST": "10.0.0.1",
+            "PORTCULLIS_PORT_8080_TCP_ADDR": "10.0.0.1",
+        }
+    )
+
+
+def test_one_setting_given_by_both_its_names_must_be_the_same() -> None:
+    load({"DATABASE_URL": "", "PORTCULLIS_DATABASE__URL": ""})
+    given = {"OBJSTORE_REGION": "a", "PORTCULLIS_OBJSTORE__REGION": "b"}
+    assert "twice" in faults(given)["objstore.region"]
+
+
+def test_all_faults_are_reported_together_by_name(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        '[auth]\nmax_devices = 0\nnope = 1\n[redis]\nurl = "${UNSET}"\n[objstore]\naccess_key = "a"\n',
+    )
+    given = {
+        "PORTCULLIS_SERVER__PORT": "x",
+        "PORTCULLIS_WHAT": "x",
+        "DATABASE_URL": "mysql://",
+        "PORTCULLIS_PASSWORD__MIN_LENGTH": "100",
+        "PORTCULLIS_PASSWORD__MAX_LENGTH": "64",
+        "PORTCULLIS_AUTH__REFRESH_TIMEOUT": "60",
+    }
+    found = faults(given, file)
+    assert set(found) == {
+        "auth.max_devices",
+        "auth.nope",
+        "auth.jwt_secret",
+        "auth.refresh_timeout",
+        "redis.url",
+        "server.port",
+        "PORTCULLIS_WHAT",
+        "database.url",
+        "objstore.bucket",
+        "objstore.secret_key",
+        "password.max_length",
+    }
+
+
+def test_the_message_of_the_error_has_one_line_for_each_fault() -> None:
+    with pytest.raises(SettingsError) as raised:
+        load({"PORTCULLIS_SERVER__PORT": "x", "PORTCULLIS_WHAT": "x"})
+    assert str(raised.value).splitlines() == [
+        "2 settings are wrong:",
+        "  PORTCULLIS_WHAT: is no setting's variable",
+        "  server.port: must be a whole number, not 'x' (from PORTCULLIS_SERVER__PORT)",
+    ]
+
+
+@pytest.mark.parametrize("row", [row for row in table() if row.secret], ids=lambda row: row.title)
+@pytest.mark.parametrize("text", ["hunter2", "hunter2\n", "http://u:hunter2@h:x"])
+def test_no_message_and_no_repr_holds_a_secret(row: Row, text: str, tmp_path: Path) -> None:
+    title, variables = row.title, row.variables
+    section, name = title.split(".")
+    file = write(
+        tmp_path, f'[{section}]\n{name} = "${{HIDDEN}}"\n[server]\nport = "${{HIDDEN}}"\n[log]\nlevel = 1\n'
+    )
+    for environ, where in (
+        ({variables[-1]: text, "PORTCULLIS_LOG__LEVEL": "x"}, None),
+        ({"HIDDEN": text}, file),
+        ({f"{variables[-1]}X": text}, None),
+    ):
+        with pytest.raises(SettingsError) as raised:
+            load({"PORTCULLIS_CONFIG": "", **environ}, file=where)
+        assert "hunter2" not in str(raised.value)
+    assert "hunter2" not in repr(dataclasses.replace(Settings().auth, jwt_secret="hunter2"))
+
+
+def test_the_repr_of_the_settings_holds_no_secret() -> None:
+    given = {
+        "DATABASE_URL": "postgresql://u:hunter2@h/d",
+        "REDIS_URL": "redis://:hunter2@h",
+        "JWT_SECRET": SECRET,
+    }
+    shown = repr(load(given))
+    assert "hunter2" not in shown
+    assert SECRET not in shown
+
+
+def test_no_setting_is_without_help_and_each_title_is_used_once() -> None:
+    rows = table()
+    assert all(row.help.endswith(".") for row in rows)
+    variables = [name for row in rows for name in row.variables]
+    assert len(set(variables)) == len(variables)
+
+
+def test_every_default_passes_its_own_check() -> None:
+    assert [row.title for row in table() if row.check and row.check(row.derive({}))] == []

@@ -1,0 +1,110 @@
+"""The rules that join settings: which secret, which key files, which bucket."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+import pytest
+
+from service.settings import SettingsError, check_secret, load
+
+DATABASE = {"DATABASE_URL": "postgresql://db/portcullis"}
+STORE = {"REDIS_URL": "redis://store"}
+JWT_IO = "a-string-secret-at-least-256-bits-long"
+RFC_7515 = "AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow"
+
+
+def faults(environ: dict[str, str]) -> dict[str, str]:
+    try:
+        load({"PORTCULLIS_CONFIG": "", **environ})
+    except SettingsError as error:
+        return dict(error.faults)
+    return {}
+
+
+@pytest.mark.parametrize("external", [DATABASE, STORE, DATABASE | STORE])
+def test_with_an_external_store_the_secret_is_required(external: dict[str, str]) -> None:
+    assert "missing" in faults(external)["auth.jwt_secret"]
+    assert "missing" in faults({**external, "JWT_SECRET": ""})["auth.jwt_secret"]
+    assert faults({**external, "JWT_SECRET": secrets.token_urlsafe(48)}) == {}
+
+
+def test_without_external_stores_the_secret_may_be_missing() -> None:
+    assert faults({}) == {}
+
+
+def test_a_weak_secret_is_refused_with_embedded_stores_as_well() -> None:
+    assert "32 bytes" in faults({"JWT_SECRET": "secret"})["auth.jwt_secret"]
+
+
+@pytest.mark.parametrize(("algorithm", "least"), [("HS256", 32), ("HS384", 48), ("HS512", 64)])
+def test_the_secret_is_at_least_as_long_as_the_hash(algorithm: str, least: int) -> None:
+    secret = secrets.token_urlsafe(64)
+    assert check_secret(algorithm, secret[:least]) is None
+    assert f"{least} bytes" in (check_secret(algorithm, secret[: least - 1]) or "")
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "a" * 64,
+        "changeme" * 8,
+        "12345678" * 6,
+        "secret" + "=" * 40,
+        "changeme" + "0" * 40,
+        "x" * 30 + "Password1",
+        "0123456789abcdef0123456789abcdef",
+        "your-256-bit-secret-your-256-bit-secret",
+        "A-String-Secret-At-Least-256-Bits-Long!!!",
+        JWT_IO,
+        "a-valid-string-secret-that-is-at-least-512-bits-long-which-is-very-long".replace("which-", ""),
+        "this_is_a_very_long_secret_key_please_change_me_in_production",
+        "my super secret jwt signing key for development only",
+        "change-this-in-production-0000000000000000",
+        RFC_7515,
+        "09d25e094faa6ca2556c818166b7a9563b93f7099f6f0f4caa6cf63b88e8d3e7",
+        "09D25E094FAA6CA2556C818166B7A9563B93F7099F6F0F4CAA6CF63B88E8D3E7",
+        "=" * 40,
+        "é" * 40,
+    ],
+)
+def test_a_secret_that_others_know_or_can_guess_is_refused(secret: str) -> None:
+    complaint = check_secret("HS256", secret)
+    assert complaint is not None
+    assert secret not in complaint
+
+
+@pytest.mark.parametrize("make", [secrets.token_hex, secrets.token_urlsafe])
+def test_random_secrets_are_taken(make: object) -> None:
+    for _ in range(200):
+        assert check_secret("HS256", make(32)) is None  # type: ignore[operator]  # a function of secrets
+
+
+def test_an_asymmetric_algorithm_needs_both_key_files_and_no_secret(tmp_path: Path) -> None:
+    given = {**DATABASE, "PORTCULLIS_AUTH__JWT_ALGORITHM": "EdDSA"}
+    assert set(faults(given)) == {"auth.jwt_private_key", "auth.jwt_public_key"}
+    given["PORTCULLIS_AUTH__JWT_PRIVATE_KEY"] = str(tmp_path / "private.pem")
+    given["PORTCULLIS_AUTH__JWT_PUBLIC_KEY"] = str(tmp_path / "public.pem")
+    (tmp_path / "private.pem").touch()
+    assert list(faults(given)) == ["auth.jwt_public_key"]
+    (tmp_path / "public.pem").touch()
+    assert faults(given) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"OBJSTORE_ENDPOINT": "https://s3.example"}, {"objstore.bucket"}),
+        ({"OBJSTORE_BUCKET": "b", "OBJSTORE_ACCESS_KEY": "a"}, {"objstore.secret_key"}),
+        ({"OBJSTORE_BUCKET": "b", "OBJSTORE_SECRET_KEY": "a"}, {"objstore.access_key"}),
+        ({"OBJSTORE_BUCKET": "b"}, set()),
+    ],
+)
+def test_the_settings_of_the_object_store_belong_together(given: dict[str, str], named: set[str]) -> None:
+    assert set(faults(given)) == named
+
+
+def test_a_refresh_token_lives_no_shorter_than_an_access_token() -> None:
+    given = {"PORTCULLIS_AUTH__ACCESS_TIMEOUT": "100", "PORTCULLIS_AUTH__REFRESH_TIMEOUT": "99"}
+    assert list(faults(given)) == ["auth.refresh_timeout"]
