@@ -1,0 +1,11 @@
+"""The one error of this package that is no answer to a request."""
+
+from __future__ import annotations
+
+
+class PolicyFault(Exception):  # noqa: N818 - the design's word; like a refusal, it is raised on purpose
+    """The model or the policy lines can't be used; ``faults`` are sentences for whoever mends them."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults

@@ -1,0 +1,101 @@
+"""Paths: the one spelling in which a request may name a path, and the grammar of registered ones.
+
+An unregistered resource may be open, so two spellings of one path are a bypass as soon as the router serves
+both and the resource index knows one. Requests are therefore refused, not normalised, unless their path has
+exactly one reading.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from service.errors import BadRequest
+
+MAX_REQUEST_PATH: Final = 2048
+"""The longest request path in bytes, percent-encoded."""
+MAX_REGISTERED_PATH: Final = 1024
+"""The longest registered path in characters."""
+
+_PARAMETER = r"\{[A-Za-z_][A-Za-z0-9_]*\}"
+_NO_DOTS = r"(?!\.{1,2}(?:/|\Z))"
+_SEGMENT = rf"(?:{_NO_DOTS}[A-Za-z0-9._~-]+|{_PARAMETER})"
+_REGISTERED = re.compile(rf"/(?:{_SEGMENT}(?:/{_SEGMENT})*)?")
+_ANY_PARAMETER = re.compile(_PARAMETER)
+
+# RFC 3986 §3.3: pchar without ";", and no percent-encoding. Nearly every path ends here.
+_PLAIN = re.compile(
+    rf"/(?:{_NO_DOTS}[A-Za-z0-9._~!$&'()*+,=:@-]+(?:/{_NO_DOTS}[A-Za-z0-9._~!$&'()*+,=:@-]+)*)?"
+)
+_ENCODED = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,=:@/-]|%[0-9A-Fa-f]{2})+")
+_TRIPLET = re.compile(r"%([0-9A-Fa-f]{2})")
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_TRICKS = frozenset(b"/\\%;")
+
+
+def canonical(raw_path: bytes | str) -> str:
+    """Return the decoded path of a request whose path has one spelling; it is what the router routes on.
+
+    ``raw_path`` is the path as sent, percent-encoded and without the query. BadRequest for an empty, ``.``
+    or ``..`` segment (so also for ``//`` and a trailing ``/``), characters outside RFC 3986 §3.3, ``;``,
+    percent-encoded slashes, backslashes, percent signs, semicolons, control characters or unreserved
+    characters (RFC 3986 §2.3), bad UTF-8 and more than ``MAX_REQUEST_PATH`` bytes. The message never
+    repeats the path.
+    """
+    if len(raw_path) > MAX_REQUEST_PATH:
+        raise BadRequest(f"The path is longer than {MAX_REQUEST_PATH} bytes")
+    try:
+        text = raw_path.decode("ascii") if isinstance(raw_path, bytes) else raw_path
+    except UnicodeDecodeError:
+        raise BadRequest("The path holds bytes that must be percent-encoded") from None
+    if _PLAIN.fullmatch(text) is not None:
+        return text
+    if not text.startswith("/"):
+        raise BadRequest("The path does not start with a slash")
+    if _ENCODED.fullmatch(text) is None:
+        raise BadRequest("The path holds a character that is not allowed there")
+    for triplet in _TRIPLET.finditer(text):
+        _check_encoded(int(triplet[1], 16))
+    for segment in text[1:].split("/"):
+        if segment in ("", ".", ".."):
+            raise BadRequest("The path holds an empty, '.' or '..' segment")
+    return _decoded(text)
+
+
+def _check_encoded(byte: int) -> None:
+    if byte in _UNRESERVED:
+        raise BadRequest("The path percent-encodes a character that needs no encoding")
+    if byte in _TRICKS:
+        raise BadRequest("The path percent-encodes a slash, backslash, percent sign or semicolon")
+
+
+def _decoded(text: str) -> str:
+    try:
+        path = unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError:
+        raise BadRequest("The path is not UTF-8") from None
+    if any(character < " " or "\x7f" <= character < "\xa0" for character in path):
+        raise BadRequest("The path holds a control character")
+    return path
+
+
+def registered_fault(path: str) -> str | None:
+    """Return why ``path`` can't be registered as a resource or an endpoint template, or None when it can.
+
+    Literal segments of ``[A-Za-z0-9._~-]``, or ``{name}`` for a whole segment; no empty, ``.`` or ``..``
+    segment; ``/`` alone is allowed.
+    """
+    if len(path) > MAX_REGISTERED_PATH:
+        return f"a path has at most {MAX_REGISTERED_PATH} characters"
+    if _REGISTERED.fullmatch(path) is None:
+        return (
+            "a path starts with '/' and has segments of letters, digits and . _ ~ -, or {name} for a whole "
+            "segment; none is empty, '.' or '..'"
+        )
+    return None
+
+
+def shape(path: str) -> str:
+    """Return a registered path with every parameter as ``{}``; paths of one shape fit the same requests."""
+    return _ANY_PARAMETER.sub("{}", path)

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.authz.faults import PolicyFault
+from service.authz.rules import METHODS, Rule, as_csv, checked, read_rules
+from tests.policies.stock import stock_enforcer
+
+GOOD = "p, endpoint, GET /api/role/list, system:role:list"
+
+
+def faults_of(folder: Path, text: str) -> tuple[str, ...]:
+    path = folder / "lines.csv"
+    path.write_bytes(text.encode())
+    with pytest.raises(PolicyFault) as caught:
+        read_rules(path)
+    return tuple(fault.removeprefix(f"{path}:") for fault in caught.value.faults)
+
+
+def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "lines.csv"
+    path.write_text(f"# for people\n\n{GOOD}\np, resource, @unregistered, @login\n")
+
+    rules = read_rules(path)
+
+    assert rules == (
+        Rule("endpoint", "GET /api/role/list", "system:role:list"),
+        Rule("resource", "@unregistered", "@login"),
+    )
+    assert str(rules[0]) == GOOD
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("p, endpoints, GET /api/x, @login", "the layer is resource or endpoint, not 'endpoints'"),
+        ("p, , GET /api/x, @login", "the layer is"),
+        ("p, endpoint, @unregistered, @login", "@unregistered is an object of the resource layer"),
+        ("p, resource, @registered, @login", "the object is"),
+        ("p, endpoint, /api/x, @login", "the object is"),
+        ("p, endpoint, get /api/x, @login", "the object is"),
+        ("p, endpoint, HEAD /api/x, @login", "the object is"),
+        ("p, endpoint, GET, @login", "the object is"),
+        ("p, endpoint, GET  /api/x, @login", "a path starts with"),
+        ("p, endpoint, GET /api/x/, @login", "a path starts with"),
+        ("p, endpoint, GET /api/{id:int}, @login", "a path starts with"),
+        ("p, endpoint, GET /api/(x), @login", "a path starts with"),
+        ("p, endpoint, GET /api/x[1], @login", "a path starts with"),
+        ('p, endpoint, GET /api/"x", @login', "a path starts with"),
+        ("p, endpoint, GET /api/#x, @login", "a path starts with"),
+        ("p, endpoint, GET /api/x, @logins", "the code is"),
+        ("p, endpoint, GET /api/x, @unregistered", "the code is"),
+        ("p, endpoint, GET /api/x, System:role", "the code is"),
+        ("p, endpoint, GET /api/x, system::list", "the code is"),
+        ("p, endpoint, GET /api/x, system:role*", "the code is"),
+        ("p, endpoint, GET /api/x, ", "the code is"),
+        ("p, endpoint, GET /api/x, @login # why", "the code is"),
+        ("p, endpoint, GET /api/x, @login ", "the code is"),
+        ("p, endpoint, GET /api/x,  @login", "the code is"),
+        ("p, endpoint, GET /api/x, @login\r", "the code is"),
+        ("p, endpoint, GET /api/x, " + "a" * 129, "the code is"),
+        ("p, endpoint, GET /api/x", "has 3 columns"),
+        ("p, endpoint, GET /api/x, @login, allow", "has 5 columns"),
+        ("p,endpoint,GET /api/x,@login", "a line starts with 'p, '"),
+        ("g, admin, user", "a line starts with 'p, '"),
+        (" # a comment", "a line starts with 'p, '"),
+        (GOOD, "is there already"),
+    ],
+)
+def test_a_line_outside_the_grammar_is_refused_with_its_number(
+    tmp_path: Path, line: str, reason: str
+) -> None:
+    (fault,) = faults_of(tmp_path, f"# two lines\n{GOOD}\n{line}\n")
+
+    assert fault.startswith("3: ")
+    assert reason in fault
+
+
+def test_all_faults_of_a_file_are_told_together(tmp_path: Path) -> None:
+    faults = faults_of(tmp_path, f"p, x, GET /a, @login\n{GOOD}\np, endpoint, GET /a, @x\n")
+
+    assert [fault.split(":")[0] for fault in faults] == ["1", "3"]
+
+
+def test_a_file_that_is_missing_or_no_text_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolicyFault, match="can't be read"):
+        read_rules(tmp_path / "none.csv")
+    (tmp_path / "bytes.csv").write_bytes(b"\xff\n")
+    with pytest.raises(PolicyFault, match="can't be read"):
+        read_rules(tmp_path / "bytes.csv")
+
+
+segments = st.from_regex(r"[A-Za-z0-9_~-][A-Za-z0-9._~-]{0,5}|\{[a-z_]{1,4}\}", fullmatch=True)
+objects = st.builds(
+    lambda method, parts: f"{method} /{'/'.join(parts)}",
+    st.sampled_from(METHODS),
+    st.lists(segments, max_size=4),
+)
+codes = st.one_of(
+    st.sampled_from(["@anyone", "@login", "@nobody"]),
+    st.from_regex(r"(?:[a-z0-9_-]{1,4}|\*)(?::(?:[a-z0-9_-]{1,4}|\*)){0,3}", fullmatch=True),
+)
+rules = st.builds(Rule, st.sampled_from(["resource", "endpoint"]), objects, codes)
+
+
+@given(lines=st.lists(rules, max_size=8, unique=True))
+def test_a_plain_casbin_reads_the_lines_that_the_strict_reader_reads(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[Rule]
+) -> None:
+    folder = tmp_path_factory.mktemp("lines")
+    enforcer = stock_enforcer(folder, lines)
+
+    assert [tuple(line) for line in enforcer.get_policy()] == lines
+    assert list(read_rules(folder / "lines.csv")) == lines
+
+
+POISON = st.text(alphabet=',"[]()#; \t\n\r\\x00{}\u2028', min_size=1, max_size=3)
+
+
+@given(poison=POISON, at=st.integers(0, 2), before=st.booleans())
+def test_no_value_that_casbin_would_read_otherwise_passes(poison: str, at: int, before: bool) -> None:
+    columns = ["endpoint", "GET /api/x", "system:x"]
+    columns[at] = poison + columns[at] if before else columns[at] + poison
+    try:
+        (rule,) = checked([("here", columns)])
+    except PolicyFault:
+        return
+    assert not set(as_csv([rule])[3:-1]) & set('"[]()#;\t\n\r\\\u2028')
+    assert as_csv([rule]).count(",") == 3
