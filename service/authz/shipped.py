@@ -1,0 +1,62 @@
+"""The model and the lines that ship with the service, or those that the settings name instead."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import service
+from service.authz.faults import PolicyFault
+from service.authz.model_lint import lint_model
+from service.authz.rules import ENDPOINT, RESOURCE, Rule, read_rules
+
+MODEL: Final = "model.conf"
+POLICIES: Final = "policies"
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires."""
+
+    model_text: str
+    base: tuple[Rule, ...]
+    endpoints: tuple[Rule, ...]
+
+
+def read_shipped(model: Path | None = None, folder: Path | None = None) -> Shipped:
+    """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
+
+    PolicyFault with the file, line and reason of what is wrong. Base lines belong to the resource layer and
+    endpoint lines to the endpoint layer, so that each file says only what its name says.
+    """
+    model = model or _shipped(MODEL)
+    folder = folder or _shipped(POLICIES)
+    text = _model_text(model)
+    base = _read_layer(folder / "base.csv", RESOURCE)
+    endpoints = _read_layer(folder / "endpoints.csv", ENDPOINT)
+    return Shipped(text, base, endpoints)
+
+
+def _shipped(name: str) -> Path:
+    # The wheel carries the files inside the package; in a checkout they stand beside it.
+    package = Path(service.__file__).parent
+    packed = package / "shipped" / name
+    return packed if packed.exists() else package.parent / name
+
+
+def _model_text(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyFault(f"{path} can't be read: {error}") from error
+    lint_model(text, str(path))
+    return text
+
+
+def _read_layer(path: Path, layer: str) -> tuple[Rule, ...]:
+    rules = read_rules(path)
+    strangers = [str(rule) for rule in rules if rule.layer != layer]
+    if strangers:
+        raise PolicyFault(*(f"{path}: lines of the {layer} layer only, not '{line}'" for line in strangers))
+    return rules

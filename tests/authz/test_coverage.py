@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from service.authz.coverage import coverage_faults
+from service.authz.rules import Rule
+
+LINES = [
+    Rule("endpoint", "GET /a", "x:list"),
+    Rule("endpoint", "GET /a", "x:create"),
+    Rule("endpoint", "POST /login", "@anyone"),
+    Rule("resource", "GET /b", "@login"),
+]
+ROUTES = [("GET", "/a", {"x:create", "x:list"}), ("POST", "/login", {"@anyone"})]
+
+
+def test_routes_and_lines_that_say_the_same_have_no_fault() -> None:
+    assert coverage_faults(ROUTES, LINES) == []
+
+
+def test_a_route_without_a_line_is_told() -> None:
+    assert coverage_faults([*ROUTES, ("PUT", "/a", {"@login"})], LINES) == [
+        "PUT /a: the route has no endpoint line"
+    ]
+
+
+def test_a_line_without_a_route_is_told() -> None:
+    assert coverage_faults(ROUTES[:1], LINES) == ["POST /login: there are endpoint lines and no such route"]
+
+
+def test_codes_that_differ_are_told() -> None:
+    assert coverage_faults([("GET", "/a", {"x:list"}), ROUTES[1]], LINES) == [
+        "GET /a: the code requires x:list, the lines require x:create or x:list"
+    ]
+
+
+def test_a_route_that_requires_nothing_never_agrees_with_a_line() -> None:
+    assert coverage_faults([ROUTES[0], ("POST", "/login", set())], LINES) == [
+        "POST /login: the code requires nothing at all, the lines require @anyone"
+    ]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from service.authz.faults import PolicyFault
+from service.authz.shipped import read_shipped
+from tests.policies.stock import MODEL, POLICIES
+from tests.policies.tables import BASE, ENDPOINTS
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(POLICIES, tmp_path / "policies"))
+
+
+def test_without_settings_the_shipped_files_are_read() -> None:
+    shipped = read_shipped()
+
+    assert shipped.model_text == MODEL.read_text("utf-8")
+    assert (shipped.base, shipped.endpoints) == (BASE, ENDPOINTS)
+
+
+def test_another_model_and_folder_are_read_instead(tmp_path: Path, folder: Path) -> None:
+    model = tmp_path / "other.conf"
+    model.write_text("# mine\n" + MODEL.read_text("utf-8"))
+    (folder / "base.csv").write_text("p, resource, @no-session, @anyone\n")
+
+    shipped = read_shipped(model, folder)
+
+    assert shipped.model_text.startswith("# mine\n")
+    assert [str(rule) for rule in shipped.base] == ["p, resource, @no-session, @anyone"]
+
+
+def test_a_broken_model_is_refused_by_its_path_and_line(tmp_path: Path, folder: Path) -> None:
+    model = tmp_path / "other.conf"
+    model.write_text(MODEL.read_text("utf-8").replace("[matchers]", "[matcher]"))
+
+    with pytest.raises(PolicyFault, match=rf"{model}:\d+: \[matcher\] is no section"):
+        read_shipped(model, folder)
+
+
+def test_a_broken_line_is_refused_by_its_path_and_line(folder: Path) -> None:
+    (folder / "base.csv").write_text("p, resource, @unregistered, @logins\n")
+
+    with pytest.raises(PolicyFault, match=rf"{folder}/base\.csv:1: the code is"):
+        read_shipped(MODEL, folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("base.csv", "p, endpoint, GET /api/x, @anyone"),
+        ("endpoints.csv", "p, resource, @unregistered, @anyone"),
+    ],
+)
+def test_a_file_holds_lines_of_its_own_layer_only(folder: Path, name: str, line: str) -> None:
+    (folder / name).write_text(line + "\n")
+
+    with pytest.raises(PolicyFault, match=f"layer only, not '{line}'"):
+        read_shipped(MODEL, folder)
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    with pytest.raises(PolicyFault, match="can't be read"):
+        read_shipped(tmp_path / "none.conf")
+    with pytest.raises(PolicyFault, match="can't be read"):
+        read_shipped(MODEL, tmp_path)
