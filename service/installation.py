@@ -9,13 +9,14 @@ first, which leaves every file of ``pycasbin`` in place; other tools and later u
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import importlib.util
 import shlex
 import sys
 from collections.abc import Sequence
 from importlib.machinery import PathFinder
-from importlib.metadata import Distribution, PackagePath, distributions
+from importlib.metadata import Distribution, distributions
 from pathlib import Path
 
 _MODULE = "casbin"
@@ -36,17 +37,28 @@ def check_installation(path: Sequence[str] | None = None) -> None:
     wanted = next(iter(distributions(name=_WANTED, path=list(path))), None)
     if wanted is None:
         raise InstallationFault(f"The package {_WANTED} is not installed. {_how_to_mend(_WANTED)}")
-    files = [file for file in wanted.files or [] if file.parts[0] == _MODULE and file.suffix == ".py"]
     remedy = _how_to_mend(f"{_WANTED}=={wanted.version}", again=True)
-    if not files:
+    digests = _recorded(wanted)
+    if not digests:
         raise InstallationFault(f"The package {_WANTED} has no list of its files. {remedy}")
-    changed = [str(file) for file in files if not _is_intact(file)]
+    changed = [name for name, digest in digests.items() if not _is_intact(wanted, name, digest)]
     if changed:
         raise InstallationFault(
-            f"{len(changed)} of {len(files)} files of {_WANTED} {wanted.version} are missing or not its own, "
-            f"{changed[0]} for one: the package casbin ships files of the same names. {remedy}"
+            f"{len(changed)} of {len(digests)} files of {_WANTED} {wanted.version} are missing "
+            f"or not its own, {changed[0]} for one: the package casbin ships files of the same names. {remedy}"
         )
     _check_origin(wanted, path)
+
+
+def _recorded(distribution: Distribution) -> dict[str, str]:
+    """Return the module's files and their digests from RECORD.
+
+    ``Distribution.files`` would not do: from Python 3.12 on it leaves out the missing ones.
+    """
+    rows = csv.reader((distribution.read_text("RECORD") or "").splitlines())
+    return {
+        name: digest for name, digest, _ in rows if name.startswith(f"{_MODULE}/") and name.endswith(".py")
+    }
 
 
 def _check_origin(wanted: Distribution, path: Sequence[str]) -> None:
@@ -60,14 +72,15 @@ def _check_origin(wanted: Distribution, path: Sequence[str]) -> None:
         )
 
 
-def _is_intact(file: PackagePath) -> bool:
-    if file.hash is None:
-        return False
+def _is_intact(distribution: Distribution, name: str, recorded: str) -> bool:
+    """Compare one file with ``recorded``: "sha256=" and unpadded base64, as the wheel format has it."""
+    algorithm, _, expected = recorded.partition("=")
     try:
-        digest = hashlib.new(file.hash.mode, file.read_binary()).digest()
+        content = Path(str(distribution.locate_file(name))).read_bytes()
     except FileNotFoundError:
         return False
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == file.hash.value
+    digest = hashlib.new(algorithm, content).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode() == expected
 
 
 def _how_to_mend(requirement: str, *, again: bool = False) -> str:

@@ -1,13 +1,14 @@
-"""How a server is started when the program runs as root, which PostgreSQL refuses to do.
+"""How a server is started for root, and for a user without a name: PostgreSQL refuses both.
 
-First choice is a user namespace in which the program is "nobody" while its files stay root's. Where
-namespaces are forbidden, the real user id is changed, keeping only the right to pass directories that
+First choice is a user namespace in which the program is "nobody" while its files stay their owner's. Where
+namespaces are forbidden, root can change the real user id, keeping only the right to pass directories that
 are closed to others (a home of mode 0700).
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 from functools import cache
@@ -33,15 +34,16 @@ _OTHER_USER = (
 
 @cache
 def command_prefix() -> tuple[str, ...]:
-    """Return the words to put before a server's command: none unless root; raises EmbeddedFault."""
-    if os.geteuid() != 0:
+    """Return the words to put before a server's command, none for most users; raises EmbeddedFault."""
+    if os.geteuid() != 0 and _has_name(os.geteuid()):
         return ()
     for prefix in (_NAMESPACE, _OTHER_USER):
         if _works(prefix):
             return prefix
     raise EmbeddedFault(
-        "PostgreSQL does not run as root, and neither unshare nor setpriv (package util-linux) works here: "
-        "run as an ordinary user, or set DATABASE_URL and REDIS_URL to use servers of your own"
+        "PostgreSQL does not run as root or as a user without a name, and neither unshare nor setpriv "
+        "(package util-linux) works here: run as an ordinary user, or set DATABASE_URL and REDIS_URL "
+        "to use servers of your own"
     )
 
 
@@ -50,6 +52,14 @@ def own_directory(path: Path) -> None:
     path.mkdir(mode=0o700, exist_ok=True)
     if command_prefix() == _OTHER_USER:
         os.chown(path, _NOBODY, _NOBODY)
+
+
+def _has_name(user: int) -> bool:
+    try:
+        pwd.getpwuid(user)
+    except KeyError:
+        return False
+    return True
 
 
 def _works(prefix: tuple[str, ...]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -106,6 +107,20 @@ def test_killing_an_owner_who_is_an_ordinary_user_leaves_the_data_and_no_server(
         os.chown(folder, NOBODY, NOBODY)
         check_that_a_kill_leaves_only_data(Path(folder, "data"), python=python, prefix=AS_NOBODY)
         assert Path(folder, "data").stat().st_uid == NOBODY
+
+
+@as_root
+def test_a_user_without_a_name_can_own_stores() -> None:
+    nameless = 54321
+    with pytest.raises(KeyError):
+        pwd.getpwuid(nameless)
+    prefix = ("setpriv", f"--reuid={nameless}", f"--regid={nameless}", "--clear-groups", "--")
+    if subprocess.run([*prefix, "unshare", "-U", "true"], check=False).returncode:
+        pytest.skip("ordinary users may not make namespaces here")
+    python = python_within_reach_of_nobody()
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        os.chown(folder, nameless, nameless)
+        check_that_a_kill_leaves_only_data(Path(folder, "data"), python=python, prefix=prefix)
 
 
 def test_a_second_owner_is_refused_and_told_who_the_first_is(own_stores: EmbeddedStores) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,6 +15,13 @@ import redis
 from service.embedded import EmbeddedFault, EmbeddedStores
 from service.embedded.processes import at_work_in
 from tests.support.waiting import eventually
+
+
+@pytest.fixture(scope="module")
+def own_stores() -> Iterator[EmbeddedStores]:
+    """One pair for this file; every test leaves both servers running."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder, EmbeddedStores(Path(folder)) as both:
+        yield both
 
 
 def database_answers(stores: EmbeddedStores) -> bool:

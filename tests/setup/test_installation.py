@@ -63,6 +63,12 @@ def test_files_that_went_with_the_predecessor_are_missed(site: Path) -> None:
         check_installation([str(site)])
 
 
+def test_a_single_missing_file_is_missed(site: Path) -> None:
+    (site / "casbin" / "util" / "builtin_operators.py").unlink()
+    with pytest.raises(InstallationFault, match=r"^1 of .* casbin/util/builtin_operators\.py for one"):
+        check_installation([str(site)])
+
+
 def test_the_predecessor_alone_is_refused(tmp_path: Path) -> None:
     leave_traces_of_the_predecessor(tmp_path)
     with pytest.raises(InstallationFault, match="pycasbin is not installed"):
