@@ -45,7 +45,8 @@ def check_installation(path: Sequence[str] | None = None) -> None:
     if changed:
         raise InstallationFault(
             f"{len(changed)} of {len(digests)} files of {_WANTED} {wanted.version} are missing "
-            f"or not its own, {changed[0]} for one: the package casbin ships files of the same names. {remedy}"
+            f"or not its own, {changed[0]} for one: the package casbin ships files of the same names. "
+            f"{remedy}"
         )
     _check_origin(wanted, path)
 
