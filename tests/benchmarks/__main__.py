@@ -1,20 +1,32 @@
-"""Run benchmarks by name, or all: each module of this folder is one, and prints its own figures."""
+"""Runs benchmarks by name, or all: ``python3 dev.py bench [name …]``.
+
+A benchmark is a module of this folder with a ``main()`` that prints its figures; its name stands below. What
+is compared is measured in one run, since machines differ and ratios last.
+"""
+
+# ruff: noqa: T201 - it talks to a person at a terminal
 
 from __future__ import annotations
 
-import runpy
 import sys
-from pathlib import Path
+from importlib import import_module
+
+BENCHMARKS = {
+    "decide": "what a decision costs, by the number of bound resources, against a plain Casbin",
+}
 
 
-def main(names: list[str]) -> None:
-    known = sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
-    unknown = [name for name in names if name not in known]
+def main(names: list[str]) -> int:
+    unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
-        sys.exit(f"There is no benchmark {', '.join(unknown)}; there are: {', '.join(known)}")
-    for name in names or known:
-        runpy.run_module(f"tests.bench.{name}", run_name="__main__")
+        print(f"no benchmark is called {', '.join(unknown)}; there are:")
+        print(*(f"  {name:<10} {what}" for name, what in BENCHMARKS.items()), sep="\n")
+        return 2
+    for name in names or BENCHMARKS:
+        print(f"{name}: {BENCHMARKS[name]}\n", flush=True)
+        import_module(f"tests.benchmarks.{name}").main()
+    return 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))
