@@ -1,0 +1,38 @@
+"""The tables, as SQLAlchemy describes them; ``service.records.migrations`` builds the same ones.
+
+Knows columns, keys and constraints; holds no query.
+"""
+
+from service.records.schema.access import (
+    action_resource,
+    bit_position,
+    menu,
+    resource,
+    role,
+    role_menu,
+    user,
+    user_role,
+)
+from service.records.schema.base import SCHEMA, metadata
+from service.records.schema.files import file
+from service.records.schema.logs import login_log, operation_log
+from service.records.schema.policy import CasbinRule, casbin_rule, policy_revision
+
+__all__ = [
+    "SCHEMA",
+    "CasbinRule",
+    "action_resource",
+    "bit_position",
+    "casbin_rule",
+    "file",
+    "login_log",
+    "menu",
+    "metadata",
+    "operation_log",
+    "policy_revision",
+    "resource",
+    "role",
+    "role_menu",
+    "user",
+    "user_role",
+]

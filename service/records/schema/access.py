@@ -1,0 +1,163 @@
+"""Who may do what: users, roles, menus, resources, and what joins them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    ForeignKey,
+    Index,
+    Integer,
+    Sequence,
+    Table,
+    Text,
+    UniqueConstraint,
+    text,
+    true,
+)
+
+from service.records.schema.base import CODE_PATTERN, identity, metadata, versioned
+
+user = Table(
+    "user",
+    metadata,
+    identity(),
+    Column("user_name", Text, CheckConstraint("user_name <> ''", name="user_name"), nullable=False),
+    # The name as names are compared: service.kernel.names.
+    Column("user_name_key", Text, nullable=False, unique=True),
+    Column("nick_name", Text, nullable=False),
+    Column("password_hash", Text, nullable=False),
+    Column("email", Text),
+    Column("phone", Text),
+    Column("gender", Text, CheckConstraint("gender IN ('female', 'male', 'other')", name="gender")),
+    Column("avatar", Text),
+    Column(
+        "status",
+        Text,
+        CheckConstraint("status IN ('enabled', 'disabled')", name="status"),
+        nullable=False,
+        server_default="enabled",
+    ),
+    *versioned(),
+)
+
+role = Table(
+    "role",
+    metadata,
+    identity(),
+    Column("role_name", Text, CheckConstraint("role_name <> ''", name="role_name"), nullable=False),
+    Column("role_name_key", Text, nullable=False, unique=True),
+    Column(
+        "role_code",
+        Text,
+        CheckConstraint("role_code ~ '^[a-z0-9_-]{1,64}$'", name="role_code"),
+        nullable=False,
+        unique=True,
+    ),
+    Column("description", Text),
+    Column("enabled", Boolean, nullable=False, server_default=true()),
+    *versioned(),
+)
+
+user_role = Table(
+    "user_role",
+    metadata,
+    Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("role_id", ForeignKey(role.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
+)
+
+bit_position = Sequence("menu_bit_position_seq", metadata=metadata, data_type=Integer, minvalue=0, start=0)
+"""Gives each Button its bit in the permission map; a position is never given twice."""
+
+menu = Table(
+    "menu",
+    metadata,
+    identity(),
+    Column("parent_id", BigInteger, ForeignKey("sys.menu.id", ondelete="RESTRICT"), index=True),
+    Column(
+        "menu_type",
+        Text,
+        CheckConstraint("menu_type IN ('Menu', 'Button')", name="menu_type"),
+        nullable=False,
+    ),
+    Column("title", Text, CheckConstraint("title <> ''", name="title"), nullable=False),
+    Column("name", Text),
+    Column("path", Text),
+    Column("component", Text),
+    Column("icon", Text),
+    Column("auth_mark", Text),
+    # The default serves Buttons; a Menu is inserted with NULL, as menu_button_check demands.
+    Column("bit_position", Integer, unique=True, server_default=bit_position.next_value()),
+    Column("sort", Integer, nullable=False, server_default=text("0")),
+    Column("enabled", Boolean, nullable=False, server_default=true()),
+    *versioned(),
+    CheckConstraint("parent_id <> id", name="parent_id"),
+    CheckConstraint(
+        f"auth_mark ~ '{CODE_PATTERN}' AND char_length(auth_mark) <= 128",
+        name="auth_mark",
+    ),
+    CheckConstraint(
+        "CASE menu_type WHEN 'Button' THEN auth_mark IS NOT NULL AND bit_position IS NOT NULL"
+        " ELSE bit_position IS NULL END",
+        name="button",
+    ),
+    CheckConstraint("bit_position >= 0", name="bit_position"),
+    Index(
+        "menu_button_auth_mark_key", "auth_mark", unique=True, postgresql_where=text("menu_type = 'Button'")
+    ),
+)
+
+role_menu = Table(
+    "role_menu",
+    metadata,
+    Column("role_id", ForeignKey(role.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("menu_id", ForeignKey(menu.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
+)
+
+resource = Table(
+    "resource",
+    metadata,
+    identity(),
+    Column(
+        "resource_name", Text, CheckConstraint("resource_name <> ''", name="resource_name"), nullable=False
+    ),
+    Column(
+        "resource_code",
+        Text,
+        CheckConstraint("resource_code <> ''", name="resource_code"),
+        nullable=False,
+        unique=True,
+    ),
+    Column(
+        "method",
+        Text,
+        CheckConstraint("method IN ('GET', 'POST', 'PUT', 'PATCH', 'DELETE')", name="method"),
+        nullable=False,
+    ),
+    Column("path", Text, nullable=False),
+    # Two paths that fit the same requests have one shape, whatever their parameters are called.
+    Column(
+        "shape",
+        Text,
+        Computed(r"regexp_replace(path, '\{[^/]*\}'::text, '{}'::text, 'g'::text)", persisted=True),
+        nullable=False,
+    ),
+    Column("description", Text),
+    Column("enabled", Boolean, nullable=False, server_default=true()),
+    *versioned(),
+    CheckConstraint(
+        r"path ~ '^/$|^(/([A-Za-z0-9._~-]+|\{[A-Za-z_][A-Za-z0-9_]*\}))+$' AND path !~ '/\.{1,2}(/|$)'",
+        name="path",
+    ),
+    UniqueConstraint("method", "shape"),
+)
+
+action_resource = Table(
+    "action_resource",
+    metadata,
+    Column("resource_id", ForeignKey(resource.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("menu_id", ForeignKey(menu.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
+)

@@ -1,0 +1,90 @@
+"""What happened: operations and logins, one row an event.
+
+Both tables are partitioned by ``create_time``, the time of the event, which is therefore part of every key;
+rows for whose month there is no partition fall into the default one. ``event_id`` is made with the event, so
+that no event is written twice. Rows outlive the users they name: nothing here is a foreign key.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Double,
+    Identity,
+    Index,
+    SmallInteger,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import INET, JSONB
+
+from service.records.schema.base import metadata
+
+_BY_TIME = "RANGE (create_time)"
+
+operation_log = Table(
+    "operation_log",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("create_time", DateTime(timezone=True), primary_key=True),
+    Column("event_id", Uuid, nullable=False),
+    Column("request_id", Text),
+    Column("user_id", BigInteger),
+    Column("user_name", Text),
+    Column("device", Text),
+    Column("module", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("url", Text, nullable=False),
+    Column("query", Text),
+    Column("client_ip", INET),
+    Column("user_agent", Text),
+    Column("params", JSONB),
+    Column("response", JSONB),
+    Column(
+        "status", SmallInteger, CheckConstraint("status BETWEEN 100 AND 599", name="status"), nullable=False
+    ),
+    Column("error", Text),
+    Column("elapsed_ms", Double, CheckConstraint("elapsed_ms >= 0", name="elapsed_ms"), nullable=False),
+    Column("decision", Text, CheckConstraint("decision IN ('allow', 'deny')", name="decision")),
+    Column("decision_id", Text),
+    Column("policy_revision", BigInteger),
+    UniqueConstraint("event_id", "create_time"),
+    Index(None, "create_time"),
+    Index(None, "user_id", "create_time"),
+    Index(None, "client_ip", "create_time"),
+    Index(None, "request_id"),
+    postgresql_partition_by=_BY_TIME,
+)
+
+login_log = Table(
+    "login_log",
+    metadata,
+    Column("id", BigInteger, Identity(always=True), primary_key=True),
+    Column("create_time", DateTime(timezone=True), primary_key=True),
+    Column("event_id", Uuid, nullable=False),
+    Column("request_id", Text),
+    Column("event", Text, CheckConstraint("event <> ''", name="event"), nullable=False),
+    Column(
+        "outcome", Text, CheckConstraint("outcome IN ('success', 'failure')", name="outcome"), nullable=False
+    ),
+    Column("reason", Text),
+    Column("user_id", BigInteger),
+    Column("user_name", Text),
+    Column("device", Text),
+    Column("login_ip", INET),
+    Column("user_agent", Text),
+    Column("browser", Text),
+    Column("os", Text),
+    UniqueConstraint("event_id", "create_time"),
+    Index(None, "create_time"),
+    Index(None, "user_id", "create_time"),
+    Index(None, "login_ip", "create_time"),
+    postgresql_partition_by=_BY_TIME,
+)

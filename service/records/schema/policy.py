@@ -1,0 +1,38 @@
+"""What the enforcer is built from: the published lines and the revision that they belong to."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, Table, Text
+from sqlalchemy.orm import DeclarativeBase
+
+from service.records.schema.base import identity, metadata, moment
+
+# The columns that Casbin's adapters expect, without their limit of 255 characters.
+casbin_rule = Table(
+    "casbin_rule",
+    metadata,
+    identity(),
+    Column("ptype", Text, nullable=False),
+    *(Column(f"v{number}", Text) for number in range(6)),
+)
+
+policy_revision = Table(
+    "policy_revision",
+    metadata,
+    Column("revision", BigInteger, primary_key=True, autoincrement=False),
+    Column("digest", Text, CheckConstraint("digest <> ''", name="digest"), nullable=False),
+    Column("line_count", Integer, CheckConstraint("line_count >= 0", name="line_count"), nullable=False),
+    Column("cause", Text, nullable=False),
+    moment("create_time"),
+    CheckConstraint("revision > 0", name="revision"),
+)
+
+
+class _Base(DeclarativeBase):
+    metadata = metadata
+
+
+class CasbinRule(_Base):
+    """A row of ``casbin_rule`` as a class: Casbin's SQLAlchemy adapter asks for one."""
+
+    __table__ = casbin_rule
