@@ -1,0 +1,80 @@
+"""How the database is reached: from a URL as libpq reads it to a connection that no wait can hold."""
+
+from __future__ import annotations
+
+import asyncio
+import select
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import waiting
+from psycopg.abc import PQGen
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+RV = TypeVar("RV")
+
+_LEAST_CONNECT_TIMEOUT = 2  # seconds; libpq knows no shorter one
+
+
+def conninfo(url: str, *, statement_timeout: float | None = None) -> str:
+    """Return ``url`` as a libpq connection string with the bounds that every connection has.
+
+    ``url`` is all that libpq accepts (PostgreSQL manual §32.1.1): ``postgresql://`` and ``postgres://``,
+    several hosts, a socket directory as ``?host=/dir``; SQLAlchemy's ``postgresql+psycopg://`` as well.
+    ``statement_timeout`` (seconds) is enforced by the server. What the URL says itself goes first, but for
+    that. ValueError when it can't be read; the message has no part of it.
+    """
+    scheme, separator, rest = url.partition("://")
+    if scheme.split("+")[0] not in ("postgresql", "postgres") or not separator:
+        raise ValueError("a database URL starts with postgresql://")
+    try:
+        given = conninfo_to_dict(f"postgresql://{rest}")
+    except psycopg.ProgrammingError:
+        raise ValueError("the database URL can't be read") from None
+    bounds: dict[str, Any] = {
+        "application_name": "portcullis",
+        "connect_timeout": _LEAST_CONNECT_TIMEOUT,
+        "tcp_user_timeout": 2000,  # milliseconds until unacknowledged data ends a connection
+        "keepalives_idle": 10,  # seconds
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+    }
+    merged = bounds | given
+    if statement_timeout is not None:
+        option = f"-c statement_timeout={max(1, round(statement_timeout * 1000))}"
+        merged["options"] = f"{given.get('options') or ''} {option}".strip()
+    return make_conninfo("", **merged)
+
+
+class PromptConnection(psycopg.AsyncConnection[Any]):
+    """A connection that is given up as soon as a wait on it is interrupted.
+
+    psycopg would ask the server to cancel the statement and wait for its consent, which a server that hangs
+    never gives. The server notices the closed connection, or ends the statement at ``statement_timeout``.
+    """
+
+    async def wait(
+        self,
+        gen: PQGen[RV],
+        interval: float = 0.1,
+        timeout: float | None = None,  # noqa: ASYNC109 - psycopg's signature
+    ) -> RV:
+        """Run ``gen`` to its end; on cancellation close the connection and pass it on."""
+        try:
+            return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self.pgconn.finish()
+            raise
+
+
+def has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
+    """Tell, without asking the server, whether an idle connection has ended.
+
+    An idle server says nothing except that it goes: the socket then has something to read, the farewell or
+    the end of the stream.
+    """
+    if connection.closed:
+        return True
+    watch = select.poll()
+    watch.register(connection.pgconn.socket, select.POLLIN)
+    return bool(watch.poll(0))

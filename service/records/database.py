@@ -1,0 +1,144 @@
+"""Transactions, bounded in time: the database answers, or ``Unavailable`` is raised."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from typing import Any, Final
+
+import psycopg
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from service.errors import Unavailable
+from service.records.connection import PromptConnection, conninfo, has_ended
+
+_DRIVER: Final = "postgresql+psycopg://"
+_OUT_OF_REACH: Final = "The database is out of reach"
+# The server gives up a little earlier than the client: its refusal leaves the connection usable.
+_SERVER_SHARE: Final = 0.9
+
+
+class Database:
+    """The database of one process: at most ``pool_size`` connections, opened as needed.
+
+    Whatever happens to the server (stopped, frozen, unreachable, slow), a transaction ends within its time,
+    ``timeout`` seconds unless it asks for more, with ``Unavailable``. That time covers all of it: the wait
+    for a free connection, its opening, every statement, and the caller's own work in between. Nothing needs
+    to be done once the database is back.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0) -> None:
+        self._timeout = timeout
+        address = conninfo(url, statement_timeout=timeout * _SERVER_SHARE)
+
+        async def connect() -> PromptConnection:
+            return await PromptConnection.connect(address)
+
+        self._engine: AsyncEngine = create_async_engine(
+            _DRIVER,
+            async_creator=connect,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=timeout,
+            pool_use_lifo=True,
+            isolation_level="READ COMMITTED",
+            hide_parameters=True,
+            use_native_hstore=False,
+        )
+        event.listen(self._engine.sync_engine, "checkout", _replace_when_ended)
+        self._snapshots = self._engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+
+    @asynccontextmanager
+    async def transaction(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
+        """Commit when the block ends, roll back when it raises.
+
+        ``within`` (seconds) replaces the usual bound, for work that takes longer. Raises Unavailable; when
+        that happens during the commit itself, it is not known whether the change was saved.
+        """
+        async with self._bounded(self._engine, within) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def snapshot(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
+        """Read as of one moment: all statements of the block see the same data. Raises Unavailable."""
+        async with self._bounded(self._snapshots, within) as connection:
+            yield connection
+
+    async def ping(self) -> None:
+        """Return when the database answers; raises Unavailable."""
+        async with self.transaction() as connection:
+            await connection.execute(text("SELECT 1"))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
+        deadline = asyncio.timeout(within or self._timeout)
+        try:
+            async with deadline, AsyncExitStack() as stack:
+                connection = await _checkout(engine, stack)
+                with out_of_reach():
+                    async with connection.begin():
+                        if within is not None:
+                            limit = round(within * _SERVER_SHARE * 1000)
+                            await connection.execute(text(f"SET LOCAL statement_timeout = {limit:d}"))
+                        yield connection
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            raise Unavailable(_OUT_OF_REACH) from None
+
+
+def engine(url: str) -> Engine:
+    """Return an engine for work outside the event loop, such as migrations; its statements may take long."""
+    address = conninfo(url)
+    return create_engine(
+        _DRIVER,
+        creator=lambda: psycopg.connect(address),
+        poolclass=NullPool,
+        isolation_level="READ COMMITTED",
+        hide_parameters=True,
+        use_native_hstore=False,
+    )
+
+
+@contextmanager
+def out_of_reach() -> Iterator[None]:
+    """Turn the driver's complaints about the connection or the server's state into ``Unavailable``.
+
+    The cause is kept without the statement and its parameters.
+    """
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise Unavailable(_OUT_OF_REACH) from error.orig
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        raise Unavailable(_OUT_OF_REACH) from error.orig
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise Unavailable(_OUT_OF_REACH) from error
+
+
+async def _checkout(engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:
+    """Take a connection; whatever prevents that, be it a wrong password, is for the operator to mend."""
+    try:
+        return await stack.enter_async_context(engine.connect())
+    except DBAPIError as error:
+        raise Unavailable(_OUT_OF_REACH) from error.orig
+    except (SQLAlchemyError, OSError) as error:
+        raise Unavailable(_OUT_OF_REACH) from error
+
+
+def _replace_when_ended(connection: Any, _record: Any, _proxy: Any) -> None:
+    """Drop a pooled connection that the server has ended, and its fellows, before anybody uses it."""
+    if has_ended(connection.driver_connection):
+        raise InvalidatePoolError

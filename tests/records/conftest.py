@@ -1,0 +1,56 @@
+"""The database as the tests of this folder use it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.embedded import EmbeddedStores
+from service.records.database import Database
+from tests.support.databases import database as new_database
+
+
+@pytest.fixture
+async def database(seeded_database_url: str) -> AsyncIterator[Database]:
+    """A seeded database of the test's own."""
+    opened = Database(seeded_database_url)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture(scope="package")
+def shared_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    """The URL of one seeded database for all tests that commit nothing."""
+    with new_database(stores, seeded_template) as url:
+        yield url
+
+
+@pytest.fixture
+async def connection(shared_url: str) -> AsyncIterator[AsyncConnection]:
+    """A transaction in a seeded database, rolled back after the test."""
+    opened = Database(shared_url)
+    async with opened.transaction(within=60) as begun:
+        yield begun
+        await begun.rollback()
+    await opened.close()
+
+
+@pytest.fixture(scope="package")
+def _fragile() -> Iterator[EmbeddedStores]:
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,
+        EmbeddedStores(Path(folder), durable=False, with_valkey=False) as stores,
+    ):
+        yield stores
+
+
+@pytest.fixture
+def fragile(_fragile: EmbeddedStores) -> Iterator[EmbeddedStores]:
+    """A PostgreSQL to stop, freeze and kill; it runs again when the test has ended."""
+    yield _fragile
+    _fragile.postgres.resume()
+    _fragile.postgres.start()

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import TextClause, text
+from sqlalchemy.exc import DBAPIError
+
+from service.embedded import EmbeddedStores
+from service.errors import Unavailable
+from service.records.database import Database
+
+pytestmark = pytest.mark.anyio
+
+SHORT = 0.4  # seconds: the bound that these tests give
+BOUND = 10.0  # seconds: far above it, far below "never"
+SLOW = text("SELECT pg_sleep(30)")
+SECRET = "a password"
+SLOW_AND_SECRET = text("SELECT pg_sleep(30), :word")
+WRONG_AND_SECRET = text("SELECT 1 / 0, :word")
+
+
+@asynccontextmanager
+async def opened(url: str, pool_size: int = 5) -> AsyncIterator[Database]:
+    database = Database(url, pool_size=pool_size, timeout=SHORT)
+    try:
+        async with asyncio.timeout(BOUND):
+            yield database
+    finally:
+        await database.close()
+
+
+async def is_refused(database: Database) -> bool:
+    try:
+        await database.ping()
+    except Unavailable:
+        return True
+    return False
+
+
+async def all_can_be_used_at_once(database: Database, pool_size: int) -> None:
+    async with AsyncExitStack() as stack:
+        for _ in range(pool_size):
+            connection = await stack.enter_async_context(database.transaction())
+            await connection.execute(text("SELECT 1"))
+
+
+async def run(database: Database, *statements: str, within: float | None = None) -> Any:
+    """Run ``statements`` in one transaction and return the first value of the last, if it has one."""
+    async with database.transaction(within=within) as connection:
+        for statement in statements:
+            result = await connection.execute(text(statement))
+        return result.scalar() if result.returns_rows else None
+
+
+async def test_a_block_that_ends_is_committed_and_one_that_raises_is_rolled_back(
+    empty_database_url: str,
+) -> None:
+    async def fail() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("INSERT INTO kept VALUES (2)"))
+            raise LookupError
+
+    async with opened(empty_database_url) as database:
+        await run(database, "CREATE TABLE kept (number integer)", "INSERT INTO kept VALUES (1)")
+        with pytest.raises(LookupError):
+            await fail()
+        assert await run(database, "SELECT array_agg(number) FROM kept") == [1]
+
+
+async def test_a_snapshot_sees_one_moment_and_writes_nothing(empty_database_url: str) -> None:
+    async def write_in_a_snapshot() -> None:
+        async with database.snapshot() as connection:
+            await connection.execute(text("INSERT INTO kept VALUES (1)"))
+
+    async with opened(empty_database_url) as database:
+        await run(database, "CREATE TABLE kept (number integer)")
+        async with database.snapshot() as reader:
+            assert (await reader.execute(text("SELECT count(*) FROM kept"))).scalar_one() == 0
+            await run(database, "INSERT INTO kept VALUES (1)")
+            assert (await reader.execute(text("SELECT count(*) FROM kept"))).scalar_one() == 0
+        with pytest.raises(DBAPIError, match="read-only"):
+            await write_in_a_snapshot()
+        assert await run(database, "SHOW transaction_isolation") == "read committed"
+        assert await run(database, "SHOW transaction_read_only") == "off"
+
+
+@pytest.mark.parametrize("scheme", ["postgres", "postgresql", "postgresql+psycopg"])
+async def test_every_usual_form_of_url_is_understood(empty_database_url: str, scheme: str) -> None:
+    async with opened(empty_database_url.replace("postgresql", scheme, 1)) as database:
+        await database.ping()
+
+
+@pytest.mark.parametrize("url", ["", "mysql://u:pass@h/d", "postgresql", "postgresql://u:pass@h:port:1/d?x"])
+async def test_a_url_that_is_none_is_refused_without_repeating_it(url: str) -> None:
+    with pytest.raises(ValueError, match="database URL") as caught:
+        Database(url)
+    assert "pass" not in "".join(traceback.format_exception(caught.value, chain=True))
+
+
+async def test_a_stopped_server_is_unavailable_and_the_first_request_after_its_start_succeeds(
+    fragile: EmbeddedStores,
+) -> None:
+    async with opened(fragile.database_url, pool_size=3) as database:
+        await all_can_be_used_at_once(database, 3)
+        fragile.postgres.stop()
+        assert all([await is_refused(database) for _ in range(3)])
+        fragile.postgres.start()
+        await database.ping()
+        await all_can_be_used_at_once(database, 3)
+
+
+async def test_a_server_that_restarts_between_two_requests_goes_unnoticed(fragile: EmbeddedStores) -> None:
+    async with opened(fragile.database_url, pool_size=3) as database:
+        await all_can_be_used_at_once(database, 3)
+        fragile.postgres.stop()
+        fragile.postgres.start()
+        assert not any(await asyncio.gather(*(is_refused(database) for _ in range(6))))
+
+
+async def test_a_frozen_server_is_unavailable_and_forgotten_once_it_thaws(fragile: EmbeddedStores) -> None:
+    async with (
+        opened(fragile.database_url, pool_size=3) as database,
+        opened(fragile.database_url) as fresh,
+    ):
+        await all_can_be_used_at_once(database, 3)
+        fragile.postgres.pause()
+        try:
+            refused = await asyncio.gather(*(is_refused(one) for one in [database] * 20 + [fresh] * 20))
+            again = await asyncio.gather(*(is_refused(one) for one in [database] * 20 + [fresh] * 20))
+        finally:
+            fragile.postgres.resume()
+        assert all(refused)
+        assert all(again)
+        await database.ping()
+        await fresh.ping()
+        await all_can_be_used_at_once(database, 3)
+
+
+async def test_a_server_that_freezes_within_a_transaction_is_unavailable(fragile: EmbeddedStores) -> None:
+    async def freeze_half_way() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("SELECT 1"))
+            fragile.postgres.pause()
+            await connection.execute(text("SELECT 1"))
+
+    async with opened(fragile.database_url) as database:
+        try:
+            with pytest.raises(Unavailable):
+                await freeze_half_way()
+            assert await is_refused(database)
+        finally:
+            fragile.postgres.resume()
+        await database.ping()
+
+
+async def test_a_server_that_is_killed_is_unavailable_until_it_runs_again(fragile: EmbeddedStores) -> None:
+    async def kill_half_way() -> None:
+        async with database.transaction(within=BOUND) as connection:
+            await connection.execute(text("SELECT 1"))
+            assert fragile.postgres.pid is not None
+            os.kill(fragile.postgres.pid, signal.SIGKILL)
+            await connection.execute(SLOW)
+
+    async with opened(fragile.database_url, pool_size=3) as database:
+        await all_can_be_used_at_once(database, 3)
+        with pytest.raises(Unavailable):
+            await kill_half_way()
+        while await is_refused(database):  # noqa: ASYNC110 - nobody tells when the server is back
+            await asyncio.sleep(0.05)
+        await all_can_be_used_at_once(database, 3)
+
+
+async def test_an_address_that_never_answers_is_unavailable() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        async with opened(f"postgresql://someone@127.0.0.1:{port}/any") as database:
+            assert all(await asyncio.gather(*(is_refused(database) for _ in range(10))))
+
+
+async def test_a_database_that_does_not_exist_is_unavailable(stores: EmbeddedStores) -> None:
+    async with opened(stores.url_of("no_such_database")) as database:
+        assert await is_refused(database)
+
+
+async def test_a_statement_that_takes_too_long_is_ended_by_the_server(empty_database_url: str) -> None:
+    async with opened(empty_database_url, pool_size=1) as database:
+        before = await run(database, "SELECT pg_backend_pid()")
+        with pytest.raises(Unavailable):
+            await run(database, "SELECT pg_sleep(30)")
+        assert await run(database, "SELECT pg_backend_pid()") == before
+
+
+async def test_many_short_statements_share_the_bound_of_their_transaction(empty_database_url: str) -> None:
+    async with opened(empty_database_url) as database:
+        with pytest.raises(Unavailable):
+            await run(database, *["SELECT pg_sleep(0.05)"] * 1000)
+        await database.ping()
+
+
+async def test_a_transaction_may_ask_for_more_time(empty_database_url: str) -> None:
+    async with opened(empty_database_url) as database:
+        longer = f"SELECT pg_sleep({SHORT * 1.5})"
+        await run(database, longer, within=BOUND)
+        with pytest.raises(Unavailable):
+            await run(database, longer)
+
+
+async def test_a_pool_that_is_used_up_is_unavailable_and_whole_again_afterwards(
+    empty_database_url: str,
+) -> None:
+    async with opened(empty_database_url, pool_size=2) as database:
+        async with database.transaction(within=BOUND), database.transaction(within=BOUND):
+            assert all(await asyncio.gather(*(is_refused(database) for _ in range(5))))
+        await all_can_be_used_at_once(database, 2)
+
+
+async def test_cancelled_requests_leave_the_pool_whole(empty_database_url: str) -> None:
+    async def one() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("SELECT pg_sleep(0.05)"))
+
+    async with opened(empty_database_url, pool_size=3) as database:
+        for wait in (0.0, 0.001, 0.01, 0.03, 0.06):
+            tasks = [asyncio.create_task(one()) for _ in range(8)]
+            await asyncio.sleep(wait)
+            for task in tasks:
+                task.cancel()
+            ended = await asyncio.gather(*tasks, return_exceptions=True)
+            assert all(end is None or isinstance(end, asyncio.CancelledError) for end in ended)
+        await all_can_be_used_at_once(database, 3)
+
+
+async def test_no_error_shows_a_statement_or_a_parameter(empty_database_url: str) -> None:
+    async def fail_with(statement: TextClause) -> None:
+        async with database.transaction() as connection:
+            await connection.execute(statement, {"word": SECRET})
+
+    async with opened(empty_database_url) as database:
+        with pytest.raises(Unavailable) as slow:
+            await fail_with(SLOW_AND_SECRET)
+        with pytest.raises(DBAPIError) as refused:
+            await fail_with(WRONG_AND_SECRET)
+    shown = "".join(traceback.format_exception(slow.value))
+    assert "canceling statement" in shown
+    assert SECRET not in shown
+    assert "pg_sleep" not in shown
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
