@@ -13,6 +13,8 @@ import redis
 from service.embedded import EmbeddedStores
 from tests.support.databases import NewDatabase, database
 
+pytest_plugins = ["tests.support.seeded"]
+
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:

@@ -1,0 +1,87 @@
+"""Bring the database to this version's schema and fill a new one; several processes may start at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, text
+
+from service.records.database import engine, out_of_reach
+from service.records.schema import SCHEMA
+from service.records.seed import seed
+
+_LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
+_LEAST_SERVER: Final = 17_00_00  # identity columns of partitioned tables
+_PARTITIONED: Final = ("operation_log_", "login_log_")
+
+
+class SchemaFault(Exception):  # noqa: N818 - named for what is wrong with the schema
+    """This version of the program can't work with the database; the message says why, for the operator."""
+
+
+def migrate(url: str) -> bool:
+    """Migrate the database at ``url`` to this version's schema; tell whether there was anything to do.
+
+    Everything happens in one transaction under an advisory lock: of several processes one does the work
+    and the others wait for it. Raises SchemaFault when the server is too old or the schema too new, and
+    Unavailable when the database is out of reach.
+    """
+    with _exclusively(url) as connection:
+        return _upgrade(connection)
+
+
+def prepare(url: str, administrator_hash: Callable[[], str]) -> bool:
+    """Migrate the database at ``url`` and seed it if it is new; tell whether it was seeded.
+
+    As ``migrate``, in the same transaction. ``administrator_hash`` is called only to seed: it returns the
+    Argon2 hash of the first administrator's password.
+    """
+    with _exclusively(url) as connection:
+        _upgrade(connection)
+        return seed(connection, administrator_hash)
+
+
+def comparable(name: str | None, kind: str, _parents: Any) -> bool:
+    """Tell Alembic what ``service.records.schema`` describes: all tables of the schema but partitions."""
+    if kind == "schema":
+        return name == SCHEMA
+    return kind != "table" or name is None or not name.startswith(_PARTITIONED)
+
+
+@contextmanager
+def _exclusively(url: str) -> Iterator[Connection]:
+    bind = engine(url)
+    with out_of_reach(), bind.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+        yield connection
+
+
+def _upgrade(connection: Connection) -> bool:
+    server = connection.execute(text("SHOW server_version_num")).scalar_one()
+    if int(server) < _LEAST_SERVER:
+        raise SchemaFault(
+            f"PostgreSQL {_LEAST_SERVER // 10000} or later is needed; this is {int(server) // 10000}"
+        )
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    steps = ScriptDirectory.from_config(config)
+    connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+    stored = MigrationContext.configure(
+        connection, opts={"version_table_schema": SCHEMA}
+    ).get_current_revision()
+    if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
+        raise SchemaFault(
+            f"The database has schema {stored}, which this version of the program does not know: a newer "
+            "version has migrated it. Start that version, or restore a backup from before."
+        )
+    if stored == steps.get_current_head():
+        return False
+    command.upgrade(config, "head")
+    return True

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import CheckConstraint, inspect, text
+
+from service.embedded import EmbeddedStores
+from service.errors import Unavailable
+from service.records.database import engine
+from service.records.migrate import SchemaFault, comparable, migrate, prepare
+from service.records.schema import SCHEMA, metadata
+
+PREPARE = (
+    "import sys; from service.records.migrate import prepare; "
+    "print(prepare(sys.argv[1], lambda: f'hash of {sys.argv[2]}'))"
+)
+
+
+def test_four_processes_starting_at_once_on_an_empty_database_all_succeed(empty_database_url: str) -> None:
+    starting = [
+        subprocess.Popen(
+            [sys.executable, "-c", PREPARE, empty_database_url, str(number)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(4)
+    ]
+    ended = [(process.communicate(), process.returncode) for process in starting]
+    assert [status for _, status in ended] == [0, 0, 0, 0], ended
+    assert sorted(out.strip() for (out, _), _ in ended) == ["False", "False", "False", "True"]
+    with engine(empty_database_url).connect() as connection:
+        assert connection.execute(text('SELECT count(*) FROM sys."user"')).scalar_one() == 1
+
+
+def test_a_second_migration_finds_nothing_to_do(empty_database_url: str) -> None:
+    assert migrate(empty_database_url) is True
+    assert migrate(empty_database_url) is False
+
+
+def test_the_migrated_database_is_what_the_schema_describes(empty_database_url: str) -> None:
+    migrate(empty_database_url)
+    with engine(empty_database_url).connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "include_schemas": True,
+                "include_name": comparable,
+                "version_table_schema": SCHEMA,
+                "compare_server_default": True,
+            },
+        )
+        assert compare_metadata(context, metadata) == []
+        found = inspect(connection)
+        for table in metadata.sorted_tables:
+            constraints = table.constraints.union(*(column.constraints for column in table.columns))
+            described = {check.name for check in constraints if isinstance(check, CheckConstraint)}
+            built = {check["name"] for check in found.get_check_constraints(table.name, SCHEMA)}
+            assert described == built, table.name
+
+
+def test_a_database_of_a_newer_version_is_refused_and_left_alone(empty_database_url: str) -> None:
+    migrate(empty_database_url)
+    with engine(empty_database_url).begin() as connection:
+        connection.execute(text("UPDATE sys.alembic_version SET version_num = 'v9999'"))
+    with pytest.raises(SchemaFault, match=r"schema v9999.*newer version"):
+        prepare(empty_database_url, lambda: pytest.fail("nothing is seeded"))
+    with engine(empty_database_url).connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM sys.alembic_version")).scalar_one() == "v9999"
+
+
+def test_a_step_that_fails_leaves_the_database_as_it_was(empty_database_url: str) -> None:
+    with engine(empty_database_url).begin() as connection:
+        connection.execute(text("CREATE SCHEMA sys"))
+        connection.execute(text("CREATE TABLE sys.login_log (in_the_way integer)"))
+    with pytest.raises(Exception, match="login_log"):
+        migrate(empty_database_url)
+    with engine(empty_database_url).connect() as connection:
+        assert inspect(connection).get_table_names(SCHEMA) == ["login_log"]
+
+
+def test_a_seed_that_fails_leaves_the_database_as_it_was(empty_database_url: str) -> None:
+    with pytest.raises(ZeroDivisionError):
+        prepare(empty_database_url, lambda: str(1 // 0))
+    with engine(empty_database_url).connect() as connection:
+        assert SCHEMA not in inspect(connection).get_schema_names()
+
+
+def test_a_database_out_of_reach_is_unavailable(stores: EmbeddedStores) -> None:
+    with pytest.raises(Unavailable):
+        migrate(stores.url_of("no_such_database"))

@@ -1,0 +1,37 @@
+"""A database as the first start leaves it: migrated and seeded. Made once, then copied for each test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from argon2 import PasswordHasher
+
+from service.embedded import EmbeddedStores
+from service.records.migrate import prepare
+from tests.support.databases import NewDatabase, database
+
+ADMINISTRATOR = "admin"
+ADMINISTRATOR_PASSWORD = "gate, chain and winch"
+
+
+def seed_database(url: str) -> None:
+    """Migrate and seed the database at ``url``; its administrator has ``ADMINISTRATOR_PASSWORD``."""
+    hasher = PasswordHasher(memory_cost=19 * 1024, time_cost=2, parallelism=1)
+    prepare(url, lambda: hasher.hash(ADMINISTRATOR_PASSWORD))
+
+
+@pytest.fixture(scope="session")
+def seeded_template(stores: EmbeddedStores) -> Iterator[str]:
+    """The name of a seeded database to copy from; nobody may connect to it."""
+    name = f"seeded_{os.getpid()}"
+    with database(stores, name=name) as url:
+        seed_database(url)
+        yield name
+
+
+@pytest.fixture
+def seeded_database_url(new_database: NewDatabase, seeded_template: str) -> str:
+    """The URL of a fresh, migrated and seeded database."""
+    return new_database(seeded_template)
