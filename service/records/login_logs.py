@@ -1,0 +1,44 @@
+"""``sys.login_log``: logins and what else happens to sessions."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Literal
+from uuid import UUID, uuid4
+
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.clock import now
+from service.records.schema import login_log
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginEvent:
+    """Something that happened to a session, or failed to.
+
+    ``event`` is a word (``login``, ``logout``, ``kick``, …); ``reason`` is the code of the refusal when it
+    failed. ``login_ip`` is an address as text. ``event_id`` and ``create_time`` are made with the event.
+    """
+
+    event: str
+    outcome: Literal["success", "failure"]
+    reason: str | None = None
+    user_id: int | None = None
+    user_name: str | None = None
+    device: str | None = None
+    login_ip: str | None = None
+    user_agent: str | None = None
+    browser: str | None = None
+    os: str | None = None
+    request_id: str | None = None
+    event_id: UUID = field(default_factory=uuid4)
+    create_time: datetime = field(default_factory=now)
+
+
+async def add(connection: AsyncConnection, *events: LoginEvent) -> None:
+    """Write ``events``; one that was written before, by its ``event_id``, is not written again."""
+    if events:
+        statement = insert(login_log).on_conflict_do_nothing()
+        await connection.execute(statement, [asdict(event) for event in events])

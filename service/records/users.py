@@ -1,0 +1,109 @@
+"""``sys.user``: who may log in, and the rights that their roles give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.names import name_key
+from service.records.schema import menu, role, role_menu, user, user_role
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """What a login needs to know about a user."""
+
+    user_id: int
+    user_name: str
+    nick_name: str
+    password_hash: str = field(repr=False)
+    status: Literal["enabled", "disabled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Role codes and permission codes, each sorted; wildcards stand as they are."""
+
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """A user's own account."""
+
+    user_id: int
+    user_name: str
+    nick_name: str
+    email: str | None
+    avatar: str | None
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+
+
+async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
+    """Return the credentials of the user of that name, compared by ``name_key``; None when there is none."""
+    columns = (user.c.id, user.c.user_name, user.c.nick_name, user.c.password_hash, user.c.status)
+    found = await connection.execute(select(*columns).where(user.c.user_name_key == name_key(user_name)))
+    row = found.one_or_none()
+    return None if row is None else Credentials(*row)
+
+
+async def set_password_hash(
+    connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
+) -> bool:
+    """Replace the stored hash if it still is ``expected_hash``; tell whether it was.
+
+    For a hash of the same password with newer parameters: a password that was changed meanwhile stays, and
+    so does the record's version.
+    """
+    statement = (
+        update(user)
+        .where(user.c.id == user_id, user.c.password_hash == expected_hash)
+        .values(password_hash=password_hash)
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+async def rights(connection: AsyncConnection, user_id: int) -> Rights:
+    """Return what the enabled roles of a user give; nothing for an unknown user.
+
+    Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
+    above it hides a page and takes no right away.
+    """
+    roles, permissions = (await connection.execute(select(*_rights_of(user_id)))).one()
+    return Rights(tuple(roles), tuple(permissions))
+
+
+async def info(connection: AsyncConnection, user_id: int) -> Info | None:
+    """Return the account of a user with his rights (see ``rights``); None when there is no such user."""
+    columns = (user.c.id, user.c.user_name, user.c.nick_name, user.c.email, user.c.avatar)
+    found = await connection.execute(select(*columns, *_rights_of(user_id)).where(user.c.id == user_id))
+    row = found.one_or_none()
+    if row is None:
+        return None
+    *account, roles, permissions = row
+    user_id, user_name, nick_name, email, avatar = account
+    return Info(user_id, user_name, nick_name, email, avatar, tuple(roles), tuple(permissions))
+
+
+def _rights_of(user_id: int) -> tuple[ColumnElement[list[str]], ColumnElement[list[str]]]:
+    """Return two columns: the sorted role codes and permission codes of a user, as arrays."""
+    held = (
+        select(role.c.id, role.c.role_code)
+        .join(user_role, user_role.c.role_id == role.c.id)
+        .where(user_role.c.user_id == user_id, role.c.enabled)
+        .cte("held")
+    )
+    codes = select(held.c.role_code).order_by(held.c.role_code)
+    marks = (
+        select(menu.c.auth_mark)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .where(role_menu.c.role_id.in_(select(held.c.id)), menu.c.menu_type == "Button", menu.c.enabled)
+        .distinct()
+        .order_by(menu.c.auth_mark)
+    )
+    return func.array(codes.scalar_subquery()), func.array(marks.scalar_subquery())

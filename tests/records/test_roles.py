@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import insert, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import ValidationFailed
+from service.kernel.names import name_key
+from service.records import roles
+from service.records.roles import RoleFilter
+from service.records.schema import role
+
+pytestmark = pytest.mark.anyio
+
+NAMES = ["Alpha", "beta", "Gamma 100%", "GAMMA_rays", "Ωmega"]
+
+
+async def five_roles(connection: AsyncConnection) -> None:
+    await connection.execute(text("DELETE FROM sys.user_role"))
+    await connection.execute(text("DELETE FROM sys.role"))
+    for number, name in enumerate(NAMES):
+        values = {
+            "role_name": name,
+            "role_name_key": name_key(name),
+            "role_code": f"r_{number}",
+            "enabled": number != 1,
+        }
+        await connection.execute(insert(role).values(values))
+
+
+async def listed(connection: AsyncConnection, wanted: RoleFilter, sort: str = "id") -> list[str]:
+    found = await roles.page(connection, wanted, sort=sort)
+    assert found.total == len(found.items)
+    return [one.role_name for one in found.items]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        (RoleFilter(), NAMES),
+        (RoleFilter(role_name="gamma"), ["Gamma 100%", "GAMMA_rays"]),
+        (RoleFilter(role_name="ωM"), ["Ωmega"]),
+        (RoleFilter(role_name="%"), ["Gamma 100%"]),
+        (RoleFilter(role_name="a_r"), ["GAMMA_rays"]),
+        (RoleFilter(role_name="' OR ''='"), []),
+        (RoleFilter(role_name="\\"), []),
+        (RoleFilter(role_code="r_3"), ["GAMMA_rays"]),
+        (RoleFilter(role_code="r%"), []),
+        (RoleFilter(enabled=False), ["beta"]),
+        (RoleFilter(role_name="a", enabled=True), ["Alpha", "Gamma 100%", "GAMMA_rays", "Ωmega"]),
+    ],
+)
+async def test_a_list_of_roles_has_those_that_fit_taken_literally(
+    connection: AsyncConnection, wanted: RoleFilter, names: list[str]
+) -> None:
+    await five_roles(connection)
+    assert await listed(connection, wanted) == names
+
+
+@pytest.mark.parametrize(
+    ("sort", "first", "last"),
+    [
+        ("id", "Alpha", "Ωmega"),
+        ("-id", "Ωmega", "Alpha"),
+        ("roleName", "Alpha", "Ωmega"),
+        ("-roleCode", "Ωmega", "Alpha"),
+        ("enabled", "beta", "Ωmega"),
+        ("-createTime", "Ωmega", "Alpha"),
+    ],
+)
+async def test_a_list_of_roles_is_sorted_as_asked_and_ties_by_id(
+    connection: AsyncConnection, sort: str, first: str, last: str
+) -> None:
+    await five_roles(connection)
+    names = await listed(connection, RoleFilter(), sort)
+    assert (names[0], names[-1]) == (first, last)
+
+
+@pytest.mark.parametrize("sort", ["", "-", "role_name", "--id", "id desc", "roleName;", "passwordHash"])
+async def test_a_list_of_roles_refuses_any_other_sort(connection: AsyncConnection, sort: str) -> None:
+    with pytest.raises(ValidationFailed):
+        await roles.page(connection, RoleFilter(), sort=sort)
+
+
+async def test_pages_of_roles_cut_the_list_and_count_all_of_it(connection: AsyncConnection) -> None:
+    await five_roles(connection)
+    cut = [await roles.page(connection, RoleFilter(), page=number, size=2) for number in (1, 2, 3, 4)]
+    assert [[one.role_name for one in page.items] for page in cut] == [NAMES[:2], NAMES[2:4], NAMES[4:], []]
+    assert {page.total for page in cut} == {5}

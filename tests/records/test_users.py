@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import insert, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.names import name_key
+from service.records import menus, users
+from service.records.schema import menu, role, role_menu, user, user_role
+from tests.support.seeded import ADMINISTRATOR
+
+pytestmark = pytest.mark.anyio
+
+
+async def a_user(connection: AsyncConnection, name: str = "Björn") -> int:
+    values = {
+        "user_name": name,
+        "user_name_key": name_key(name),
+        "nick_name": "B",
+        "password_hash": "old",
+    }
+    made: int = (await connection.execute(insert(user).values(values).returning(user.c.id))).scalar_one()
+    return made
+
+
+async def a_role(connection: AsyncConnection, code: str, user_id: int, *marks: str) -> int:
+    values = {"role_name": code, "role_name_key": code, "role_code": code}
+    made: int = (await connection.execute(insert(role).values(values).returning(role.c.id))).scalar_one()
+    await connection.execute(insert(user_role).values(user_id=user_id, role_id=made))
+    for mark in marks:
+        chosen = menu.select().where(menu.c.auth_mark == mark).with_only_columns(menu.c.id)
+        await connection.execute(insert(role_menu).values(role_id=made, menu_id=chosen.scalar_subquery()))
+    return made
+
+
+@pytest.mark.parametrize("written", ["Björn", "BJÖRN", "bjo\u0308rn", "\uff22jörn"])
+async def test_a_user_is_found_by_any_spelling_of_the_same_name(
+    connection: AsyncConnection, written: str
+) -> None:
+    user_id = await a_user(connection)
+    found = await users.credentials(connection, written)
+    assert found == users.Credentials(user_id, "Björn", "B", "old", "enabled")
+    assert "old" not in repr(found)
+
+
+@pytest.mark.parametrize("written", ["", "bjorn", "Björn ", "' OR 1=1 --", "%"])
+async def test_an_unknown_user_has_no_credentials(connection: AsyncConnection, written: str) -> None:
+    await a_user(connection)
+    assert await users.credentials(connection, written) is None
+
+
+async def test_a_disabled_user_has_credentials_that_say_so(connection: AsyncConnection) -> None:
+    await connection.execute(text("UPDATE sys.\"user\" SET status = 'disabled'"))
+    found = await users.credentials(connection, ADMINISTRATOR)
+    assert found is not None
+    assert found.status == "disabled"
+
+
+async def test_a_hash_is_replaced_only_while_it_is_the_expected_one(connection: AsyncConnection) -> None:
+    user_id = await a_user(connection)
+    assert await users.set_password_hash(connection, user_id, "new", expected_hash="old") is True
+    assert await users.set_password_hash(connection, user_id, "newer", expected_hash="old") is False
+    found = await users.credentials(connection, "Björn")
+    assert found is not None
+    assert found.password_hash == "new"
+
+
+async def test_rights_are_the_union_over_roles_each_code_once_and_sorted(connection: AsyncConnection) -> None:
+    user_id = await a_user(connection)
+    await a_role(connection, "second", user_id, "system:user:list", "system:menu:list")
+    await a_role(connection, "first", user_id, "system:user:list", "*")
+    assert await users.rights(connection, user_id) == users.Rights(
+        ("first", "second"), ("*", "system:menu:list", "system:user:list")
+    )
+
+
+async def test_a_disabled_role_gives_neither_its_name_nor_its_codes(connection: AsyncConnection) -> None:
+    user_id = await a_user(connection)
+    await a_role(connection, "on", user_id, "system:user:list")
+    off = await a_role(connection, "off", user_id, "system:user:list", "*")
+    await connection.execute(role.update().where(role.c.id == off).values(enabled=False))
+    assert await users.rights(connection, user_id) == users.Rights(("on",), ("system:user:list",))
+
+
+async def test_a_disabled_button_gives_nothing_and_has_no_bit(connection: AsyncConnection) -> None:
+    user_id = await a_user(connection)
+    await a_role(connection, "one", user_id, "system:user:list", "system:menu:list")
+    await connection.execute(
+        menu.update().where(menu.c.auth_mark == "system:user:list").values(enabled=False)
+    )
+    assert (await users.rights(connection, user_id)).permissions == ("system:menu:list",)
+    assert "system:user:list" not in await menus.permission_bits(connection)
+
+
+async def test_a_disabled_menu_takes_no_right_away(connection: AsyncConnection) -> None:
+    user_id = await a_user(connection)
+    await a_role(connection, "one", user_id, "system:user:list")
+    await connection.execute(menu.update().where(menu.c.menu_type == "Menu").values(enabled=False))
+    assert (await users.rights(connection, user_id)).permissions == ("system:user:list",)
+
+
+async def test_the_auth_mark_of_a_menu_is_no_permission(connection: AsyncConnection) -> None:
+    user_id = await a_user(connection)
+    await connection.execute(menu.update().where(menu.c.name == "policy").values(auth_mark="page:policy"))
+    await a_role(connection, "one", user_id, "page:policy")
+    assert await users.rights(connection, user_id) == users.Rights(("one",), ())
+    assert "page:policy" not in await menus.permission_bits(connection)
+
+
+async def test_a_user_without_roles_and_an_unknown_one_have_no_rights(connection: AsyncConnection) -> None:
+    assert await users.rights(connection, await a_user(connection)) == users.Rights((), ())
+    assert await users.rights(connection, 10**9) == users.Rights((), ())
+
+
+async def test_the_account_of_a_user_tells_his_rights(connection: AsyncConnection) -> None:
+    found = await users.credentials(connection, ADMINISTRATOR)
+    assert found is not None
+    assert await users.info(connection, found.user_id) == users.Info(
+        found.user_id, "admin", "Administrator", None, None, ("super",), ("*",)
+    )
+    assert await users.info(connection, 10**9) is None
