@@ -11,8 +11,8 @@ from pathlib import Path
 from service.embedded import processes
 from service.embedded.binaries import postgres_program
 from service.embedded.faults import EmbeddedFault
-from service.embedded.privilege import command_prefix, own_directory
-from service.embedded.program import Program, server_environment
+from service.embedded.privilege import own_directory
+from service.embedded.program import Program, guarded, server_environment
 
 SOCKET_NAME = ".s.PGSQL.5432"
 ADMINISTRATOR = "postgres"
@@ -90,7 +90,7 @@ def _create(directory: Path, *, durable: bool) -> None:
 
 def _run(*command: str, given: str = "") -> None:
     result = subprocess.run(  # noqa: S603 - our own programs, our own words
-        (*command_prefix(), *command),
+        guarded(command, signal.SIGKILL),
         input=given,
         env=server_environment(),
         capture_output=True,

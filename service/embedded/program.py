@@ -45,10 +45,9 @@ class Program:
     def spawn(self) -> subprocess.Popen[bytes]:
         """Start the process; it ends with the *thread* that calls this."""
         _set_aside(self.log)
-        guard = (sys.executable, "-I", "-S", str(_GUARD), str(int(self.death_signal)), str(os.getpid()))
         with self.log.open("ab") as log:
             return subprocess.Popen(  # noqa: S603 - our own programs, our own words
-                (*command_prefix(), *guard, *self.command),
+                guarded(self.command, self.death_signal),
                 cwd=self.directory,
                 env=server_environment(),
                 stdin=subprocess.DEVNULL,
@@ -63,6 +62,12 @@ class Program:
             return self.log.read_bytes()[-_TAIL:].decode(errors="replace").strip()
         except OSError:
             return ""
+
+
+def guarded(command: tuple[str, ...], death_signal: signal.Signals) -> tuple[str, ...]:
+    """Return ``command`` made fit for root, and to end by ``death_signal`` with the thread that starts it."""
+    guard = (sys.executable, "-I", "-S", str(_GUARD), str(int(death_signal)), str(os.getpid()))
+    return (*command_prefix(), *guard, *command)
 
 
 def server_environment() -> dict[str, str]:

@@ -123,9 +123,9 @@ def test_a_user_without_a_name_can_own_stores() -> None:
         check_that_a_kill_leaves_only_data(Path(folder, "data"), python=python, prefix=prefix)
 
 
-def test_a_second_owner_is_refused_and_told_who_the_first_is(own_stores: EmbeddedStores) -> None:
+def test_a_second_owner_is_refused_and_told_who_the_first_is(stores: EmbeddedStores) -> None:
     with pytest.raises(EmbeddedFault, match=rf"in use by process {os.getpid()}\b.*--data"):
-        EmbeddedStores(own_stores.data)
+        EmbeddedStores(stores.data)
 
 
 def test_no_secret_of_the_owner_reaches_the_servers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
