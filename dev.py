@@ -41,7 +41,7 @@ CHECKS = (
     ("ruff", "check"),
     ("ruff", "format", "--check"),
     ("mypy",),
-    ("lint-imports",),
+    ("lint-imports", "--no-logo"),
     ("hadolint", "deploy/Dockerfile"),
     ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
 )
