@@ -1,0 +1,44 @@
+"""The session store: every key, every Lua script and every Redis command of the service.
+
+Owns what the keys are called, what is in them, how long they live, and that whatever must not be torn
+apart happens in one script. All moments come from the store's own clock, in whole milliseconds, so that
+nodes can't disagree; stored values and tokens show them as seconds with a fraction. Whatever goes wrong
+between here and the store is ``errors.Unavailable``, within the set time. Must not know what a token is,
+who may do what, or HTTP.
+
+======================================  =====================================================================
+key                                     what it is
+======================================  =====================================================================
+``auth:device:{login_id}:{device}``     a device session, JSON (``values.DeviceSession``)
+``auth:refresh:{rid}``                  text ``login_id:device``: the one live refresh id of that session
+``auth:deny:{login_id}``                ``banned`` or ``refresh:{seconds}``
+``auth:ban:{login_id}``                 JSON ``reason``, ``since``: what a ban was for
+``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
+``auth:devices:{login_id}``             index of one user's device sessions
+``auth:online``                         index of all device sessions
+``auth:online:user:{user_name}``        index of the sessions of that user name
+``auth:online:ip:{address}``            index of the sessions opened from that address
+``auth:online:device:{device}``         index of the sessions on that kind of device
+``rate:…``                              throttling counters and known devices
+======================================  =====================================================================
+
+Each index is a sorted set of ``login_id:device`` by the moment when the session runs out, so that counting
+and paging the live ones never meets a dead one, and the dead are dropped by rank. Scripts build key names
+from what they read (a session names its rid): one server or a primary with replicas will do, a cluster
+won't. The store must not evict keys (``noeviction``): a lost deny marker would open a door.
+"""
+
+from service.keyspace.keys import BANNED
+from service.keyspace.store import SessionStore
+from service.keyspace.values import DeviceSession, OnlinePage, OnlineSession, Opening, Rotation, SessionFacts
+
+__all__ = [
+    "BANNED",
+    "DeviceSession",
+    "OnlinePage",
+    "OnlineSession",
+    "Opening",
+    "Rotation",
+    "SessionFacts",
+    "SessionStore",
+]

@@ -1,0 +1,52 @@
+"""Connections to the session store, and the one place where its faults become ``Unavailable``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from redis.asyncio import BlockingConnectionPool
+from redis.asyncio.connection import AbstractConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+from service.errors import Unavailable
+
+POOL_SIZE = 16
+
+
+def open_pool(url: str, timeout: float) -> BlockingConnectionPool:
+    """Return a pool for ``url`` (redis://, rediss:// or unix://); nothing is connected yet.
+
+    A pool that waits, because redis-py's default one raises above its limit. No retries: a script whose
+    answer was lost may have run, and ``within`` bounds the whole. RESP2, because the handshake of
+    RESP3 asks for notifications that Valkey doesn't have.
+    """
+    return BlockingConnectionPool.from_url(
+        url,
+        max_connections=POOL_SIZE,
+        timeout=timeout,
+        socket_connect_timeout=timeout,
+        socket_timeout=None,
+        retry=Retry(NoBackoff(), 0),
+        protocol=2,
+        driver_info=None,
+    )
+
+
+def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:
+    """Return a connection like those of the pool, and outside of it; it connects when it is first used."""
+    connection: AbstractConnection = pool.make_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
+    return connection
+
+
+@asynccontextmanager
+async def within(seconds: float) -> AsyncIterator[None]:
+    """Give the block ``seconds``; raise ``Unavailable`` when they pass or the store fails."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except (RedisError, OSError) as error:  # TimeoutError is an OSError
+        raise Unavailable("The session store is out of reach") from error

@@ -1,0 +1,20 @@
+"""The names of the keys that are read without a script; the scripts name theirs in ``scripts/common.lua``."""
+
+from __future__ import annotations
+
+BANNED = b"banned"
+
+
+def deny(login_id: str) -> str:
+    """Name the deny marker of a user."""
+    return f"auth:deny:{login_id}"
+
+
+def device(login_id: str, device: str) -> str:
+    """Name a device session."""
+    return f"auth:device:{login_id}:{device}"
+
+
+def known_device(fingerprint: str) -> str:
+    """Name the note that a login from this device has succeeded."""
+    return f"rate:known:{fingerprint}"

@@ -1,0 +1,20 @@
+-- Ends device sessions of a user and marks them: tokens issued until now must be refreshed.
+-- id, marker life, before (0: any; else only sessions opened by then), device ('': all), device to keep ('': none)
+-- -> devices ended...
+local id, life, before, only, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local sessions = sessions_of(id)
+local ended = {}
+if only ~= '' then
+  local session = sessions[only] or read_session(id, only)
+  sessions[only] = session
+  if session and (before == 0 or milliseconds(session.login_time) <= before) then ended[1] = only end
+else
+  for device in pairs(sessions) do
+    if device ~= keep then ended[#ended + 1] = device end
+  end
+end
+if #ended > 0 or only == '' then mark(id, clock(), life, sessions) end
+for _, device in ipairs(ended) do
+  finish(id, device, sessions[device])
+end
+return ended

@@ -1,0 +1,109 @@
+-- Put before every script. Moments and lives are whole milliseconds; what is stored says seconds with a
+-- fraction, as tokens do. `seen` is what `look` found: the user's marker and live sessions.
+
+local function clock()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+local function milliseconds(seconds)
+  return math.floor((tonumber(seconds) or 0) * 1000 + 0.5)
+end
+
+local function deny_key(id) return 'auth:deny:' .. id end
+local function ban_key(id) return 'auth:ban:' .. id end
+local function device_key(id, device) return 'auth:device:' .. id .. ':' .. device end
+local function devices_key(id) return 'auth:devices:' .. id end
+local function refresh_key(rid) return 'auth:refresh:' .. rid end
+local function spent_key(rid) return 'auth:spent:' .. rid end
+
+local function read_session(id, device)
+  local text = redis.call('GET', device_key(id, device))
+  if text then return cjson.decode(text) end
+end
+
+-- The live sessions of a user: {device = session}. Members whose session has run out are dropped.
+local function sessions_of(id)
+  local found = {}
+  for _, member in ipairs(redis.call('ZRANGE', devices_key(id), 0, -1)) do
+    local device = string.sub(member, #id + 2)
+    found[device] = read_session(id, device)
+    if not found[device] then redis.call('ZREM', devices_key(id), member) end
+  end
+  return found
+end
+
+-- Drops at most a thousand members that have run out, so that no request pays for a crowd of them.
+local function sweep(index, now)
+  local gone = redis.call('ZCOUNT', index, '-inf', now)
+  if gone > 0 then redis.call('ZREMRANGEBYRANK', index, 0, math.min(gone, 1000) - 1) end
+end
+
+local function indexes(id, device, session)
+  return {
+    devices_key(id),
+    'auth:online',
+    'auth:online:user:' .. (session.user_name or ''),
+    'auth:online:ip:' .. (session.login_ip or ''),
+    'auth:online:device:' .. device,
+  }
+end
+
+local function remember(id, device, session, now, ends)
+  for _, index in ipairs(indexes(id, device, session)) do
+    sweep(index, now)
+    redis.call('ZADD', index, ends, id .. ':' .. device)
+    if redis.call('PEXPIREAT', index, ends + 1000, 'NX') == 0 then
+      redis.call('PEXPIREAT', index, ends + 1000, 'GT')
+    end
+  end
+end
+
+local function forget(id, device, session)
+  for _, index in ipairs(indexes(id, device, session)) do
+    redis.call('ZREM', index, id .. ':' .. device)
+  end
+end
+
+-- Writes the session, its live refresh id and the indexes.
+local function save(id, device, session, now, ends)
+  redis.call('SET', device_key(id, device), cjson.encode(session), 'PXAT', ends)
+  redis.call('SET', refresh_key(session.rid), id .. ':' .. device, 'PXAT', ends)
+  remember(id, device, session, now, ends)
+end
+
+-- Ends a session; its refresh id is known as ended for the rest of its life.
+local function finish(id, device, session)
+  local rid = session.rid or ''
+  local left = redis.call('PTTL', refresh_key(rid))
+  if left > 0 then redis.call('SET', spent_key(rid), 'ended', 'PX', left) end
+  redis.call('DEL', refresh_key(rid), device_key(id, device))
+  forget(id, device, session)
+end
+
+-- {banned, until, at}: `until` is -1 for a ban without end, `at` the moment of a refresh marker or 0.
+local function read_marker(id)
+  local text = redis.call('GET', deny_key(id))
+  if not text then return { at = 0 } end
+  if text == 'banned' then
+    return { banned = true, at = 0, ends = redis.call('PEXPIRETIME', deny_key(id)) }
+  end
+  return { at = milliseconds(string.match(text, '^refresh:(.+)$')) }
+end
+
+-- The latest moment that the user's marker or a token of a live session bears.
+local function latest(marker, sessions)
+  local last = marker.at
+  for _, session in pairs(sessions) do
+    last = math.max(last, milliseconds(session.last_refresh_time))
+  end
+  return last
+end
+
+-- Sets `refresh:{now}`, never over `banned` and never back: it is at least every `iat` issued so far.
+local function mark(id, now, life, sessions)
+  local marker = read_marker(id)
+  if marker.banned then return end
+  local at = math.max(now, latest(marker, sessions))
+  redis.call('SET', deny_key(id), string.format('refresh:%.3f', at / 1000), 'PX', life)
+end

@@ -1,0 +1,15 @@
+-- Marks users: tokens issued until now must be refreshed. Who has no session holds no token that works; the short
+-- marker is for a login that has read the old rights and is about to open one.
+-- marker life, short life, ids... -> how many had a session
+local life, short = tonumber(ARGV[1]), tonumber(ARGV[2])
+local now = clock()
+local count = 0
+for position = 3, #ARGV do
+  local id = ARGV[position]
+  local sessions = sessions_of(id)
+  local online = next(sessions) ~= nil
+  if online then count = count + 1 end
+  local left = redis.call('PTTL', deny_key(id))
+  mark(id, now, online and life or math.max(short, left), sessions)
+end
+return count

@@ -1,0 +1,39 @@
+-- Opens a device session; replaces the one on the same device and ends the earliest beyond the limit.
+-- id, device, rid, facts (JSON), life, longest life, most devices, as_of
+-- -> opened, issued, ends, devices ended... | stale | banned, until
+local id, device, rid, facts = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local life, longest, most = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+
+local marker = read_marker(id)
+if marker.banned then return { 'banned', marker.ends } end
+if marker.at >= tonumber(ARGV[8]) then return { 'stale' } end
+
+local sessions = sessions_of(id)
+sessions[device] = sessions[device] or read_session(id, device)
+local now = clock()
+local issued = math.max(now, latest(marker, sessions) + 1)
+local ended, others = {}, {}
+for name, session in pairs(sessions) do
+  if name == device then
+    finish(id, name, session)
+    ended[1] = name
+  else
+    others[#others + 1] = { name = name, session = session, at = milliseconds(session.login_time) }
+  end
+end
+table.sort(others, function(a, b)
+  if a.at ~= b.at then return a.at < b.at end
+  return a.name < b.name
+end)
+for position = 1, #others - (most - 1) do
+  finish(id, others[position].name, others[position].session)
+  ended[#ended + 1] = others[position].name
+end
+
+local session = cjson.decode(facts)
+session.rid = rid
+session.login_time = issued / 1000
+session.last_refresh_time = issued / 1000
+local ends = issued + math.min(life, longest)
+save(id, device, session, now, ends)
+return { 'opened', issued, ends, unpack(ended) }

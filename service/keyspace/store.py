@@ -1,0 +1,163 @@
+"""The session store, whole: what the rest of the service asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import islice
+
+import msgspec
+from redis.asyncio import Redis
+
+from service.keyspace import keys
+from service.keyspace.checks import Answer, Checks
+from service.keyspace.connection import new_connection, open_pool, within
+from service.keyspace.online import Online
+from service.keyspace.scripts import Scripts
+from service.keyspace.values import DeviceSession, Opening, Rotation, SessionFacts
+from service.settings import Auth
+from service.settings import Redis as RedisSettings
+
+MARK_BATCH = 500
+SHORT_MARK = 60_000
+_MARGIN = 60
+
+_facts = msgspec.json.Encoder()
+_session = msgspec.json.Decoder(DeviceSession)
+
+
+class SessionStore:
+    """Device sessions, refresh ids, deny markers and the online list.
+
+    Every method raises ``Unavailable`` when the store does not answer in time, and none retries: the
+    caller's request fails as a whole. ``login_id`` is decimal, ``device`` and ``rid`` follow their grammars:
+    they become parts of keys, so they must have been checked.
+    """
+
+    def __init__(self, settings: RedisSettings, auth: Auth) -> None:
+        pool = open_pool(settings.url, settings.timeout)
+        self._pool = pool
+        self._client = Redis(connection_pool=pool)
+        self._timeout = settings.timeout
+        self._auth = auth
+        self._scripts = Scripts(self._client, settings.timeout)
+        self._checks = Checks(new_connection(pool), settings.timeout)
+        # A marker outlives every token that it must stop, by a margin for clocks that differ.
+        self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
+        self.online = Online(self._scripts)
+
+    async def check(self, login_id: str, device: str) -> Answer:
+        """Return the deny marker of the user and the device session, in one shared round trip."""
+        return await self._checks.ask(keys.deny(login_id), keys.device(login_id, device))
+
+    async def clock(self) -> int:
+        """Return the store's time."""
+        async with within(self._timeout):
+            seconds, microseconds = await self._client.time()
+        return int(seconds) * 1000 + int(microseconds) // 1000
+
+    async def banned_until(self, login_id: str) -> int | None:
+        """Return when the ban of the user ends by itself; None when it doesn't, or there is none."""
+        async with within(self._timeout):
+            ends = int(await self._client.pexpiretime(keys.deny(login_id)))
+        return ends if ends > 0 else None
+
+    async def open_session(
+        self, login_id: str, device: str, rid: str, facts: SessionFacts, *, as_of: int
+    ) -> Opening:
+        """Open a device session with the refresh id ``rid``, ending those that it replaces or pushes out.
+
+        ``as_of`` is the store's time from before the user was read: if the user was marked since, nothing is
+        opened (``stale``).
+        """
+        auth = self._auth
+        most = auth.max_devices if auth.concurrent_login else 1
+        lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
+        outcome, *rest = await self._scripts.run(
+            "open", login_id, device, rid, _facts.encode(facts), *lives, most, as_of
+        )
+        match outcome:
+            case b"opened":
+                return Opening("opened", rest[0], rest[1], tuple(map(bytes.decode, rest[2:])))
+            case b"banned":
+                return Opening("banned", until=_until(rest[0]))
+            case _:
+                return Opening("stale")
+
+    async def rotate_session(
+        self, login_id: str, rid: str, next_rid: str, *, user_name: str, nick_name: str, as_of: int
+    ) -> Rotation:
+        """Replace ``rid`` by ``next_rid`` and take over the user's names; ``as_of`` as for opening."""
+        auth = self._auth
+        lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
+        windows = (1000 * auth.refresh_race_window, 1000 * auth.refresh_grace)
+        changes = _facts.encode({"user_name": user_name, "nick_name": nick_name})
+        arguments = (login_id, rid, next_rid, changes, *lives, *windows, as_of, self._mark_life)
+        outcome, *rest = await self._scripts.run("rotate", *arguments)
+        match outcome:
+            case b"rotated" | b"again":
+                issued, ends, device, successor = rest
+                return Rotation(
+                    outcome.decode(), successor.decode(), device.decode(), issued=issued, ends=ends
+                )
+            case b"banned":
+                return Rotation("banned", until=_until(rest[0]))
+            case b"reused":
+                return Rotation("reused", device=rest[0].decode())
+            case _:
+                return Rotation(outcome.decode())
+
+    async def close_session(self, login_id: str, device: str, *, opened_by: float = 0.0) -> bool:
+        """End one device session and mark the user; False when there is no such session.
+
+        With ``opened_by`` (seconds) a session that was opened later is left alone.
+        """
+        before = round(1000 * opened_by)
+        return bool(await self._scripts.run("close", login_id, self._mark_life, before, device, ""))
+
+    async def close_sessions(self, login_id: str, *, keep: str = "") -> int:
+        """End all device sessions but the one on ``keep``, mark the user, and return how many ended."""
+        return len(await self._scripts.run("close", login_id, self._mark_life, 0, "", keep))
+
+    async def sessions(self, login_id: str) -> dict[str, DeviceSession]:
+        """Return the live sessions of a user by device."""
+        found = await self._scripts.run("sessions", login_id)
+        texts = zip(found[::2], found[1::2], strict=True)
+        return {device.decode(): _session.decode(text) for device, text in texts}
+
+    async def mark(self, login_ids: Iterable[str]) -> int:
+        """Set ``refresh:{now}`` for the users, in batches; return how many of them had a session.
+
+        Call it after the change is committed. ``banned`` stays, and no marker moves back.
+        """
+        remaining = iter(login_ids)
+        online = 0
+        while batch := list(islice(remaining, MARK_BATCH)):
+            online += await self._scripts.run("mark", self._mark_life, SHORT_MARK, *batch)
+        return online
+
+    async def ban(self, login_id: str, seconds: int | None, reason: str) -> tuple[int | None, int]:
+        """Ban a user, for ``seconds`` or without end; end all sessions; return the end and how many ended.
+
+        A ban that lasts longer already stays as long as it was.
+        """
+        ends, ended = await self._scripts.run("ban", login_id, 1000 * (seconds or 0), reason)
+        return _until(ends), ended
+
+    async def unban(self, login_id: str) -> bool:
+        """Clear a ban; False when there was none."""
+        return bool(await self._scripts.run("unban", login_id))
+
+    async def ping(self) -> None:
+        """Ask whether the store answers."""
+        async with within(self._timeout):
+            await self._client.ping()
+
+    async def close(self) -> None:
+        """Disconnect from the store."""
+        await self._checks.close()
+        await self._client.aclose()
+        await self._pool.disconnect()
+
+
+def _until(ends: int) -> int | None:
+    return ends if ends > 0 else None

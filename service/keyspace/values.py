@@ -1,0 +1,83 @@
+"""What the session store takes and gives: plain values, times in milliseconds unless they say seconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import Struct
+
+
+class SessionFacts(Struct, frozen=True):
+    """What is known of a device session when it opens."""
+
+    user_name: str
+    nick_name: str
+    login_ip: str
+    user_agent: str
+    browser: str
+    os: str
+
+
+class DeviceSession(Struct, frozen=True):
+    """A device session as it is stored; times in seconds since the epoch, with a fraction."""
+
+    rid: str = ""
+    login_time: float = 0.0
+    last_refresh_time: float = 0.0
+    user_name: str = ""
+    nick_name: str = ""
+    login_ip: str = ""
+    user_agent: str = ""
+    browser: str = ""
+    os: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What came of opening a session.
+
+    ``opened``: ``issued`` and ``ends`` are the moments for the tokens, and ``ended`` are the devices that had
+    to go. ``stale``: the user changed since the caller read them. ``banned``: ``until`` is when that ends.
+    """
+
+    outcome: Literal["opened", "stale", "banned"]
+    issued: int = 0
+    ends: int = 0
+    ended: tuple[str, ...] = ()
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """What came of rotating a refresh id.
+
+    ``rotated`` and ``again`` (the same successor, within the grace): ``rid``, ``device``, ``issued`` and
+    ``ends`` are for the tokens. ``reused``: the session on ``device`` was ended. ``superseded``, ``ended``
+    and ``unknown`` are refused. ``stale`` and ``banned`` as for ``Opening``.
+    """
+
+    outcome: Literal["rotated", "again", "stale", "banned", "unknown", "superseded", "reused", "ended"]
+    rid: str = ""
+    device: str = ""
+    issued: int = 0
+    ends: int = 0
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineSession:
+    """One row of the online list."""
+
+    login_id: str
+    device: str
+    session: DeviceSession
+
+
+@dataclass(frozen=True, slots=True)
+class OnlinePage:
+    """A page of the online list: how many live sessions fit, exactly, and where the next page starts."""
+
+    total: int
+    rows: tuple[OnlineSession, ...]
+    next_cursor: str | None
