@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
@@ -18,7 +19,7 @@ Line: TypeAlias = tuple[str, ...]
 CHANNEL: Final = "portcullis_policy"
 """Where a new revision is announced, its number in decimal, once it is committed."""
 
-_AT_ONCE: Final = 2000  # lines between two turns of the event loop
+_AT_ONCE: Final = 500  # lines between two turns of the event loop
 _COLUMNS: Final = ("ptype", "v0", "v1", "v2", "v3", "v4", "v5")
 _COPY: Final = f"COPY sys.casbin_rule ({', '.join(_COLUMNS)}) FROM STDIN"
 # PostgreSQL manual, COPY, "Text Format".
@@ -59,6 +60,7 @@ async def _copy(connection: AsyncConnection, lines: Sequence[Line]) -> None:
     async with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
         for part in _copy_text(lines):
             await copy.write(part)
+            await asyncio.sleep(0)  # a write that does not have to wait does not give way either
 
 
 def _copy_text(lines: Sequence[Line]) -> Iterator[str]:

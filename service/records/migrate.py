@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from alembic import command
 from alembic.config import Config
@@ -19,7 +19,6 @@ from service.records.seed import seed
 
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 _LEAST_SERVER: Final = 17_00_00  # identity columns of partitioned tables
-_PARTITIONED: Final = ("operation_log_", "login_log_")
 
 
 class SchemaFault(Exception):  # noqa: N818 - named for what is wrong with the schema
@@ -46,13 +45,6 @@ def prepare(url: str, administrator_hash: Callable[[], str]) -> bool:
     with _exclusively(url) as connection:
         _upgrade(connection)
         return seed(connection, administrator_hash)
-
-
-def comparable(name: str | None, kind: str, _parents: Any) -> bool:
-    """Tell Alembic what ``service.records.schema`` describes: all tables of the schema but partitions."""
-    if kind == "schema":
-        return name == SCHEMA
-    return kind != "table" or name is None or not name.startswith(_PARTITIONED)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from sqlalchemy import func, select
@@ -51,6 +52,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
         .group_by(resource.c.id)
         .order_by(resource.c.id)
     )
+    button = cache(BoundButton)  # one object a Button, however often it is bound
     found: list[BoundResource] = []
     async with connection.stream(statement) as rows:
         async for part in rows.partitions(_AT_ONCE):
@@ -61,7 +63,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
                     path,
                     # An unbound resource has one mark, NULL, from the outer join.
                     tuple(
-                        BoundButton(mark, enabled)
+                        button(mark, enabled)
                         for mark, enabled in zip(marks, states, strict=True)
                         if mark is not None
                     ),

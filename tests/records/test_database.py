@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
+from service.records.connection import PromptConnection, conninfo
 from service.records.database import Database
 
 pytestmark = pytest.mark.anyio
@@ -96,6 +97,14 @@ async def test_a_snapshot_sees_one_moment_and_writes_nothing(empty_database_url:
 async def test_every_usual_form_of_url_is_understood(empty_database_url: str, scheme: str) -> None:
     async with opened(empty_database_url.replace("postgresql", scheme, 1)) as database:
         await database.ping()
+
+
+async def test_what_a_url_asks_for_is_kept_beside_the_bounds(empty_database_url: str) -> None:
+    url = f"{empty_database_url}&application_name=elsewhere&options=-c%20search_path%3Dsys"
+    async with opened(url) as database:
+        assert await run(database, "SHOW search_path") == "sys"
+        assert await run(database, "SHOW application_name") == "elsewhere"
+        assert await run(database, "SHOW statement_timeout") == "360ms"
 
 
 @pytest.mark.parametrize("url", ["", "mysql://u:pass@h/d", "postgresql", "postgresql://u:pass@h:port:1/d?x"])
@@ -236,6 +245,18 @@ async def test_cancelled_requests_leave_the_pool_whole(empty_database_url: str) 
             ended = await asyncio.gather(*tasks, return_exceptions=True)
             assert all(end is None or isinstance(end, asyncio.CancelledError) for end in ended)
         await all_can_be_used_at_once(database, 3)
+
+
+async def test_a_connection_whose_wait_is_interrupted_is_closed_at_once(fragile: EmbeddedStores) -> None:
+    connection = await PromptConnection.connect(conninfo(fragile.database_url))
+    waiting = asyncio.create_task(connection.execute("SELECT pg_sleep(30)"))
+    await asyncio.sleep(0.05)
+    fragile.postgres.pause()
+    waiting.cancel()
+    async with asyncio.timeout(BOUND):
+        await asyncio.wait([waiting])
+    assert waiting.cancelled()
+    assert connection.closed
 
 
 async def test_no_error_shows_a_statement_or_a_parameter(empty_database_url: str) -> None:

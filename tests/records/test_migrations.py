@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from alembic.autogenerate import compare_metadata
@@ -11,7 +12,7 @@ from sqlalchemy import CheckConstraint, inspect, text
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records.database import engine
-from service.records.migrate import SchemaFault, comparable, migrate, prepare
+from service.records.migrate import SchemaFault, migrate, prepare
 from service.records.schema import SCHEMA, metadata
 
 PREPARE = (
@@ -40,6 +41,13 @@ def test_four_processes_starting_at_once_on_an_empty_database_all_succeed(empty_
 def test_a_second_migration_finds_nothing_to_do(empty_database_url: str) -> None:
     assert migrate(empty_database_url) is True
     assert migrate(empty_database_url) is False
+
+
+def comparable(name: str | None, kind: str, _parents: Any) -> bool:
+    """Tell Alembic what the schema describes: everything but the partitions of its tables."""
+    if kind == "schema":
+        return name == SCHEMA
+    return kind != "table" or name is None or not name.startswith(("operation_log_", "login_log_"))
 
 
 def test_the_migrated_database_is_what_the_schema_describes(empty_database_url: str) -> None:

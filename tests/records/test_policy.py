@@ -113,6 +113,14 @@ async def test_publishers_at_once_follow_one_another_and_none_loses_the_change_o
     assert sorted(found) == sorted(("p", "endpoint", f"GET /{number}", "@login") for number in range(20))
 
 
+async def test_publishers_that_take_no_lock_of_their_own_do_not_mix_their_lines(database: Database) -> None:
+    policies: list[list[Line]] = [[("p", str(number))] * 20 for number in range(10)]
+    assert sorted(await asyncio.gather(*(publish(database, lines) for lines in policies))) == list(
+        range(1, 11)
+    )
+    assert await stored(database) in policies
+
+
 async def test_a_reader_sees_one_whole_policy_while_another_is_published(database: Database) -> None:
     async def read() -> tuple[int, set[str]]:
         async with database.snapshot() as connection:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from service.records.migrate import comparable
-from service.records.schema import SCHEMA, metadata
+from service.records.schema import SCHEMA
 
-context.configure(
-    connection=context.config.attributes["connection"],
-    target_metadata=metadata,
-    version_table_schema=SCHEMA,
-    include_schemas=True,
-    include_name=comparable,
-)
+context.configure(connection=context.config.attributes["connection"], version_table_schema=SCHEMA)
 context.run_migrations()
