@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final, TypeAlias
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import policy_revisions
@@ -37,6 +37,16 @@ async def all_lines(connection: AsyncConnection) -> list[Line]:
         async for part in rows.partitions(_AT_ONCE):
             lines += (tuple(value for value in row if value is not None) for row in part)
     return lines
+
+
+def each_line(connection: Connection) -> Iterator[Line]:
+    """Yield all lines in the order in which they were published, for Casbin's adapter, which is no coroutine.
+
+    Inside ``AsyncConnection.run_sync`` other requests are served between two parts here as well.
+    """
+    statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
+    for row in connection.execute(statement.execution_options(yield_per=_AT_ONCE)):
+        yield tuple(value for value in row if value is not None)
 
 
 async def publish(connection: AsyncConnection, lines: Sequence[Line], *, digest: str, cause: str) -> int:

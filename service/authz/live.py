@@ -1,0 +1,71 @@
+"""The policy in force in this process: loaded whole, swapped by one assignment, kept when a load fails."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from casbin.model import Model
+from sqlalchemy import Connection
+
+from service.authz.adapter import PolicyAdapter
+from service.authz.faults import PolicyFault
+from service.authz.policy import Policy
+from service.authz.rules import Rule
+from service.authz.shipped import Shipped
+from service.records import menus, policy_revisions
+from service.records.database import Database
+
+LOAD_WITHIN: Final = 60.0
+"""Seconds that reading a policy may take; a hundred thousand lines take a few."""
+
+
+class LivePolicy:
+    """Holds the policy that decides, from the first load on; before, one that denies everything.
+
+    Take ``current`` once a request, so that all its decisions are of one revision.
+    """
+
+    def __init__(self, shipped: Shipped) -> None:
+        self.current = Policy(shipped.model_text)
+        self._model_text = shipped.model_text
+        self._loading = asyncio.Lock()
+
+    async def load(self, database: Database) -> bool:
+        """Put the newest published policy in force; tell whether there was a newer one.
+
+        Lines, revision and permission map are read in one snapshot. The policy is built aside, off the event
+        loop. Whatever fails, the one in force stays: PolicyFault when nothing was published or what is stored
+        is not what was published for this model, Unavailable when the database is out of reach. Loads that
+        are asked for at once follow one another, and those that find nothing newer read one row.
+        """
+        async with self._loading:
+            async with database.snapshot(within=LOAD_WITHIN) as connection:
+                latest = await policy_revisions.latest(connection)
+                if latest is None:
+                    raise PolicyFault("no policy has been published yet")
+                if latest.revision <= self.current.revision:
+                    return False
+                rules = await connection.run_sync(self._read)
+                bits = await menus.permission_bits(connection)
+            policy = await asyncio.to_thread(Policy, self._model_text, rules, bits, latest.revision)
+            if policy.digest != latest.digest:
+                raise PolicyFault(
+                    f"the model and the stored lines do not give the digest of revision {latest.revision}: "
+                    "this model.conf, sys.casbin_rule or a Button is not the one that was published"
+                )
+            return self.offer(policy)
+
+    def offer(self, policy: Policy) -> bool:
+        """Put ``policy`` in force if it is newer than the one that is; tell whether it was."""
+        newer = policy.revision > self.current.revision
+        if newer:
+            self.current = policy
+        return newer
+
+    def _read(self, connection: Connection) -> list[Rule]:
+        model = Model()
+        model.load_model_from_text(self._model_text)
+        PolicyAdapter(connection).load_policy(model)
+        rules: list[Rule] = model["p"]["p"].policy
+        return rules

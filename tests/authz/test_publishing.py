@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+
+import casbin
+import pytest
+from sqlalchemy import text
+
+from service.authz.adapter import PolicyAdapter
+from service.authz.faults import PolicyFault
+from service.authz.live import LivePolicy
+from service.authz.policy import Policy
+from service.authz.predicates import ANONYMOUS, PREDICATES
+from service.authz.publisher import publish_if_changed
+from service.authz.rules import Rule
+from service.authz.shipped import Shipped, read_shipped
+from service.errors import Unavailable
+from service.kernel.codes import HeldCodes
+from service.records import casbin_rule, policy_revisions
+from service.records.database import Database, engine
+from tests.policies.stock import MODEL
+
+pytestmark = pytest.mark.anyio
+
+SHIPPED = read_shipped()
+LISTER = HeldCodes(["system:role:list"])
+
+
+@pytest.fixture
+async def database(seeded_database_url: str) -> AsyncIterator[Database]:
+    opened = Database(seeded_database_url)
+    yield opened
+    await opened.close()
+
+
+async def publish(database: Database, shipped: Shipped = SHIPPED, cause: str = "test") -> Policy:
+    async with database.transaction(within=30) as connection:
+        return await publish_if_changed(connection, shipped, cause)
+
+
+async def execute(database: Database, *statements: str) -> None:
+    async with database.transaction() as connection:
+        for statement in statements:
+            await connection.execute(text(statement))
+
+
+async def stored(database: Database) -> tuple[int, list[casbin_rule.Line]]:
+    async with database.snapshot() as connection:
+        latest = await policy_revisions.latest(connection)
+        lines = await connection.run_sync(lambda sync: list(casbin_rule.each_line(sync)))
+    return latest.revision if latest else 0, lines
+
+
+async def test_before_the_first_load_everything_is_denied() -> None:
+    policy = LivePolicy(SHIPPED).current
+
+    assert policy.revision == 0
+    assert not policy.judge("resource", "@no-session", None).allowed
+    assert not policy.judge("endpoint", "POST /api/auth/login", None).allowed
+    assert not policy.judge("resource", "@unregistered", HeldCodes(["*"])).allowed
+
+
+async def test_nothing_published_is_a_fault_and_denies(database: Database) -> None:
+    live = LivePolicy(SHIPPED)
+
+    with pytest.raises(PolicyFault, match="no policy has been published"):
+        await live.load(database)
+
+    assert not live.current.judge("endpoint", "POST /api/auth/login", None).allowed
+
+
+async def test_a_published_policy_decides_by_shipped_and_derived_lines(database: Database) -> None:
+    published = await publish(database)
+    live = LivePolicy(SHIPPED)
+
+    assert await live.load(database)
+
+    assert (live.current.revision, live.current.digest) == (1, published.digest)
+    assert live.current.rules[: len(SHIPPED.base)] == SHIPPED.base
+    assert live.current.judge("resource", "GET /api/role/list", LISTER).allowed
+    assert not live.current.judge("resource", "GET /api/user/list", LISTER).allowed
+    assert "system:role:list" in live.current.permission_map.decode(
+        live.current.permission_map.encode(["system:role:list"])
+    )
+
+
+async def test_publishing_what_is_published_already_makes_no_revision(database: Database) -> None:
+    first, second = await publish(database), await publish(database)
+
+    assert (first.revision, second.revision) == (1, 1)
+    assert (await stored(database))[0] == 1
+
+
+async def test_the_policy_that_publishing_returns_is_the_one_that_others_load(database: Database) -> None:
+    await publish(database)
+    await execute(database, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:detail'")
+
+    published = await publish(database)
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+
+    assert published.revision == live.current.revision == 2
+    assert published.rules == live.current.rules
+    assert Rule("resource", "GET /api/user/{id}", "@nobody") in published.rules
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ("UPDATE sys.resource SET enabled = false WHERE path = '/api/user/list'", None),
+        ("DELETE FROM sys.action_resource", "@login"),
+        ("UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:list'", "@nobody"),
+        (
+            "UPDATE sys.menu SET auth_mark = 'system:user:index' WHERE auth_mark = 'system:user:list'",
+            "system:user:index",
+        ),
+    ],
+)
+async def test_a_change_of_resources_bindings_or_buttons_gives_a_new_revision(
+    database: Database, change: str, expected: str | None
+) -> None:
+    await publish(database)
+    await execute(database, change)
+
+    policy = await publish(database)
+
+    codes = [rule.code for rule in policy.candidates("resource", "GET /api/user/list")]
+    assert policy.revision == 2
+    assert codes == ([] if expected is None else [expected])
+
+
+async def test_a_new_button_alone_gives_a_new_revision_since_tokens_are_read_by_it(
+    database: Database,
+) -> None:
+    before = await publish(database)
+    await execute(
+        database, "INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'New', 'report:list')"
+    )
+
+    after = await publish(database)
+
+    assert after.revision == 2
+    assert after.rules == before.rules
+    assert after.permission_map.encode(["report:list"])
+
+
+async def test_another_model_gives_a_new_revision_and_is_needed_to_load_it(database: Database) -> None:
+    await publish(database)
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+    other = Shipped("# another\n" + SHIPPED.model_text, SHIPPED.base, SHIPPED.endpoints)
+
+    await publish(database, other)
+
+    with pytest.raises(PolicyFault, match="digest of revision 2"):
+        await live.load(database)
+    assert live.current.revision == 1
+    assert await LivePolicy(other).load(database)
+
+
+async def test_a_poisoned_resource_undoes_the_change_and_leaves_the_published_policy(
+    database: Database,
+) -> None:
+    before = await publish(database)
+    await execute(
+        database,
+        "ALTER TABLE sys.resource DROP CONSTRAINT resource_path_check",
+        "INSERT INTO sys.resource (resource_name, resource_code, method, path)"
+        " VALUES ('x', 'x', 'GET', '/a, [b#')",
+    )
+
+    with pytest.raises(PolicyFault, match="'GET /a, \\[b#'"):
+        await publish(database)
+
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+    assert live.current.digest == before.digest
+
+
+POISONED_LINES = [
+    "INSERT INTO sys.casbin_rule (ptype, v0, v1, v2) VALUES ('p', 'resource', '@unregistered', '@anyone')",
+    "INSERT INTO sys.casbin_rule (ptype, v0, v1, v2) VALUES ('p', 'resource', 'GET /a, [b', ' x')",
+    "INSERT INTO sys.casbin_rule (ptype, v0, v1) VALUES ('p', 'resource', '@unregistered')",
+    "INSERT INTO sys.casbin_rule (ptype) VALUES ('p')",
+    "INSERT INTO sys.casbin_rule (ptype, v0, v1) VALUES ('g', 'a', 'b')",
+    "INSERT INTO sys.casbin_rule (ptype, v0, v1, v2, v3) VALUES ('p', 'resource', 'GET /a', 'a:b', 'allow')",
+    "DELETE FROM sys.casbin_rule WHERE v1 = 'GET /api/user/list'",
+    "UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/user/list'",
+]
+
+
+@pytest.mark.parametrize("poison", POISONED_LINES)
+async def test_tampered_lines_are_not_loaded_and_the_last_valid_policy_stays(
+    database: Database, poison: str
+) -> None:
+    first = await publish(database)
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+    await execute(
+        database,
+        poison,
+        "INSERT INTO sys.policy_revision (revision, digest, line_count, cause)"
+        " SELECT 2, digest, line_count, 'forced' FROM sys.policy_revision",
+    )
+
+    with pytest.raises(PolicyFault):
+        await live.load(database)
+
+    assert live.current.revision == 1
+    assert live.current.digest == first.digest
+    assert live.current.judge("resource", "GET /api/role/list", LISTER).allowed
+
+
+@pytest.mark.parametrize("poison", POISONED_LINES)
+async def test_publishing_again_mends_tampered_lines(database: Database, poison: str) -> None:
+    first = await publish(database)
+    await execute(database, poison)
+
+    mended = await publish(database)
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+
+    assert (mended.revision, mended.digest) == (2, first.digest)
+    assert live.current.rules == first.rules
+
+
+async def test_a_rolled_back_change_publishes_nothing(database: Database) -> None:
+    first = await publish(database)
+
+    async def change_and_fail() -> None:
+        async with database.transaction(within=30) as connection:
+            await connection.execute(text("DELETE FROM sys.action_resource"))
+            await publish_if_changed(connection, SHIPPED, "mistake")
+            raise LookupError
+
+    with suppress(LookupError):
+        await change_and_fail()
+
+    assert await stored(database) == (1, [("p", *rule) for rule in first.rules])
+
+
+async def test_changes_at_once_are_all_in_the_last_policy(database: Database) -> None:
+    await publish(database)
+
+    async def register(number: int) -> None:
+        async with database.transaction(within=30) as connection:
+            await policy_revisions.lock(connection)
+            await connection.execute(
+                text(
+                    "INSERT INTO sys.resource (resource_name, resource_code, method, path)"
+                    f" VALUES ('x', 'x{number}', 'GET', '/x/{number}')"
+                )
+            )
+            await publish_if_changed(connection, SHIPPED, "race")
+
+    await asyncio.gather(*(register(number) for number in range(12)))
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+
+    assert live.current.revision == 13
+    assert all(live.current.candidates("resource", f"GET /x/{number}") for number in range(12))
+
+
+async def test_loads_at_once_load_once(database: Database) -> None:
+    await publish(database)
+    live = LivePolicy(SHIPPED)
+
+    assert sorted(await asyncio.gather(*(live.load(database) for _ in range(8)))) == [False] * 7 + [True]
+
+
+async def test_an_older_policy_never_replaces_a_newer_one() -> None:
+    live = LivePolicy(SHIPPED)
+
+    assert live.offer(Policy(SHIPPED.model_text, SHIPPED.base, revision=5))
+    assert not live.offer(Policy(SHIPPED.model_text, (), revision=4))
+    assert not live.offer(Policy(SHIPPED.model_text, (), revision=5))
+    assert live.current.revision == 5
+    assert live.current.rules == SHIPPED.base
+
+
+async def test_a_database_out_of_reach_leaves_the_last_valid_policy(database: Database) -> None:
+    await publish(database)
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+    gone = Database("postgresql://nobody@127.0.0.1:1/none", timeout=0.5)
+
+    with pytest.raises(Unavailable):
+        await live.load(gone)
+
+    await gone.close()
+    assert live.current.revision == 1
+
+
+async def test_a_plain_casbin_loads_the_table_through_the_adapter_and_decides_alike(
+    database: Database, seeded_database_url: str
+) -> None:
+    policy = await publish(database)
+    with engine(seeded_database_url).connect() as connection:
+        plain = casbin.Enforcer(str(MODEL), PolicyAdapter(connection))
+    for name, function in PREDICATES.items():
+        plain.add_function(name, function)
+
+    assert plain.get_policy() == list(policy.rules)
+    for held in (None, HeldCodes(), LISTER, HeldCodes(["system:*"]), HeldCodes(["system:*:list"])):
+        for rule in policy.rules:
+            caller = ANONYMOUS if held is None else held
+            decision = policy.judge(rule.layer, rule.object, held)
+            assert plain.enforce_ex(rule.layer, rule.object, caller) == (
+                decision.allowed,
+                decision.line or [],
+            )
+
+
+WRITERS: dict[str, Callable[[PolicyAdapter], object]] = {
+    "save_policy": lambda adapter: adapter.save_policy(None),
+    "add_policy": lambda adapter: adapter.add_policy("p", "p", ["resource", "@unregistered", "@anyone"]),
+    "add_policies": lambda adapter: adapter.add_policies(
+        "p", "p", [["resource", "@unregistered", "@anyone"]]
+    ),
+    "remove_policy": lambda adapter: adapter.remove_policy("p", "p", ["resource", "@unregistered", "@login"]),
+    "remove_policies": lambda adapter: adapter.remove_policies(
+        "p", "p", [["resource", "@unregistered", "@login"]]
+    ),
+    "remove_filtered_policy": lambda adapter: adapter.remove_filtered_policy("p", "p", 0, "resource"),
+    "update_policy": lambda adapter: adapter.update_policy("p", "p", ["resource"], ["endpoint"]),
+    "update_policies": lambda adapter: adapter.update_policies("p", "p", [["resource"]], [["endpoint"]]),
+    "update_filtered_policies": lambda adapter: adapter.update_filtered_policies(
+        "p", "p", [["x"]], 0, "resource"
+    ),
+    "load_filtered_policy": lambda adapter: adapter.load_filtered_policy(None, None),
+}
+
+
+@pytest.mark.parametrize("name", WRITERS)
+async def test_the_adapter_writes_nothing_and_loads_no_part(
+    database: Database, seeded_database_url: str, name: str
+) -> None:
+    await publish(database)
+    before = await stored(database)
+
+    with engine(seeded_database_url).connect() as connection, pytest.raises(NotImplementedError):
+        WRITERS[name](PolicyAdapter(connection))
+
+    assert await stored(database) == before
