@@ -1,0 +1,116 @@
+"""The shapes that bodies, queries and answers share, and the one encoder of answers.
+
+Times are ``Moment`` in answers, since msgspec writes a ``datetime`` with microseconds and the contract has
+milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[datetime, Meta(tz=True)]``).
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Generic, Self, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from service.kernel.clock import rfc3339
+
+MAX_ID: Final = 2**63 - 1
+"""The largest id: PostgreSQL's bigint."""
+
+Id = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[1])]
+"""An id: an integer from 1 to ``MAX_ID``."""
+
+T = TypeVar("T")
+
+
+class Moment(str):
+    """A time in an answer, already written as RFC 3339, UTC, with milliseconds."""
+
+    __slots__ = ()
+
+
+def moment(at: datetime) -> Moment:
+    """Return the aware time ``at`` as the wire writes it."""
+    return Moment(rfc3339(at))
+
+
+class Wire(Struct, forbid_unknown_fields=True, rename="camel"):
+    """The base of every body, query and answer: camelCase names, unknown fields refused."""
+
+    @classmethod
+    def of(cls, record: object) -> Self:
+        """Return the answer made from the attributes of ``record`` that have the names of its fields.
+
+        Nested records and lists of them become nested answers; an aware ``datetime`` becomes a ``Moment``.
+        """
+        return msgspec.convert(record, cls, from_attributes=True, dec_hook=_decode_moment)
+
+
+class Page(Wire, Generic[T]):
+    """One page of a list; ``total`` counts the items of all pages."""
+
+    items: list[T]
+    page: int
+    size: int
+    total: int
+
+
+class PageQuery(Wire):
+    """The query of a list that is read page by page; lists add their filters as further fields."""
+
+    page: Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, from 1.")] = 1
+    size: Annotated[int, Meta(ge=1, le=200, description="Items on a page.")] = 20
+
+    @property
+    def offset(self) -> int:
+        """The number of items before this page."""
+        return (self.page - 1) * self.size
+
+
+class Document(Struct, frozen=True):
+    """An answer that is no JSON envelope: sent as it stands, with its media type."""
+
+    content: bytes
+    media_type: str
+
+
+def camel(name: str) -> str:
+    """Return the name on the wire of a Python ``name``."""
+    first, *others = name.split("_")
+    return first + "".join(other.title() for other in others)
+
+
+def whole(pattern: str) -> str:
+    """Return a regular expression that only a whole text matches, for ``Meta(pattern=…)``.
+
+    msgspec searches, and in Python ``$`` also matches before a final line feed. The result means the same in
+    Python and in ECMA-262, which JSON Schema uses.
+    """
+    return rf"^(?:{pattern})(?![\s\S])"
+
+
+def envelope(data: object) -> bytes:
+    """Return ``{"data": …}`` as JSON."""
+    return b'{"data":' + _encode(data) + b"}"
+
+
+def schema_of(kind: type) -> dict[str, Any]:
+    """Return the JSON schema of a type that msgspec does not know."""
+    if kind is Moment:
+        return {"type": "string", "format": "date-time", "examples": ["2026-11-21T02:33:53.123Z"]}
+    raise NotImplementedError
+
+
+def _decode_moment(kind: type, value: object) -> object:
+    if kind is Moment and isinstance(value, datetime):
+        return moment(value)
+    raise TypeError(f"{type(value).__name__} is no {kind.__name__}")
+
+
+def _encode_moment(value: object) -> object:
+    if isinstance(value, Moment):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is nothing that an answer may hold")
+
+
+_encode: Final = msgspec.json.Encoder(enc_hook=_encode_moment).encode
