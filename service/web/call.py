@@ -1,0 +1,104 @@
+"""One request on its way through the service: what is known of it so far."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from os import urandom
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from service.authz.policy import Decision, Policy
+from service.errors import Unauthenticated
+from service.kernel.identity import Caller
+
+if TYPE_CHECKING:  # operation.py imports this module
+    from service.web.operation import Operation
+    from service.web.request import Request
+
+Scope = dict[str, Any]
+"""An ASGI connection scope."""
+
+AddressOf = Callable[[Scope], str]
+"""Tells the address of the client of a connection; "" when nobody knows."""
+
+MAX_USER_AGENT: Final = 512
+"""How much of a User-Agent is kept, in characters."""
+
+_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+_FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+
+
+def peer_address(scope: Scope) -> str:
+    """Return the address at the other end of the connection, "" for a unix socket."""
+    client = scope.get("client")
+    return client[0] if client else ""
+
+
+class Call:
+    """One request; made at the entrance, filled on the way, read when its log line is written.
+
+    ``started`` is in seconds of ``perf_counter``. The gate sets ``policy``, ``caller`` and ``decision``, the
+    last it took. ``request`` is the escape hatch for what is not parsed, such as streams.
+    """
+
+    __slots__ = (
+        "_address_of",
+        "caller",
+        "decision",
+        "headers",
+        "operation",
+        "policy",
+        "request",
+        "request_id",
+        "scope",
+        "started",
+        "status",
+    )
+
+    request: Request
+
+    def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
+        self.scope = scope
+        self.started = perf_counter()
+        self.request_id = _request_id(scope["headers"])
+        self.operation: Operation | None = None
+        self.policy: Policy | None = None
+        self.caller: Caller | None = None
+        self.decision: Decision | None = None
+        self.status = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+        self._address_of = address_of
+
+    @property
+    def user(self) -> Caller:
+        """The logged-in caller; Unauthenticated on a public route."""
+        if self.caller is None:
+            raise Unauthenticated
+        return self.caller
+
+    @property
+    def address(self) -> str:
+        """The address of the client."""
+        return self._address_of(self.scope)
+
+    @property
+    def user_agent(self) -> str:
+        """The User-Agent, cut to ``MAX_USER_AGENT`` characters; "" when there is none."""
+        return (self.request.user_agent or "")[:MAX_USER_AGENT]
+
+    def respond_header(self, name: str, value: str) -> None:
+        """Add a header to the response of a call that succeeds; ValueError for a value that is not one line.
+
+        Headers of one name add up, as cookies need.
+        """
+        if _FIELD_VALUE.fullmatch(value) is None:
+            raise ValueError(f"the value of {name} is not visible ASCII on one line")
+        self.headers.append((name.lower().encode("ascii"), value.encode("ascii")))
+
+
+def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
+    for name, value in headers:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return value.decode("ascii")
+    return urandom(8).hex()

@@ -1,0 +1,114 @@
+"""One method of one URI template: built once, then the whole way of each of its requests.
+
+The way is: admit, parse, call, encode. Everything that can be looked up is looked up at registration.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+from falcon.asgi import Response
+
+from service.authz.rules import ANYONE
+from service.web.bodies import JsonBody
+from service.web.gate import Gate
+from service.web.marks import Mark, MarkFault, mark_of
+from service.web.queries import Query, no_query, path_reader
+from service.web.request import Request
+from service.web.signature import Signature, signature_of
+from service.web.wire import Document, envelope
+
+Responder = Callable[..., Awaitable[Any]]
+
+CREATED: Final = 201
+OK: Final = 200
+
+
+class Operation:
+    """What a responder and its marks and annotations say, for the gate, the log and the documents.
+
+    ``object`` is the object of its endpoint lines: ``GET /api/role/{id}``. ``access`` holds the codes that
+    those lines must have, empty when nothing was declared.
+    """
+
+    __slots__ = (
+        "access",
+        "function",
+        "mark",
+        "method",
+        "object",
+        "public",
+        "signature",
+        "status",
+        "template",
+    )
+
+    def __init__(self, method: str, template: str, function: Responder, *, public: bool = False) -> None:
+        """Read ``function``, a bound responder; ``public`` opens the route as ``@public`` would."""
+        self.method = method
+        self.template = template
+        self.object = f"{method} {template}"
+        self.function = function
+        self.mark: Mark = mark_of(function)
+        if public and self.mark.access not in ((), (ANYONE,)):
+            raise MarkFault(f"{self.object} is declared public, and its responder is not")
+        self.access = (ANYONE,) if public else self.mark.access
+        self.public = self.access == (ANYONE,)
+        self.signature: Signature = signature_of(function, template)
+        self.status = CREATED if self.mark.created else OK
+
+    @property
+    def summary(self) -> str:
+        """The first line of the responder's docstring."""
+        return (inspect.getdoc(self.function) or self.object).partition("\n")[0].rstrip(".")
+
+    @property
+    def description(self) -> str:
+        """The docstring below its first line."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[2].strip()
+
+
+def responder_of(operation: Operation, gate: Gate | None) -> Responder:
+    """Return the Falcon responder of ``operation``; None as ``gate`` lets every request in."""
+    function, status = operation.function, operation.status
+    admit = None if gate is None else gate.admit
+    signature = operation.signature
+    readers = tuple(
+        (name, reader)
+        for name, kind in signature.path.items()
+        if (reader := path_reader(name, kind)) is not None
+    )
+    read_query = None if signature.query is None else Query(signature.query).read
+    read_body = None if signature.body is None else JsonBody(signature.body).read
+    answer = _document if signature.answer is Document else _data
+
+    async def respond(request: Request, response: Response, **arguments: Any) -> None:
+        call = request.call
+        call.operation = operation
+        call.request = request
+        if admit is not None:
+            await admit(call, operation)
+        for name, read in readers:
+            arguments[name] = read(arguments[name])
+        if read_query is not None:
+            arguments["query"] = read_query(request.query_string)
+        elif admit is not None:
+            no_query(request.query_string)
+        if read_body is not None:
+            arguments["body"] = await read_body(request)
+        result = await function(call, **arguments)
+        response.status = status
+        answer(response, result)
+
+    return respond
+
+
+def _data(response: Response, result: object) -> None:
+    response.data = envelope(result)
+
+
+def _document(response: Response, result: Document) -> None:
+    response.data = result.content
+    response.content_type = result.media_type

@@ -1,0 +1,60 @@
+"""Falcon's request with the two things that it lacks: its Call, and a body that is read within a limit."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import falcon.asgi
+
+from service.errors import BadRequest, TooLarge
+from service.web.call import Call
+
+CALL = "portcullis.call"
+"""The key of the Call in the ASGI scope."""
+
+
+class Request(falcon.asgi.Request):
+    """A request within the service."""
+
+    @property
+    def call(self) -> Call:
+        """The Call that the entrance made for this request."""
+        return cast(Call, self.scope[CALL])
+
+    def raw_header(self, name: bytes) -> bytes | None:
+        """Return the header ``name`` (lower case) as sent; several of one name are joined by commas."""
+        return self._asgi_headers.get(name)
+
+    async def body_within(self, limit: int) -> bytes:
+        """Return the body; TooLarge as soon as it is known to be longer than ``limit`` bytes.
+
+        The connection is closed then, since the rest of the body would be read as the next request.
+        BadRequest when the client goes away in the middle: half a body must not be taken for a whole one,
+        which is why Falcon's own stream is not used.
+        """
+        if (self.content_length or 0) > limit:
+            raise _too_large(limit)
+        event = self._first_event or {}
+        body: bytes = event.get("body", b"")
+        if event.get("more_body"):
+            body = await self._rest(body, limit)
+        if len(body) > limit:
+            raise _too_large(limit)
+        return body
+
+    async def _rest(self, first: bytes, limit: int) -> bytes:
+        chunks, length = [first], len(first)
+        while length <= limit:
+            event = await self._receive()
+            if event["type"] != "http.request":
+                raise BadRequest("The body ended before its end")
+            chunk: bytes = event.get("body", b"")
+            chunks.append(chunk)
+            length += len(chunk)
+            if not event.get("more_body"):
+                return b"".join(chunks)
+        raise _too_large(limit)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"The body is larger than {limit} bytes", headers={"Connection": "close"})
