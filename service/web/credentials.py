@@ -1,0 +1,39 @@
+"""Where a request carries its access token."""
+
+from __future__ import annotations
+
+from service.errors import BadRequest, TokenInvalid, Unauthenticated
+from service.web.request import Request
+
+
+class HeaderToken:
+    """The token in a header, behind a prefix such as ``Bearer``."""
+
+    def __init__(self, name: str, prefix: str) -> None:
+        """Take the header's name and what stands before the token, its space included; "" for nothing."""
+        self._name = name.lower().encode("ascii")
+        self._prefix = prefix.lower().encode("ascii")
+
+    def of(self, request: Request) -> str:
+        """Return the token of ``request``.
+
+        Unauthenticated without one, and with credentials of another scheme (RFC 6750 §3.1); TokenInvalid for
+        an empty one; BadRequest for two. The scheme's case does not matter (RFC 9110 §11.1).
+        """
+        value = request.raw_header(self._name)
+        if value is None:
+            raise Unauthenticated
+        if b"," in value:
+            raise BadRequest("The request carries two tokens")
+        value = value.strip()
+        if value.lower() == self._prefix.rstrip():
+            raise TokenInvalid("The token is empty")
+        length = len(self._prefix)
+        if value[:length].lower() != self._prefix:
+            raise Unauthenticated
+        token = value[length:].split()
+        if len(token) != 1:
+            raise BadRequest("The request carries two tokens")
+        if not token[0].isascii():
+            raise TokenInvalid
+        return token[0].decode("ascii")

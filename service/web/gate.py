@@ -1,0 +1,58 @@
+"""The admission gate: the one way from a request into the service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from service.authn.authenticate import Authenticator
+from service.authz.live import LivePolicy
+from service.authz.policy import Decision
+from service.authz.rules import ENDPOINT, RESOURCE
+from service.errors import PermissionDenied
+from service.web.call import Call
+from service.web.credentials import HeaderToken
+
+if TYPE_CHECKING:  # operation.py imports this module
+    from service.web.operation import Operation
+
+
+class Gate:
+    """Decides whether a request may go on to its responder."""
+
+    def __init__(self, token: HeaderToken, authenticator: Authenticator, live: LivePolicy) -> None:
+        self._token = token
+        self._authenticator = authenticator
+        self._live = live
+
+    async def admit(self, call: Call, operation: Operation) -> None:
+        """Let ``call`` pass, its caller and policy set, or raise.
+
+        Public? Then nobody is authenticated; else who calls is. The live policy is taken once, so that the
+        permission map and both layers are of one revision. Both layers must allow. Raises what the token and
+        the authenticator raise, and PermissionDenied.
+        """
+        policy = call.policy = self._live.current
+        caller = None
+        if not operation.public:
+            token = self._token.of(call.request)
+            caller = call.caller = await self._authenticator.authenticate(token, policy.permission_map)
+        path = call.request.path
+        _require(call, policy.decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller))
+        _require(call, policy.decide(ENDPOINT, operation.object, caller))
+
+
+def _require(call: Call, decision: Decision) -> None:
+    call.decision = decision
+    if not decision.allowed:
+        raise PermissionDenied(
+            _REASON[decision.layer],
+            layer=decision.layer,
+            required=list(decision.required),
+            decisionId=decision.id,
+        )
+
+
+_REASON: Final = {
+    RESOURCE: "None of the permissions bound to this resource is held",
+    ENDPOINT: "None of the permissions that this endpoint needs is held",
+}
