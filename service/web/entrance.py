@@ -1,0 +1,126 @@
+"""The outermost ASGI application: what holds for every request, whether it reaches a route or not.
+
+Only what the HTTP server itself refuses (a request line or header that is no HTTP) never comes here; uvicorn
+answers that with a plain 400 of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from time import perf_counter
+from typing import Any, Final
+from urllib.parse import quote
+
+import structlog
+from falcon import HTTPError
+from falcon.asgi import App, Response
+
+from service.authz.paths import canonical
+from service.errors import BadRequest
+from service.web.call import AddressOf, Call, Scope, peer_address
+from service.web.observe import REQUEST_ID
+from service.web.problems import MEDIA_TYPE, answer, refused
+from service.web.request import CALL, Request
+from service.web.routes import Router
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_SERVER_FAULTS: Final = 500
+
+
+def falcon_app() -> App[Request, Response]:
+    """Return a Falcon application without routes that answers every error as a problem document."""
+    app = App(request_type=Request, router=Router())
+    app.add_error_handler(Exception, answer)
+    # Falcon takes the nearest class, and has an answer of its own to this one.
+    app.add_error_handler(HTTPError, answer)
+    return app
+
+
+class Entrance:
+    """Gives each request its id, its common headers and its log line; refuses what can be read two ways.
+
+    Logging must be configured before it is made.
+    """
+
+    def __init__(self, app: App[Request, Response], address_of: AddressOf = peer_address) -> None:
+        self._app = app
+        self._address_of = address_of
+        self._log = structlog.get_logger().bind()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        kind = scope["type"]
+        if kind == "http":
+            await self._serve(scope, receive, send)
+        elif kind == "websocket":
+            await receive()
+            await send({"type": "websocket.close"})
+        else:
+            await self._app(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        call = scope[CALL] = Call(scope, self._address_of)
+        before = REQUEST_ID.set(call.request_id)
+
+        def start_with_headers(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                call.status = message["status"]
+                message["headers"] = [*message["headers"], *_headers(call)]
+            return send(message)
+
+        try:
+            _refuse_ambiguous(scope)
+            await self._app(scope, receive, start_with_headers)
+        except Exception as error:
+            if call.status:
+                raise  # half an answer is out: the server closes the connection
+            await _send_refusal(call, error, start_with_headers)
+        finally:
+            self._log_line(call)
+            REQUEST_ID.reset(before)
+
+    def _log_line(self, call: Call) -> None:
+        operation, decision = call.operation, call.decision
+        fields: dict[str, Any] = {
+            "method": call.scope["method"],
+            "path": operation.template if operation else None,
+            "status": call.status or None,  # None: the client went away before an answer
+            "ms": round((perf_counter() - call.started) * 1000, 2),
+        }
+        if call.caller is not None:
+            fields["user_id"] = call.caller.user_id
+        if decision is not None and not decision.allowed:
+            fields["denied"] = decision.layer
+            fields["decision"] = decision.id
+        if operation is not None and (logged := operation.mark.logged) is not None:
+            fields |= {"module": logged.module, "action": logged.action, "kind": logged.kind}
+        if call.status >= _SERVER_FAULTS:
+            self._log.error("request", **fields)
+        else:
+            self._log.info("request", **fields)
+
+
+def _refuse_ambiguous(scope: Scope) -> None:
+    raw_path = scope.get("raw_path")
+    # A server that sends no raw path has decoded it; encoding it anew finds what the router would read.
+    scope["path"] = canonical(quote(scope["path"]) if raw_path is None else raw_path)
+    if not scope["query_string"].isascii():
+        raise BadRequest("The query holds bytes that must be percent-encoded")
+
+
+def _headers(call: Call) -> list[tuple[bytes, bytes]]:
+    headers = [(b"x-request-id", call.request_id.encode("ascii")), *_COMMON, *call.headers]
+    if call.policy is not None:
+        headers.append((b"x-policy-revision", b"%d" % call.policy.revision))
+    return headers
+
+
+async def _send_refusal(call: Call, error: Exception, send: Send) -> None:
+    status, body = refused(call, error)
+    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if call.scope["method"] == "HEAD" else body})

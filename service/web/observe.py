@@ -1,0 +1,113 @@
+"""The log: JSON lines for machines, readable lines on a terminal, one line for each thing that happened.
+
+structlog and the standard library's ``logging`` (so also uvicorn) write through the same processors. Headers,
+query values, tokens and bodies are never handed to the log. What clients can influence can't start a line of
+its own: JSON escapes control characters, and so do the readable lines.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from contextvars import ContextVar
+from typing import Any, BinaryIO, Final, Literal
+
+import msgspec
+import structlog
+from structlog.typing import Processor, WrappedLogger
+
+from service.kernel.clock import now, rfc3339
+
+Event = MutableMapping[str, Any]
+
+REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
+"""The id of the request that is being served, for every line written on its behalf."""
+
+# C0 and C1 controls, DEL, and what turns or breaks lines elsewhere in Unicode.
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_TRACEBACK: Final = "exception"
+
+
+def configure_logging(
+    format: Literal["auto", "json", "console"] = "auto",  # noqa: A002 - the setting's name
+    level: str = "info",
+    stream: BinaryIO | None = None,
+) -> None:
+    """Send all logging of this process to ``stream``, standard output by default.
+
+    ``auto`` is ``console`` on a terminal, else ``json``. ``level`` is debug, info, warning or error.
+    uvicorn must be started with ``log_config=None, access_log=False``: requests have a line of their own.
+    """
+    out = stream or sys.stdout.buffer
+    terminal = out.isatty()
+    readable = format == "console" or (format == "auto" and terminal)
+    shared: list[Processor] = [_add_request_id, structlog.processors.add_log_level, _add_time]
+    shared.append(structlog.processors.format_exc_info)
+    structlog.configure(
+        processors=shared + (_console(colors=terminal) if readable else [_json_line]),
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.BytesLoggerFactory(file=out),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, _IntoStructlog)]:
+        root.removeHandler(handler)
+    root.addHandler(_IntoStructlog())
+    root.setLevel(level.upper())
+
+
+class _IntoStructlog(logging.Handler):
+    """Hands the records of the standard library on to structlog."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record; a record that can't be formatted is reported as the standard library does."""
+        try:
+            level = max(logging.DEBUG, min(record.levelno // 10 * 10, logging.CRITICAL))
+            message = record.getMessage()
+            structlog.get_logger().log(level, message, logger=record.name, exc_info=record.exc_info)
+        except Exception:  # noqa: BLE001 - logging must not break what is logged; handleError reports it
+            self.handleError(record)
+
+
+def _add_request_id(_logger: WrappedLogger, _name: str, event: Event) -> Event:
+    if (request_id := REQUEST_ID.get()) is not None:
+        event["request_id"] = request_id
+    return event
+
+
+def _add_time(_logger: WrappedLogger, _name: str, event: Event) -> Event:
+    event["time"] = rfc3339(now())
+    return event
+
+
+def _json_line(_logger: WrappedLogger, _name: str, event: Event) -> bytes:
+    try:
+        line = msgspec.json.encode(event, enc_hook=repr)
+        if line.isascii():
+            return line
+    except UnicodeEncodeError:
+        pass  # a lone surrogate
+    # Slower, and escapes all that is not ASCII: C1 controls and line separators among it.
+    return json.dumps(event, default=repr).encode("ascii")
+
+
+def _console(*, colors: bool) -> list[Processor]:
+    render = structlog.dev.ConsoleRenderer(colors=colors, timestamp_key="time")
+
+    def readable(logger: WrappedLogger, name: str, event: Event) -> bytes:
+        traceback = str(event.pop(_TRACEBACK, ""))
+        printable = {key: _printable(value) for key, value in event.items()}
+        line = str(render(logger, name, printable))
+        # Indented, so that no line of a traceback passes for a line of the log.
+        return "\n    ".join([line, *map(_printable, traceback.splitlines())]).encode()
+
+    return [readable]
+
+
+def _printable(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), value)

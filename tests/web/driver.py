@@ -1,0 +1,102 @@
+"""Drives an ASGI application with requests that a polite client would not send."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from service.web.entrance import Entrance, Message
+
+JSON = ("Content-Type", "application/json")
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str) -> str | None:
+        found = [value for header, value in self.headers if header == name.lower()]
+        assert len(found) < 2, f"{name} is there twice: {found}"
+        return found[0] if found else None
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def code(self) -> str:
+        """The code of a problem document, whose form is checked as well."""
+        assert self.header("content-type") == "application/problem+json"
+        problem = self.json
+        assert problem["status"] == self.status
+        assert problem["requestId"] == self.header("x-request-id")
+        assert problem["type"] == "/docs/errors#" + problem["code"].replace("_", "-")
+        assert problem["title"]
+        assert problem["detail"]
+        code: str = problem["code"]
+        return code
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of a ``validation_failed``."""
+        assert self.code == "validation_failed"
+        return [error["field"] for error in self.json["errors"]]
+
+
+async def ask(
+    app: Entrance,
+    method: str,
+    target: str | bytes,
+    *headers: tuple[str, str],
+    body: bytes | Iterable[bytes] = b"",
+    ends: bool = True,
+    **scope: Any,
+) -> Answer:
+    """Send one request; a body in several pieces arrives in several messages, and may never end."""
+    raw = target.encode() if isinstance(target, str) else target
+    path, _, query = raw.partition(b"?")
+    chunks = [body] if isinstance(body, bytes) else list(body)
+    incoming: list[Message] = [
+        {"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks
+    ] or [{"type": "http.request", "body": b""}]
+    if ends:
+        incoming[-1]["more_body"] = False
+    incoming.append({"type": "http.disconnect"})
+    outgoing: list[Message] = []
+
+    async def receive() -> Message:
+        return incoming.pop(0)
+
+    async def send(message: Message) -> None:
+        outgoing.append(message)
+
+    await app(
+        {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": unquote(path.decode("latin-1")),  # as uvicorn does it
+            "raw_path": path,
+            "query_string": query,
+            "root_path": "",
+            "headers": [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers],
+            "client": ("192.0.2.7", 50000),
+            "server": ("192.0.2.1", 8080),
+            **scope,
+        },
+        receive,
+        send,
+    )
+    start, *rest = outgoing
+    return Answer(
+        start["status"],
+        [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]],
+        b"".join(message.get("body", b"") for message in rest),
+    )

@@ -1,0 +1,175 @@
+"""A small service with one endpoint for each thing that the tests ask about."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Any
+
+from msgspec import Meta, field
+
+from service.errors import Conflict, NotFound
+from service.web.call import Call
+from service.web.entrance import Entrance, falcon_app
+from service.web.gate import Gate
+from service.web.marks import created, logged, login, needs, public, refuses
+from service.web.operation import Operation
+from service.web.routes import Routes
+from service.web.wire import Id, Page, PageQuery, Wire, whole
+
+
+class Colour(Enum):
+    RED = "red"
+    GREEN = "green"
+
+
+class Part(Wire):
+    part_name: str
+    weight: int = 0
+
+
+class NewThing(Wire):
+    """What a thing is made of."""
+
+    user_name: Annotated[str, Meta(min_length=1, max_length=8, examples=["alice"])]
+    colour: Colour = Colour.RED
+    count: Annotated[int, Meta(ge=0, le=99)] = 0
+    parts: list[Part] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    short_code: Annotated[str, Meta(pattern=whole("[a-z]{2}"), examples=["ab"])] | None = None
+
+    def __post_init__(self) -> None:
+        if self.count == 13:
+            raise ValueError("Thirteen things are bad luck")
+
+
+class Thing(Wire):
+    id: Id
+    user_name: str
+    colour: Colour
+    children: list[Thing] = field(default_factory=list)
+
+
+class ThingFilter(PageQuery):
+    user_name: str | None = None
+    colour: Colour | None = None
+    deep: Annotated[bool, Meta(description="Look into the parts too.")] = False
+
+
+class Anything(Wire):
+    anything: Any = None
+
+
+class Things:
+    @needs("thing:list", "thing:create")
+    async def on_get(self, call: Call, query: ThingFilter) -> Page[Thing]:
+        """List things.
+
+        Filters add up.
+        """
+        things = [Thing(1, query.user_name or "", query.colour or Colour.RED)]
+        return Page(items=things, page=query.page, size=query.size, total=call.user.user_id)
+
+    @created
+    @refuses(Conflict)
+    @needs("thing:create")
+    @logged("thing", "create", "INSERT")
+    async def on_post(self, _call: Call, body: NewThing) -> Thing:
+        """Make a thing."""
+        if body.user_name == "twice":
+            raise Conflict("There is such a thing already")
+        return Thing(1, body.user_name, body.colour)
+
+
+class Echo(Wire):
+    page: int
+    size: int
+    user_name: str
+    colour: Colour | None
+    deep: bool
+
+
+class EchoOfQuery:
+    @login
+    async def on_get(self, _call: Call, query: ThingFilter) -> Echo:
+        """Tell what was asked."""
+        name = "-" if query.user_name is None else query.user_name
+        return Echo(query.page, query.size, name, query.colour, query.deep)
+
+
+class OneThing:
+    @refuses(NotFound)
+    @needs("thing:list")
+    async def on_get(self, _call: Call, id: int) -> Thing:  # noqa: A002 - the name in the template
+        """Read a thing."""
+        if id == 404:
+            raise NotFound
+        return Thing(id, "x" * (id % 8), Colour.GREEN)
+
+    @needs("thing:delete")
+    async def on_delete(self, _call: Call, id: int) -> None:  # noqa: A002 - as above
+        """Delete a thing."""
+
+
+class PartOfThing:
+    @login
+    async def on_get(
+        self,
+        _call: Call,
+        id: int,  # noqa: A002 - as above
+        name: Annotated[str, Meta(max_length=3, examples=["abc"])],
+    ) -> str:
+        """Read a part."""
+        return f"{id}/{name}"
+
+
+class Faulty:
+    @login
+    async def on_get(self, call: Call) -> None:
+        """Fail, after promising a cookie."""
+        call.respond_header("Set-Cookie", "promise=1")
+        raise RuntimeError("the password is hunter2")
+
+
+class Open:
+    @public
+    async def on_get(self, call: Call) -> dict[str, str]:
+        """Tell what is known of the caller."""
+        call.respond_header("X-One", "1")
+        call.respond_header("X-Two", "2")
+        return {
+            "address": call.address,
+            "userAgent": call.user_agent,
+            "caller": "nobody" if call.caller is None else call.caller.user_name,
+        }
+
+    @public
+    async def on_put(self, _call: Call, body: Anything) -> None:
+        """Take anything."""
+
+
+TEMPLATES = {
+    "/api/thing": Things(),
+    "/api/echo": EchoOfQuery(),
+    "/api/thing/{id}": OneThing(),
+    "/api/thing/{id}/part/{name}": PartOfThing(),
+    "/api/faulty": Faulty(),
+    "/api/open": Open(),
+}
+
+
+class OpenGate(Gate):
+    """Lets everybody in as nobody; for tests in which the gate is not the thing tested."""
+
+    def __init__(self) -> None:
+        """Need nothing."""
+
+    async def admit(self, _call: Call, _operation: Operation) -> None:
+        """Admit."""
+
+
+def example(gate: Gate | None = None) -> tuple[Entrance, Routes]:
+    app = falcon_app()
+    routes = Routes(app, gate or OpenGate())
+    for template, endpoint in TEMPLATES.items():
+        routes.add(template, endpoint)
+    return Entrance(app), routes

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.web.bodies import MAX_BODY
+from tests.web.driver import JSON, Answer, ask
+from tests.web.example_service import example
+
+pytestmark = pytest.mark.anyio
+
+APP, _ = example()
+ALICE = {"userName": "alice"}
+DEEP = b"[" * 10_000 + b"]" * 10_000
+
+
+async def post(body: bytes, *headers: tuple[str, str]) -> Answer:
+    return await ask(APP, "POST", "/api/thing", *(headers or (JSON,)), body=body)
+
+
+async def put(body: bytes) -> Answer:
+    """Send a body to an endpoint that takes a member of any type."""
+    return await ask(APP, "PUT", "/api/open", JSON, body=body)
+
+
+async def test_a_good_body_is_taken() -> None:
+    body = {**ALICE, "colour": "green", "count": 3, "parts": [{"partName": "leg"}], "labels": {"a": "b"}}
+    answer = await post(json.dumps(body).encode())
+    assert (answer.status, answer.json) == (
+        201,
+        {"data": {"id": 1, "userName": "alice", "colour": "green", "children": []}},
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"   ",
+        b"{",
+        b'{"userName":"alice"',
+        b'{"userName":"alice"}}',
+        b'{"userName":"alice"} {}',
+        b"{'userName':'alice'}",
+        b"userName=alice",
+        b"\xef\xbb\xbf" + b'{"userName":"alice"}',
+        b'{"userName":"\xff\xfe"}',
+        b'{"userName":"\xed\xa0\x80"}',
+        b'{"userName":"\x00"}',
+        b'{"userName":"a\nb"}',
+        b'{"userName":"\\ud800"}',
+        b'{"userName":"\\udc00\\ud800"}',
+        b'{"userName":"alice","count":NaN}',
+        b'{"userName":"alice","count":Infinity}',
+        b'{"userName":"alice","count":-Infinity}',
+        b'{"userName":"alice","count":01}',
+        b'{"userName":"alice",}',
+        b'{"userName":"alice"}\x00',
+        '{"userName":"alice"}'.encode("utf-16"),
+    ],
+)
+async def test_what_is_no_json_text_is_a_bad_request(body: bytes) -> None:
+    answer = await post(body)
+    assert (answer.status, answer.code) == (400, "bad_request")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"userName":"alice","userName":"mallory"}',
+        b'{"userName":"alice","userName":"alice"}',
+        b'{"userName":"alice","user\\u004eame":"mallory"}',
+        b'{"userName":"alice","parts":[{"partName":"a","partName":"b"}]}',
+        b'{"userName":"alice","labels":{"a":"1","a":"2"}}',
+    ],
+)
+async def test_a_member_that_is_named_twice_is_a_bad_request(body: bytes) -> None:
+    answer = await post(body)
+    assert (answer.status, answer.code) == (400, "bad_request")
+
+
+@pytest.mark.parametrize("body", [DEEP, b'{"anything":' + DEEP + b"}", b'{"anything":' + b'{"a":' * 10_000])
+async def test_deep_nesting_is_refused(body: bytes) -> None:
+    for answer in (await put(body), await post(body)):
+        assert (answer.status, answer.code) in {(400, "bad_request"), (422, "validation_failed")}
+
+
+async def test_a_member_of_any_type_may_nest_within_reason() -> None:
+    assert (await put(b'{"anything":' + b"[" * 50 + b"]" * 50 + b"}")).status == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b"[]", "body"),
+        (b"null", "body"),
+        (b'"alice"', "body"),
+        (b"{}", "userName"),
+        (b'{"user_name":"alice"}', "user_name"),
+        (b'{"userName":1}', "userName"),
+        (b'{"userName":null}', "userName"),
+        (b'{"userName":""}', "userName"),
+        (b'{"userName":"far too long"}', "userName"),
+        (b'{"userName":"alice","colour":"mauve"}', "colour"),
+        (b'{"userName":"alice","count":"1"}', "count"),
+        (b'{"userName":"alice","count":-1}', "count"),
+        (b'{"userName":"alice","count":1.5}', "count"),
+        (b'{"userName":"alice","count":1e400}', "count"),
+        (b'{"userName":"alice","count":' + b"9" * 5000 + b"}", "count"),
+        (b'{"userName":"alice","admin":true}', "admin"),
+        (b'{"userName":"alice","parts":[{"partName":"a"},{}]}', "parts[1].partName"),
+        (b'{"userName":"alice","parts":[{"partName":"a","weight":"x"}]}', "parts[0].weight"),
+        (b'{"userName":"alice","parts":[{"partName":"a","extra":1}]}', "parts[0].extra"),
+        (b'{"userName":"alice","labels":{"k":1}}', "labels[...]"),
+        (b'{"userName":"alice","shortCode":"ab\\n"}', "shortCode"),
+        (b'{"userName":"alice","count":13}', "body"),
+    ],
+)
+async def test_json_that_breaks_a_rule_names_the_field(body: bytes, field: str) -> None:
+    answer = await post(body)
+    assert (answer.status, answer.fields) == (422, [field])
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (b'{"userName":"a\\u0000b"}', "userName"),
+        (b'{"userName":"alice","parts":[{"partName":"\\u0000"}]}', "parts[0].partName"),
+        (b'{"userName":"alice","labels":{"a":"b\\u0000"}}', "labels.a"),
+        (b'{"userName":"alice","labels":{"\\u0000":"b"}}', "labels"),
+    ],
+)
+async def test_a_nul_in_any_text_names_the_field(body: bytes, field: str) -> None:
+    answer = await post(body)
+    assert (answer.status, answer.fields) == (422, [field])
+
+
+async def test_an_escaped_backslash_before_u0000_is_no_nul() -> None:
+    assert (await post(rb'{"userName":"a\\u0000"}')).status == 201
+
+
+async def test_a_message_of_our_own_is_passed_on() -> None:
+    answer = await post(b'{"userName":"alice","count":13}')
+    assert answer.json["errors"] == [{"field": "body", "message": "Thirteen things are bad luck"}]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"userName":"alice","colour":"hunter2"}',
+        b'{"userName":"hunter2-hunter2"}',
+        b'{"userName":"alice","shortCode":"hunter2"}',
+        b'{"userName":"alice","labels":{"hunter2":1}}',
+        b'{"userName":"alice","hunter2 is it":1}',
+        b'{"userName":"alice","x` - at `$.hunter2 is it":1}',
+        b'{"userName":"alice","count":hunter2}',
+        b'{"userName":"alice","labels":{"hunter2 ":"\\u0000"}}',
+    ],
+)
+async def test_no_value_is_echoed(body: bytes) -> None:
+    answer = await post(body)
+    assert 400 <= answer.status < 500
+    assert b"hunter2" not in answer.body
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        "application/json;charset=UTF-8",
+        'application/json ; charset="utf-8"',
+        "application/json;",
+    ],
+)
+async def test_json_in_utf_8_is_read(content_type: str) -> None:
+    assert (await post(b'{"userName":"alice"}', ("Content-Type", content_type))).status == 201
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [("X-None", "1")],
+        [("Content-Type", "")],
+        [("Content-Type", "text/plain")],
+        [("Content-Type", "application/x-www-form-urlencoded")],
+        [("Content-Type", "multipart/form-data; boundary=x")],
+        [("Content-Type", "application/jsonp")],
+        [("Content-Type", "application/json-patch+json")],
+        [("Content-Type", "application/json, text/plain")],
+        [("Content-Type", "application/json; charset=utf-16")],
+        [("Content-Type", "application/json; charset=latin1")],
+        [("Content-Type", "application/json\xff")],
+        [JSON, ("Content-Encoding", "gzip")],
+    ],
+)
+async def test_any_other_type_of_body_is_unsupported(headers: list[tuple[str, str]]) -> None:
+    answer = await post(b'{"userName":"alice"}', *headers)
+    assert (answer.status, answer.code) == (415, "unsupported_media_type")
+
+
+def padded(size: int) -> bytes:
+    return b'{"userName":"alice"}'.ljust(size)
+
+
+async def test_a_body_of_a_mebibyte_is_read() -> None:
+    assert (await post(padded(MAX_BODY))).status == 201
+
+
+async def test_a_body_that_says_it_is_larger_is_refused_unread() -> None:
+    answer = await ask(
+        APP, "POST", "/api/thing", JSON, ("Content-Length", str(MAX_BODY + 1)), body=[b"", b"x"], ends=False
+    )
+    assert (answer.status, answer.code, answer.header("connection")) == (413, "too_large", "close")
+
+
+async def test_a_body_that_turns_out_larger_is_refused_before_its_end() -> None:
+    chunks = [padded(MAX_BODY), b" "]
+    answer = await ask(APP, "POST", "/api/thing", JSON, body=chunks, ends=False)
+    assert (answer.status, answer.code, answer.header("connection")) == (413, "too_large", "close")
+
+
+async def test_a_single_message_that_is_larger_is_refused() -> None:
+    assert (await post(padded(MAX_BODY + 1))).status == 413
+
+
+async def test_a_body_in_pieces_is_put_together() -> None:
+    answer = await ask(APP, "POST", "/api/thing", JSON, body=[b'{"user', b'Name":"al', b"", b'ice"}'])
+    assert answer.status == 201
+
+
+async def test_a_body_whose_sender_goes_away_is_not_taken_for_a_whole_one() -> None:
+    answer = await ask(APP, "POST", "/api/thing", JSON, body=[b'{"userName":"alice"}'], ends=False)
+    assert (answer.status, answer.code) == (400, "bad_request")
+
+
+async def test_the_body_of_a_get_is_ignored() -> None:
+    assert (await ask(APP, "GET", "/api/thing/1", body=b"{")).status == 200
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
+async def test_random_bytes_never_fail_the_service(body: bytes) -> None:
+    for answer in (await post(body), await put(body)):
+        assert answer.status < 500
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(),
+        lambda below: st.lists(below, max_size=3) | st.dictionaries(st.text(max_size=5), below, max_size=3),
+        max_leaves=8,
+    )
+)
+async def test_random_json_never_fails_the_service(value: object) -> None:
+    body = json.dumps({"userName": value, "anything": value}).encode()
+    for answer in (await post(body), await put(json.dumps({"anything": value}).encode())):
+        assert answer.status < 500

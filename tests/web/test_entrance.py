@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import pytest
+
+from service.web.call import MAX_USER_AGENT
+from service.web.entrance import Message
+from tests.web.driver import ask
+from tests.web.example_service import example
+
+pytestmark = pytest.mark.anyio
+
+APP, _ = example()
+
+
+@pytest.mark.parametrize(
+    ("method", "target", "status"),
+    [
+        ("GET", "/api/open", 200),
+        ("GET", "/api/nothing", 404),
+        ("PATCH", "/api/open", 405),
+        ("GET", "/api/faulty", 500),
+        ("GET", "//api/open", 400),
+        ("GET", "/api/echo?page=0", 422),
+    ],
+)
+async def test_every_response_carries_the_common_headers(method: str, target: str, status: int) -> None:
+    answer = await ask(APP, method, target)
+    assert answer.status == status
+    assert answer.header("cache-control") == "no-store"
+    assert answer.header("x-content-type-options") == "nosniff"
+    assert answer.header("x-request-id")
+
+
+@pytest.mark.parametrize("sent", ["a", "A.b_c-9", "x" * 64])
+async def test_a_good_request_id_is_kept(sent: str) -> None:
+    assert (await ask(APP, "GET", "/api/open", ("X-Request-Id", sent))).header("x-request-id") == sent
+
+
+@pytest.mark.parametrize("sent", ["", "x" * 65, "a b", "a\r\nX-Evil: 1", "a\n", "é", "a;b", "<b>"])
+async def test_any_other_request_id_is_replaced(sent: str) -> None:
+    made = (await ask(APP, "GET", "/api/open", ("X-Request-Id", sent))).header("x-request-id")
+    assert made
+    assert made != sent
+
+
+async def test_made_request_ids_differ() -> None:
+    ids = {(await ask(APP, "GET", "/api/open")).header("x-request-id") for _ in range(100)}
+    assert len(ids) == 100
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "//api/open",
+        "/api//open",
+        "/api/open/",
+        "/api/./open",
+        "/api/x/../open",
+        "/api/%6fpen",
+        "/api%2fopen",
+        "/api/open%00",
+        "/api/open%0a",
+        "/api/open;a=1",
+        "/api/open%3ba=1",
+        "/api\\open",
+        "/api/open%ff",
+        b"/api/open\xff",
+        "",
+        "api/open",
+        "/" + "a" * 3000,
+    ],
+)
+async def test_a_path_with_more_than_one_spelling_is_refused_before_routing(path: str | bytes) -> None:
+    answer = await ask(APP, "GET", path)
+    assert (answer.status, answer.code) == (400, "bad_request")
+
+
+async def test_the_router_reads_what_was_checked_whatever_the_server_decoded() -> None:
+    answer = await ask(APP, "GET", "/api/open", path="/api/faulty")
+    assert (answer.status, answer.json["data"]["caller"]) == (200, "nobody")
+
+
+@pytest.mark.parametrize(("path", "status"), [("/api/open", 200), ("/api//open", 400), ("/api/ö", 404)])
+async def test_without_a_raw_path_the_decoded_one_is_checked(path: str, status: int) -> None:
+    assert (await ask(APP, "GET", "/", path=path, raw_path=None)).status == status
+
+
+async def test_headers_of_a_responder_are_sent_and_add_up() -> None:
+    answer = await ask(APP, "GET", "/api/open")
+    assert (answer.header("x-one"), answer.header("x-two")) == ("1", "2")
+
+
+async def test_a_call_knows_its_client() -> None:
+    answer = await ask(APP, "GET", "/api/open", ("User-Agent", "x" * 600))
+    assert answer.json["data"] == {
+        "address": "192.0.2.7",
+        "userAgent": "x" * MAX_USER_AGENT,
+        "caller": "nobody",
+    }
+
+
+async def test_a_client_without_address_and_user_agent_is_served() -> None:
+    answer = await ask(APP, "GET", "/api/open", client=None)
+    assert (answer.json["data"]["address"], answer.json["data"]["userAgent"]) == ("", "")
+
+
+async def test_a_websocket_is_turned_away() -> None:
+    sent: list[Message] = []
+
+    async def receive() -> Message:
+        return {"type": "websocket.connect"}
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await APP({"type": "websocket"}, receive, send)
+    assert sent == [{"type": "websocket.close"}]

@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.authn.authenticate import Authenticator
+from service.authz.live import LivePolicy
+from service.authz.policy import Policy
+from service.authz.rules import Rule
+from service.authz.shipped import read_shipped
+from service.errors import RefreshRequired, TokenInvalid, Unavailable
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+from service.web.credentials import HeaderToken
+from service.web.entrance import Entrance
+from service.web.gate import Gate
+from tests.web.driver import JSON, Answer, ask
+from tests.web.example_service import example
+
+pytestmark = pytest.mark.anyio
+
+OPENINGS = [Rule("resource", "@unregistered", "@login"), Rule("resource", "@no-session", "@anyone")]
+ENDPOINTS = [
+    Rule("endpoint", "GET /api/thing", "thing:list"),
+    Rule("endpoint", "GET /api/thing", "thing:create"),
+    Rule("endpoint", "POST /api/thing", "thing:create"),
+    Rule("endpoint", "GET /api/thing/{id}", "thing:list"),
+    Rule("endpoint", "GET /api/echo", "@login"),
+    Rule("endpoint", "GET /api/open", "@anyone"),
+]
+REVISION = 12
+
+
+def caller(user_id: int, *codes: str) -> Caller:
+    return Caller(user_id, str(user_id), "alice", "Alice", "web", (), HeldCodes(codes), 0.0)
+
+
+CALLERS = {"lister": caller(1, "thing:list"), "nobody": caller(2), "all": caller(3, "*")}
+
+
+class Table(Authenticator):
+    """Knows three tokens; what real tokens are is the business of other tests."""
+
+    def __init__(self) -> None:
+        """Need nothing."""
+
+    async def authenticate(self, token: str, permission_map: PermissionMap) -> Caller:
+        assert isinstance(permission_map, PermissionMap)
+        if token == "down":
+            raise Unavailable("The session store is out of reach")
+        if token == "ended":
+            raise RefreshRequired
+        if token not in CALLERS:
+            raise TokenInvalid
+        return CALLERS[token]
+
+
+def guarded(rules: Iterable[Rule], name: str = "Authorization", prefix: str = "Bearer ") -> Entrance:
+    shipped = read_shipped()
+    live = LivePolicy(shipped)
+    live.offer(Policy(shipped.model_text, rules, {}, REVISION))
+    app, _ = example(Gate(HeaderToken(name, prefix), Table(), live))
+    return app
+
+
+APP = guarded([*OPENINGS, *ENDPOINTS])
+
+
+async def get(path: str, token: str | None, app: Entrance = APP) -> Answer:
+    return await ask(app, "GET", path, *([] if token is None else [("Authorization", f"Bearer {token}")]))
+
+
+async def test_who_holds_a_code_is_let_in() -> None:
+    answer = await get("/api/thing", "lister")
+    assert (answer.status, answer.json["data"]["total"]) == (200, CALLERS["lister"].user_id)
+    assert answer.header("x-policy-revision") == str(REVISION)
+
+
+async def test_who_holds_no_code_is_refused_by_the_endpoint_layer() -> None:
+    answer = await get("/api/thing", "nobody")
+    assert (answer.status, answer.code) == (403, "permission_denied")
+    assert (answer.json["layer"], answer.json["required"]) == ("endpoint", ["thing:list", "thing:create"])
+    assert answer.json["decisionId"].startswith(f"r{REVISION}-")
+    assert answer.header("x-policy-revision") == str(REVISION)
+
+
+async def test_a_denial_is_logged_with_its_caller_layer_and_decision() -> None:
+    with capture_logs() as lines:
+        answer = await get("/api/thing", "nobody", guarded([*OPENINGS, *ENDPOINTS]))
+    (line,) = lines
+    assert (line["user_id"], line["denied"]) == (CALLERS["nobody"].user_id, "endpoint")
+    assert line["decision"] == answer.json["decisionId"]
+
+
+async def test_a_binding_is_required_as_well() -> None:
+    app = guarded([*OPENINGS, *ENDPOINTS, Rule("resource", "GET /api/thing/{id}", "thing:detail")])
+    answer = await get("/api/thing/7", "lister", app)
+    assert (answer.status, answer.json["layer"], answer.json["required"]) == (
+        403,
+        "resource",
+        ["thing:detail"],
+    )
+    assert (await get("/api/thing/7", "all", app)).status == 200
+
+
+async def test_without_the_opening_what_is_not_registered_is_closed() -> None:
+    answer = await get("/api/thing", "all", guarded([*OPENINGS[1:], *ENDPOINTS]))
+    assert (answer.status, answer.json["layer"], answer.json["required"]) == (403, "resource", [])
+
+
+async def test_without_a_policy_everything_is_refused() -> None:
+    for token in ("all", "nobody"):
+        assert (await get("/api/thing", token, guarded([]))).code == "permission_denied"
+    assert (await get("/api/open", None, guarded([]))).code == "permission_denied"
+
+
+async def test_a_login_is_enough_where_nothing_else_is_needed() -> None:
+    assert (await get("/api/echo", "nobody")).status == 200
+    assert (await get("/api/echo", None)).code == "unauthenticated"
+
+
+@pytest.mark.parametrize("token", [None, "lister", "unknown", "down", "", "two, tokens"])
+async def test_a_public_route_ignores_tokens(token: str | None) -> None:
+    answer = await get("/api/open", token)
+    assert (answer.status, answer.json["data"]["caller"]) == (200, "nobody")
+    assert answer.header("x-policy-revision") == str(REVISION)
+
+
+async def test_a_public_route_without_its_line_is_closed() -> None:
+    answer = await get("/api/open", None, guarded([*OPENINGS, *ENDPOINTS[:-1]]))
+    assert (answer.status, answer.json["layer"]) == (403, "endpoint")
+
+
+@pytest.mark.parametrize(
+    ("token", "status", "code", "challenge"),
+    [
+        (None, 401, "unauthenticated", "Bearer"),
+        ("unknown", 401, "token_invalid", 'Bearer error="invalid_token"'),
+        ("ended", 401, "refresh_required", 'Bearer error="invalid_token"'),
+        ("down", 503, "unavailable", None),
+    ],
+)
+async def test_what_the_authenticator_says_is_passed_on(
+    token: str | None, status: int, code: str, challenge: str | None
+) -> None:
+    answer = await get("/api/thing", token)
+    assert (answer.status, answer.code, answer.header("www-authenticate")) == (status, code, challenge)
+
+
+async def test_a_request_is_admitted_before_it_is_parsed() -> None:
+    answer = await ask(APP, "POST", "/api/thing?x=1", JSON, ("Authorization", "Bearer nobody"), body=b"{")
+    assert answer.code == "permission_denied"
+    assert (await get("/api/thing/one", "nobody")).code == "permission_denied"
+
+
+@pytest.mark.parametrize(
+    "value", ["Bearer lister", "bearer lister", "BEARER lister", "Bearer   lister", "  Bearer lister  "]
+)
+async def test_the_scheme_is_read_in_any_case_and_spacing(value: str) -> None:
+    assert (await ask(APP, "GET", "/api/thing", ("Authorization", value))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "code"),
+    [
+        ("", 401, "unauthenticated"),
+        ("Basic lister", 401, "unauthenticated"),
+        ("lister", 401, "unauthenticated"),
+        ("Bearerlister", 401, "unauthenticated"),
+        ("Bearer", 401, "token_invalid"),
+        ("Bearer ", 401, "token_invalid"),
+        ("Bearer \t ", 401, "token_invalid"),
+        ("Bearer \xff", 401, "token_invalid"),
+        ("Bearer lister all", 400, "bad_request"),
+        ("Bearer lister\tall", 400, "bad_request"),
+        ("Bearer lister,Bearer all", 400, "bad_request"),
+        ("Bearer lister,", 400, "bad_request"),
+    ],
+)
+async def test_any_other_value_of_the_header_is_refused(value: str, status: int, code: str) -> None:
+    answer = await ask(APP, "GET", "/api/thing", ("Authorization", value))
+    assert (answer.status, answer.code) == (status, code)
+
+
+@pytest.mark.parametrize("others", [["Bearer lister"], ["Bearer all"], ["Basic x"], [""]])
+async def test_two_headers_with_a_token_are_refused(others: list[str]) -> None:
+    values = ["Bearer lister", *others]
+    for order in (values, values[::-1]):
+        answer = await ask(APP, "GET", "/api/thing", *(("Authorization", value) for value in order))
+        assert (answer.status, answer.code) == (400, "bad_request")
+
+
+async def test_the_header_and_its_prefix_can_be_others() -> None:
+    app = guarded([*OPENINGS, *ENDPOINTS], "X-Token", "")
+    assert (await ask(app, "GET", "/api/thing", ("X-Token", "lister"))).status == 200
+    assert (await ask(app, "GET", "/api/thing", ("X-Token", " "))).code == "token_invalid"
+    assert (await ask(app, "GET", "/api/thing", ("Authorization", "Bearer lister"))).code == "unauthenticated"
+    tight = guarded([*OPENINGS, *ENDPOINTS], prefix="Token=")
+    assert (await ask(tight, "GET", "/api/thing", ("Authorization", "token=lister"))).status == 200
+
+
+async def test_no_other_place_of_a_request_carries_a_token() -> None:
+    for headers in ([("Cookie", "access_token=lister")], [("X-Access-Token", "lister")]):
+        assert (await ask(APP, "GET", "/api/thing", *headers)).code == "unauthenticated"
+    assert (await ask(APP, "GET", "/api/thing?access_token=lister")).code == "unauthenticated"
+
+
+@pytest.mark.parametrize("header", ["X-HTTP-Method-Override", "X-Original-URL", "X-Rewrite-URL"])
+async def test_no_header_changes_what_is_decided(header: str) -> None:
+    for value in ("GET", "/api/open"):
+        answer = await ask(
+            APP, "POST", "/api/thing", JSON, ("Authorization", "Bearer lister"), (header, value)
+        )
+        assert answer.code == "permission_denied"

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.web.entrance import Message
+from service.web.observe import REQUEST_ID, configure_logging
+from tests.web.driver import JSON, ask
+from tests.web.example_service import example
+
+NASTY = "a\r\nb\x00\x1b[31m\x7f\x85\x9b\u2028\u202ec\ud800"
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """Leave the logging of the process as it was."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+    structlog.reset_defaults()
+
+
+@pytest.fixture
+def out() -> io.BytesIO:
+    stream = io.BytesIO()
+    configure_logging("json", "info", stream)
+    return stream
+
+
+def lines(stream: io.BytesIO) -> list[dict[str, Any]]:
+    text = stream.getvalue()
+    assert text.isascii()
+    assert len(text.splitlines()) == text.count(b"\n")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_a_line_is_json_with_time_level_and_event(out: io.BytesIO) -> None:
+    structlog.get_logger().info("started", port=8080)
+    (line,) = lines(out)
+    assert line.pop("time").endswith("Z")
+    assert line == {"event": "started", "level": "info", "port": 8080}
+
+
+@pytest.mark.parametrize(
+    "value", [NASTY, NASTY.encode("utf-8", "replace"), {NASTY: [NASTY]}, object(), None, 1]
+)
+def test_no_value_starts_a_line_of_its_own(out: io.BytesIO, value: object) -> None:
+    structlog.get_logger().warning("nasty", value=value)
+    structlog.get_logger().warning(str(value))
+    assert len(lines(out)) == 2
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(st.text(st.characters()))
+def test_any_text_comes_back_from_its_line(out: io.BytesIO, text: str) -> None:
+    out.seek(0)
+    out.truncate()
+    structlog.get_logger().info("text", value=text)
+    (line,) = lines(out)
+    assert line["value"] == text
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@given(st.text(st.characters()))
+def test_any_text_is_one_readable_line(text: str) -> None:
+    stream = io.BytesIO()
+    configure_logging("console", "info", stream)
+    structlog.get_logger().info(text, value=text, also={"key": text})
+    written = stream.getvalue().decode()
+    assert written.endswith("\n")
+    assert len(written.splitlines()) == 1
+
+
+def test_a_level_below_the_least_is_not_written(out: io.BytesIO) -> None:
+    structlog.get_logger().debug("quiet")
+    logging.getLogger("anything").debug("quiet")
+    assert lines(out) == []
+
+
+def test_the_standard_library_writes_through_the_same_processors(out: io.BytesIO) -> None:
+    logging.getLogger("uvicorn.error").warning("hello %s", NASTY)
+    logging.getLogger("odd").log(35, "between two levels")
+    first, second = lines(out)
+    assert (first["logger"], first["event"], first["level"]) == ("uvicorn.error", f"hello {NASTY}", "warning")
+    assert (second["event"], second["level"]) == ("between two levels", "warning")
+
+
+def test_an_exception_is_in_its_line(out: io.BytesIO) -> None:
+    logging.getLogger("odd").error("failed", exc_info=ValueError(NASTY))
+    (line,) = lines(out)
+    assert "ValueError" in line["exception"]
+
+
+def test_a_traceback_for_people_stays_below_its_line() -> None:
+    stream = io.BytesIO()
+    configure_logging("console", "info", stream)
+    error = ValueError("bad\n2026-01-01T00:00:00.000Z [info     ] a forged line\x1b[2K")
+    structlog.get_logger().error("failed", exc_info=error)
+    first, *others = stream.getvalue().decode().splitlines()
+    assert "failed" in first
+    assert all(line.startswith("    ") for line in others)
+    assert "\x1b" not in "".join(others)
+
+
+def test_configuring_twice_writes_each_line_once(out: io.BytesIO) -> None:
+    configure_logging("json", "info", out)
+    logging.getLogger("uvicorn").info("once")
+    assert len(lines(out)) == 1
+
+
+def test_what_is_no_terminal_gets_json() -> None:
+    stream = io.BytesIO()
+    configure_logging("auto", "info", stream)
+    structlog.get_logger().info("started")
+    assert lines(stream)[0]["event"] == "started"
+
+
+@pytest.mark.anyio
+async def test_a_request_has_one_line(out: io.BytesIO) -> None:
+    app, _ = example()
+    await ask(app, "POST", "/api/thing", JSON, ("X-Request-Id", "r-1"), body=b'{"userName":"alice"}')
+    (line,) = lines(out)
+    assert line.pop("ms") >= 0
+    assert line.pop("time")
+    assert line == {
+        "event": "request",
+        "level": "info",
+        "request_id": "r-1",
+        "method": "POST",
+        "path": "/api/thing",
+        "status": 201,
+        "module": "thing",
+        "action": "create",
+        "kind": "INSERT",
+    }
+
+
+@pytest.mark.anyio
+async def test_what_clients_send_stays_out_of_the_log(out: io.BytesIO) -> None:
+    app, _ = example()
+    secret = ("Authorization", "Bearer hunter2")
+    for target in ("/api/open?token=hunter2", "/hunter2", "/api/hunter2%00", "/api/thing/hunter2"):
+        await ask(app, "GET", target, secret, ("Cookie", "hunter2"), ("User-Agent", "hunter2"))
+    await ask(app, "POST", "/api/thing", JSON, secret, body=b'{"userName":"hunter2","colour":"hunter2"}')
+    assert len(lines(out)) == 5
+    assert b"hunter2" not in out.getvalue()
+
+
+@pytest.mark.anyio
+async def test_a_method_of_the_clients_own_making_forges_no_line(out: io.BytesIO) -> None:
+    app, _ = example()
+    await ask(app, "GET\n{}", "/api/open")
+    (line,) = lines(out)
+    assert line["status"] == 405
+
+
+@pytest.mark.anyio
+async def test_a_fault_is_logged_with_its_traceback_and_its_request(out: io.BytesIO) -> None:
+    app, _ = example()
+    answer = await ask(app, "GET", "/api/faulty")
+    fault, request = lines(out)
+    assert fault["request_id"] == request["request_id"] == answer.header("x-request-id")
+    assert (fault["level"], fault["operation"]) == ("error", "GET /api/faulty")
+    assert "RuntimeError" in fault["exception"]
+    assert (request["level"], request["status"]) == ("error", 500)
+
+
+@pytest.mark.anyio
+async def test_outside_a_request_there_is_no_request_id(out: io.BytesIO) -> None:
+    app, _ = example()
+    await ask(app, "GET", "/api/open")
+    assert REQUEST_ID.get() is None
+    structlog.get_logger().info("after")
+    assert "request_id" not in lines(out)[-1]
+
+
+@pytest.mark.anyio
+async def test_a_client_that_went_away_has_a_line_without_a_status(out: io.BytesIO) -> None:
+    app, _ = example()
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        raise AssertionError(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/api/open", "raw_path": b"/api/open"}
+    await app({**scope, "query_string": b"", "headers": []}, receive, send)
+    (line,) = lines(out)
+    assert (line["status"], line["path"]) == (None, None)

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import falcon
+import msgspec
+import pytest
+
+from service.errors import Conflict, Refusal, TokenExpired, Unavailable
+from service.web.call import Call
+from service.web.entrance import Entrance, falcon_app
+from service.web.problems import document, refusal_of, refusals
+from service.web.routes import Routes
+from tests.web.driver import JSON, ask
+from tests.web.example_service import OpenGate, example
+
+pytestmark = pytest.mark.anyio
+
+APP, _ = example()
+
+
+async def test_a_refusal_becomes_a_problem_document() -> None:
+    answer = await ask(APP, "POST", "/api/thing", JSON, ("X-Request-Id", "r1"), body=b'{"userName":"twice"}')
+    assert answer.status == 409
+    assert answer.header("content-type") == "application/problem+json"
+    assert answer.json == {
+        "type": "/docs/errors#conflict",
+        "title": "The request conflicts with what is stored",
+        "status": 409,
+        "detail": "There is such a thing already",
+        "code": "conflict",
+        "requestId": "r1",
+    }
+
+
+async def test_an_unknown_path_is_not_found() -> None:
+    answer = await ask(APP, "GET", "/api/nothing")
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+@pytest.mark.parametrize(
+    "method", ["DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", "CONNECT", "PROPFIND", "BREW", "get"]
+)
+async def test_any_other_method_is_not_allowed(method: str) -> None:
+    answer = await ask(APP, method, "/api/thing")
+    assert (answer.status, answer.header("allow")) == (405, "GET, POST")
+    if method != "HEAD":
+        assert answer.code == "method_not_allowed"
+    else:
+        assert answer.body == b""
+
+
+async def test_falcons_own_word_for_websockets_is_a_bad_request() -> None:
+    answer = await ask(APP, "WEBSOCKET", "/api/thing")
+    assert (answer.status, answer.code) == (400, "bad_request")
+
+
+async def test_a_fault_tells_nothing_and_keeps_no_promise() -> None:
+    answer = await ask(APP, "GET", "/api/faulty")
+    assert (answer.status, answer.code) == (500, "internal_error")
+    assert b"hunter2" not in answer.body
+    assert answer.header("set-cookie") is None
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (Conflict(), 409, "conflict"),
+        (falcon.HTTPRouteNotFound(), 404, "not_found"),
+        (falcon.HTTPBadRequest(description="you sent hunter2"), 400, "bad_request"),
+        (falcon.HTTPInvalidHeader("hunter2", "Content-Length"), 400, "bad_request"),
+        (falcon.HTTPMethodNotAllowed(["GET"]), 405, "method_not_allowed"),
+        (falcon.HTTPContentTooLarge(), 413, "too_large"),
+        (falcon.HTTPUnsupportedMediaType(), 415, "unsupported_media_type"),
+        (falcon.HTTPNotAcceptable(), 400, "bad_request"),
+        (falcon.HTTPInternalServerError(description="hunter2"), 500, "internal_error"),
+        (RuntimeError("hunter2"), 500, "internal_error"),
+    ],
+)
+async def test_every_error_is_one_refusal(error: Exception, status: int, code: str) -> None:
+    refusal = refusal_of(error)
+    assert (refusal.status, refusal.code) == (status, code)
+    assert b"hunter2" not in document(refusal, "r1")
+
+
+class Raises:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    async def on_get(self, _call: Call) -> None:
+        """Raise."""
+        raise self.error
+
+
+def raising(error: BaseException) -> Entrance:
+    app = falcon_app()
+    Routes(app, OpenGate()).add("/api/raises", Raises(error))
+    return Entrance(app)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "header", "value"),
+    [
+        (TokenExpired(), "www-authenticate", 'Bearer error="invalid_token"'),
+        (Unavailable(retry_after=3), "retry-after", "3"),
+    ],
+)
+async def test_a_refusal_brings_its_headers(refusal: Refusal, header: str, value: str) -> None:
+    assert (await ask(raising(refusal), "GET", "/api/raises")).header(header) == value
+
+
+async def test_a_header_of_more_than_one_line_is_a_fault_and_is_not_sent() -> None:
+    refusal = Conflict(headers={"X-Broken": "a\r\nSet-Cookie: b"})
+    answer = await ask(raising(refusal), "GET", "/api/raises")
+    assert (answer.status, answer.header("x-broken")) == (500, None)
+
+
+async def test_cancellation_is_no_error_to_answer() -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await ask(raising(asyncio.CancelledError()), "GET", "/api/raises")
+
+
+class _Halfway:
+    """Answers half and fails."""
+
+    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("the rest is missing")
+
+
+async def test_half_an_answer_is_left_to_the_server_to_cut_off() -> None:
+    with pytest.raises(RuntimeError, match="the rest is missing"):
+        await ask(Entrance(_Halfway()), "GET", "/api/open")  # type: ignore[arg-type]  # any ASGI application
+
+
+def test_every_code_is_there_once() -> None:
+    codes = [refusal.code for refusal in refusals()]
+    assert len(codes) == len(set(codes))
+    assert {"permission_denied", "login_failed", "internal_error", "method_not_allowed"} <= set(codes)
+
+
+def test_extra_members_stand_in_the_document() -> None:
+    refusal = Conflict(field="roleName")
+    assert msgspec.json.decode(document(refusal, "r1"))["field"] == "roleName"

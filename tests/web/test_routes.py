@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from service.authz.rules import Rule
+from service.web.call import Call
+from service.web.entrance import Entrance, falcon_app
+from service.web.marks import MarkFault, login, needs, public
+from service.web.routes import Routes, RoutesFault
+from service.web.signature import SignatureFault
+from service.web.wire import Wire
+from tests.web.driver import ask
+from tests.web.example_service import OpenGate
+
+pytestmark = pytest.mark.anyio
+
+
+class Marked:
+    @needs("a:b", "a:c")
+    async def on_get(self, _call: Call) -> None:
+        """Read."""
+
+    @login
+    async def on_delete(self, _call: Call) -> None:
+        """Delete."""
+
+
+class Unmarked:
+    async def on_get(self, _call: Call) -> None:
+        """Read."""
+
+    async def on_put(self, _call: Call) -> None:
+        """Write."""
+
+
+MARKED_RULES = [
+    Rule("endpoint", "GET /api/marked", "a:b"),
+    Rule("endpoint", "GET /api/marked", "a:c"),
+    Rule("endpoint", "DELETE /api/marked", "@login"),
+]
+
+
+def routes() -> Routes:
+    return Routes(falcon_app(), OpenGate())
+
+
+def faults_of(table: Routes, rules: list[Rule]) -> tuple[str, ...]:
+    with pytest.raises(RoutesFault) as raised:
+        table.check(rules)
+    return raised.value.faults
+
+
+async def test_routes_that_agree_with_the_lines_are_served() -> None:
+    table = routes()
+    table.add("/api/marked", Marked())
+    table.check(MARKED_RULES)
+    assert [(operation.object, operation.access) for operation in table.operations] == [
+        ("GET /api/marked", ("a:b", "a:c")),
+        ("DELETE /api/marked", ("@login",)),
+    ]
+
+
+async def test_every_route_without_a_mark_is_named() -> None:
+    table = routes()
+    table.add("/api/unmarked", Unmarked())
+    table.add("/api/marked", Marked())
+    faults = faults_of(table, MARKED_RULES)
+    assert [fault.partition(":")[0] for fault in faults] == ["GET /api/unmarked", "PUT /api/unmarked"]
+
+
+async def test_a_route_without_an_endpoint_line_is_named() -> None:
+    table = routes()
+    table.add("/api/marked", Marked())
+    (fault,) = faults_of(table, MARKED_RULES[:2])
+    assert fault.startswith("DELETE /api/marked: ")
+
+
+async def test_an_endpoint_line_that_says_something_else_is_named() -> None:
+    table = routes()
+    table.add("/api/marked", Marked())
+    (fault,) = faults_of(table, [*MARKED_RULES[1:], Rule("endpoint", "GET /api/marked", "@login")])
+    assert fault.startswith("GET /api/marked: ")
+
+
+async def test_a_route_may_be_declared_public_by_method_and_path() -> None:
+    table = routes()
+    table.add("/api/unmarked", Unmarked(), public=["GET"])
+    (operation, other) = table.operations
+    assert (operation.access, operation.public) == (("@anyone",), True)
+    assert (other.access, other.public) == ((), False)
+
+
+async def test_a_responder_with_a_mark_is_not_declared_public() -> None:
+    with pytest.raises(MarkFault):
+        routes().add("/api/marked", Marked(), public=["GET"])
+
+
+async def test_a_method_that_is_not_there_is_not_declared_public() -> None:
+    with pytest.raises(RoutesFault):
+        routes().add("/api/unmarked", Unmarked(), public=["POST"])
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["api/x", "/api/x/", "/api//x", "/api/{id:int}", "/api/{id}.json", "/api/a b", "/api/", "/other"],
+)
+async def test_a_template_that_no_policy_line_can_name_is_refused(template: str) -> None:
+    with pytest.raises(RoutesFault):
+        routes().add(template, Marked())
+
+
+async def test_a_template_is_registered_once() -> None:
+    table = routes()
+    table.add("/api/marked", Marked())
+    with pytest.raises(RoutesFault):
+        table.add("/api/marked", Unmarked())
+
+
+async def test_an_endpoint_without_a_responder_is_refused() -> None:
+    with pytest.raises(RoutesFault):
+        routes().add("/api/nothing", object())
+
+
+async def test_outside_the_group_nothing_is_guarded_and_nothing_is_marked() -> None:
+    table = routes()
+    table.add_outside("/outside", Unmarked())
+    table.check([])
+    table.add_outside("/marked", Marked())
+    assert [fault.partition(":")[0] for fault in faults_of(table, [])] == ["GET /marked", "DELETE /marked"]
+
+
+async def test_the_group_is_not_served_from_outside() -> None:
+    with pytest.raises(RoutesFault):
+        routes().add_outside("/api/unmarked", Unmarked())
+
+
+async def test_outside_the_group_unknown_parameters_are_ignored() -> None:
+    app = falcon_app()
+    Routes(app, OpenGate()).add_outside("/outside", Unmarked())
+    assert (await ask(Entrance(app), "GET", "/outside?verbose=1")).status == 200
+
+
+async def test_outside_the_group_the_gate_is_not_asked() -> None:
+    class Shut(OpenGate):
+        async def admit(self, call: Call, operation: Any) -> None:
+            raise AssertionError(call, operation)
+
+    app = falcon_app()
+    Routes(app, Shut()).add_outside("/outside", Unmarked())
+    assert (await ask(Entrance(app), "GET", "/outside")).status == 200
+
+
+class Body(Wire):
+    name: str
+
+
+class NoBody(Wire):
+    name: complex
+
+
+async def no_call() -> None: ...
+async def call_without_a_type(call) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001 - the fault
+async def no_answer(_call: Call): ...  # type: ignore[no-untyped-def]
+async def no_such_field(_call: Call, name: str) -> None: ...
+async def body_is_no_struct(_call: Call, body: dict[str, str]) -> None: ...
+async def query_is_no_struct(_call: Call, query: str) -> None: ...
+async def answer_is_no_json(_call: Call) -> complex: ...  # type: ignore[empty-body]  # never called
+async def body_is_no_json(_call: Call, body: NoBody) -> None: ...
+def not_async(_call: Call, body: Body) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        no_call,
+        call_without_a_type,
+        no_answer,
+        no_such_field,
+        body_is_no_struct,
+        query_is_no_struct,
+        answer_is_no_json,
+        body_is_no_json,
+        not_async,
+    ],
+)
+async def test_a_responder_whose_annotations_do_not_fit_is_refused(function: Callable[..., Any]) -> None:
+    endpoint = type("Endpoint", (), {})()
+    endpoint.on_post = public(function)
+    with pytest.raises(SignatureFault):
+        routes().add("/api/fault", endpoint)
+
+
+async def test_a_field_that_the_responder_does_not_take_is_refused() -> None:
+    with pytest.raises(SignatureFault):
+        routes().add("/api/{id}", Marked())
