@@ -1,0 +1,81 @@
+"""The OpenAPI 3.1 document, made from the marks and types that serve the requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from service.authz.rules import ANYONE
+from service.web.openapi_problems import PROBLEM, problem_examples, problem_responses
+from service.web.operation import Operation
+from service.web.routes import GROUP
+from service.web.schemas import Schemas
+from service.web.wire import Document, camel
+
+_PARAMETER: Final = re.compile(r"\{([^}]*)\}")
+_BEARER: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "JWT",
+    "description": "The access token that a login or a refresh returns.",
+}
+
+
+def openapi(operations: Iterable[Operation], *, title: str, version: str, description: str) -> dict[str, Any]:
+    """Return the OpenAPI document of ``operations``, but for those that answer no JSON envelope."""
+    shown = [operation for operation in operations if operation.signature.answer is not Document]
+    schemas = Schemas(shown)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in shown:
+        methods = paths.setdefault(operation.template, {})
+        methods[operation.method.lower()] = _operation(operation, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": version, "description": description},
+        "servers": [{"url": "/"}],
+        "tags": [{"name": tag} for tag in sorted({_tag(operation) for operation in shown})],
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": PROBLEM, **schemas.components},
+            "examples": problem_examples(),
+            "securitySchemes": {"bearer": _BEARER},
+        },
+    }
+
+
+def _operation(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    access = operation.access or (ANYONE,)
+    made: dict[str, Any] = {
+        "operationId": _operation_id(operation),
+        "tags": [_tag(operation)],
+        "summary": operation.summary,
+        "responses": {str(operation.status): _success(operation, schemas), **problem_responses(operation)},
+        "security": [] if access == (ANYONE,) else [{"bearer": []}],
+        "x-permissions": list(access),
+    }
+    if operation.description:
+        made["description"] = operation.description
+    if parameters := schemas.parameters(operation):
+        made["parameters"] = parameters
+    if (body := operation.signature.body) is not None:
+        made["requestBody"] = {"required": True, "content": schemas.content(schemas.of(body))}
+    return made
+
+
+def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    data = schemas.of(operation.signature.answer)
+    envelope = {"type": "object", "properties": {"data": data}, "required": ["data"]}
+    return {"description": "Done", "content": schemas.content(envelope)}
+
+
+def _operation_id(operation: Operation) -> str:
+    words = [operation.method.lower()]
+    for segment in operation.template.removeprefix(GROUP).split("/"):
+        parameter = _PARAMETER.fullmatch(segment)
+        words += ["by", parameter[1]] if parameter else [segment]
+    return camel(re.sub(r"[^A-Za-z0-9]+", "_", "_".join(words)))
+
+
+def _tag(operation: Operation) -> str:
+    return operation.template.removeprefix(GROUP).strip("/").partition("/")[0]

@@ -1,0 +1,11 @@
+"use strict";
+window.addEventListener("load", () => {
+  window.SwaggerUIBundle({
+    url: "/docs/openapi.json",
+    dom_id: "#swagger-ui",
+    deepLinking: true,
+    persistAuthorization: false,
+    validatorUrl: null,
+    presets: [window.SwaggerUIBundle.presets.apis],
+  });
+});

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from openapi_schema_validator import OAS31Validator
+from openapi_spec_validator import validate
+
+from service.errors import Conflict, NotFound
+from service.web.entrance import falcon_app
+from service.web.health import Live, Ready
+from service.web.openapi import openapi
+from service.web.openapi_problems import refusals_of
+from service.web.routes import Routes
+from tests.web.example_service import TEMPLATES, OpenGate
+
+pytestmark = pytest.mark.anyio
+
+INFO = {"title": "Example", "version": "1.0", "description": "Things."}
+
+
+@pytest.fixture(scope="module")
+def routes() -> Routes:
+    table = Routes(falcon_app(), OpenGate())
+    for template, endpoint in TEMPLATES.items():
+        table.add(template, endpoint)
+    table.add_outside("/health/live", Live())
+    table.add_outside("/health/ready", Ready({}))
+    return table
+
+
+@pytest.fixture(scope="module")
+def document(routes: Routes) -> Any:
+    made = openapi([*routes.operations, *routes.outside], **INFO)
+    return json.loads(msgspec.json.encode(made))
+
+
+def operations(document: Any) -> Iterator[tuple[str, Any]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+async def test_the_document_is_valid(document: Any) -> None:
+    validate(document)
+
+
+async def test_every_operation_is_shown(document: Any, routes: Routes) -> None:
+    shown = {name for name, _ in operations(document)}
+    assert shown == {operation.object for operation in (*routes.operations, *routes.outside)}
+
+
+async def test_an_operation_tells_what_it_needs(document: Any) -> None:
+    things = document["paths"]["/api/thing"]["get"]
+    assert things["x-permissions"] == ["thing:list", "thing:create"]
+    assert things["security"] == [{"bearer": []}]
+    assert (things["summary"], things["description"]) == ("List things", "Filters add up.")
+    assert document["paths"]["/api/echo"]["get"]["x-permissions"] == ["@login"]
+
+
+async def test_a_public_operation_needs_no_token(document: Any) -> None:
+    opened = document["paths"]["/api/open"]["get"]
+    assert (opened["security"], opened["x-permissions"]) == ([], ["@anyone"])
+    assert "401" not in opened["responses"]
+
+
+async def test_every_refusal_that_an_operation_can_answer_is_there(document: Any, routes: Routes) -> None:
+    for operation in routes.operations:
+        responses = document["paths"][operation.template][operation.method.lower()]["responses"]
+        codes = {
+            code
+            for response in responses.values()
+            for code in response["content"].get("application/problem+json", {}).get("examples", ())
+        }
+        assert codes == {refusal.code for refusal in refusals_of(operation)}
+
+
+async def test_marks_add_refusals_to_the_common_ones(routes: Routes) -> None:
+    by_object = {operation.object: refusals_of(operation) for operation in routes.operations}
+    assert Conflict in by_object["POST /api/thing"]
+    assert Conflict not in by_object["GET /api/thing"]
+    assert NotFound in by_object["GET /api/thing/{id}"]
+
+
+async def test_names_are_those_of_the_wire(document: Any) -> None:
+    thing = document["components"]["schemas"]["NewThing"]["properties"]
+    assert {"userName", "shortCode"} <= set(thing)
+    names = [parameter["name"] for parameter in document["paths"]["/api/thing"]["get"]["parameters"]]
+    assert names == ["page", "size", "userName", "colour", "deep"]
+
+
+async def test_parameters_have_their_types_defaults_and_descriptions(document: Any) -> None:
+    parameters = {
+        parameter["name"]: parameter for parameter in document["paths"]["/api/thing"]["get"]["parameters"]
+    }
+    assert parameters["size"]["schema"] == {"type": "integer", "minimum": 1, "maximum": 200, "default": 20}
+    assert parameters["deep"]["description"] == "Look into the parts too."
+    assert parameters["userName"]["schema"] == {"type": "string"}
+    (id_,) = document["paths"]["/api/thing/{id}"]["get"]["parameters"]
+    assert (id_["name"], id_["in"], id_["required"], id_["schema"]["type"]) == ("id", "path", True, "integer")
+
+
+async def test_operation_ids_are_unique_and_speak(document: Any) -> None:
+    ids = {name: operation["operationId"] for name, operation in operations(document)}
+    assert len(set(ids.values())) == len(ids)
+    assert ids["GET /api/thing/{id}/part/{name}"] == "getThingByIdPartByName"
+
+
+def contents(document: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Every schema that comes with an example."""
+    for name, operation in operations(document):
+        bodies = [*operation["responses"].values(), operation.get("requestBody", {"content": {}})]
+        for body in bodies:
+            for content in body["content"].values():
+                for example in [content.get("example")] if "example" in content else []:
+                    yield name, content["schema"], example
+                for reference in content.get("examples", {}).values():
+                    code = reference["$ref"].rpartition("/")[2]
+                    example = document["components"]["examples"][code]["value"]
+                    yield f"{name} {code}", content["schema"], example
+        for parameter in operation.get("parameters", ()):
+            if "example" in parameter:
+                yield name, parameter["schema"], parameter["example"]
+
+
+async def test_every_example_fits_its_schema(document: Any) -> None:
+    checked = 0
+    for name, schema, example in contents(document):
+        whole = {**schema, "components": document["components"]}
+        faults = [error.message for error in OAS31Validator(whole).iter_errors(example)]
+        assert not faults, f"{name}: {faults}"
+        checked += 1
+    assert checked > 50
+
+
+async def test_the_example_of_a_body_is_taken_by_the_service(document: Any, routes: Routes) -> None:
+    for operation in routes.operations:
+        if operation.signature.body is not None:
+            shown = document["paths"][operation.template][operation.method.lower()]
+            example = shown["requestBody"]["content"]["application/json"]["example"]
+            msgspec.json.decode(msgspec.json.encode(example), type=operation.signature.body)
