@@ -1,0 +1,72 @@
+"""From the token of a request to the caller: one round trip to the session store, or none."""
+
+from __future__ import annotations
+
+from msgspec import MsgspecError, Struct
+from msgspec.json import Decoder
+
+from service.authn.refusals import banned
+from service.authn.tokens import Tokens
+from service.authn.verified import VerifiedTokens
+from service.errors import RefreshRequired
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+from service.keyspace import BANNED, SessionStore
+from service.settings import Auth
+
+_MARK = b"refresh:"
+
+
+class _Opened(Struct):
+    login_time: float
+
+
+_opened = Decoder(_Opened)
+
+
+class Authenticator:
+    """Says who sent a token, as of this request."""
+
+    def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore) -> None:
+        self._verified = VerifiedTokens(tokens)
+        self._store = store
+        self._asks_store = settings.per_request_deny_check
+
+    async def authenticate(self, token: str, permission_map: PermissionMap) -> Caller:
+        """Return the caller of the access token ``token``.
+
+        Raises ``TokenInvalid``, ``TokenExpired``, ``AccountBanned``, ``RefreshRequired`` (the user was
+        marked since, or the device session is gone or another one) and ``Unavailable``. With
+        ``per_request_deny_check`` off, only the first two: a token then works until it expires.
+        """
+        caller = self._verified.caller(token, permission_map)
+        if self._asks_store:
+            marker, session = await self._store.check(caller.login_id, caller.device)
+            if marker == BANNED:
+                raise banned(await self._store.banned_until(caller.login_id))
+            issued = _milliseconds(caller.issued_at)
+            if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
+                raise RefreshRequired
+        return caller
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def _marked(marker: bytes) -> float:
+    """Return the moment of a refresh marker; a marker that can't be read stands against every token."""
+    try:
+        return _milliseconds(float(marker.removeprefix(_MARK)))
+    except (ValueError, OverflowError):
+        return float("inf")
+
+
+def _opened_at(session: bytes | None) -> float:
+    """Return the moment when a device session was opened; later than any when there is no such session."""
+    if session is None:
+        return float("inf")
+    try:
+        return _milliseconds(_opened.decode(session).login_time)
+    except (MsgspecError, OverflowError):
+        return float("inf")

@@ -1,0 +1,48 @@
+"""What tokens say: the claims of the contract, of exact types."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+Subject = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,18}\Z")]
+DeviceName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}\Z")]
+RefreshId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,64}\Z")]
+# A NumericDate (RFC 7519 §2), of which true and "1" are none; the year 9999 is far enough.
+Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
+
+
+class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is there."""
+
+    sub: Subject
+    typ: Literal["access"]
+    iat: Moment
+    exp: Moment
+    iss: str
+    aud: str
+    dev: DeviceName
+    user_name: str
+    nick_name: str
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...] | UnsetType = UNSET
+    pb: str | UnsetType = UNSET
+    nbf: Moment | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if (self.permissions is UNSET) == (self.pb is UNSET):
+            raise ValueError("exactly one of permissions and pb is needed")
+
+
+class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The claims of a refresh token."""
+
+    sub: Subject
+    typ: Literal["refresh"]
+    iat: Moment
+    exp: Moment
+    iss: str
+    aud: str
+    rid: RefreshId
+    nbf: Moment | UnsetType = UNSET

@@ -1,0 +1,106 @@
+"""Login: from a user name and a password to a device session and its tokens."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+from service.authn.agents import MAX_USER_AGENT, describe
+from service.authn.pairs import Account, Pairs, TokenPair
+from service.authn.passwords import Passwords
+from service.authn.refusals import banned
+from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
+from service.kernel.device import device_from, is_device
+from service.keyspace import SessionFacts, SessionStore
+from service.records import users
+from service.records.database import Database
+from service.records.users import Credentials
+
+ATTEMPTS = 5
+PAUSE = 0.005  # seconds: a marker of the same millisecond can't be told from a later one
+
+
+def new_rid() -> str:
+    """Return a new refresh id: 24 characters, 144 bits."""
+    return secrets.token_urlsafe(18)
+
+
+class Login:
+    """Checks credentials and opens device sessions."""
+
+    def __init__(self, database: Database, store: SessionStore, passwords: Passwords, pairs: Pairs) -> None:
+        self._database = database
+        self._store = store
+        self._passwords = passwords
+        self._pairs = pairs
+        describe("")  # its first call is slow: not in a request
+
+    async def login(
+        self, user_name: str, password: str, device: str | None, address: str, user_agent: str
+    ) -> TokenPair:
+        """Return the tokens of a new device session; without ``device`` the User-Agent tells it.
+
+        Raises ``LoginFailed`` (unknown user or wrong password: alike in answer and time),
+        ``AccountDisabled`` and ``AccountBanned`` (with the right password), ``ValidationFailed`` and
+        ``Unavailable``.
+        """
+        device = device_from(user_agent) if device is None else device
+        if not is_device(device):
+            raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
+        verified: str | None = None
+        for _ in range(ATTEMPTS):
+            # Before the user is read: a change of the user that is marked later makes this login stale.
+            as_of = await self._store.clock()
+            credentials = await self._credentials(user_name)
+            if verified is None or credentials is None or credentials.password_hash != verified:
+                verified = await self._verify(credentials, password)
+            account = await self._account(_enabled(credentials), password)
+            pair = await self._open(account, device, address, user_agent, as_of=as_of)
+            if pair is not None:
+                return pair
+            await asyncio.sleep(PAUSE)
+        raise Unavailable("The user is being changed")
+
+    async def _credentials(self, user_name: str) -> Credentials | None:
+        async with self._database.transaction() as connection:
+            return await users.credentials(connection, user_name)
+
+    async def _verify(self, credentials: Credentials | None, password: str) -> str | None:
+        """Return the hash that the password was verified against, or raise ``LoginFailed``."""
+        stored = credentials.password_hash if credentials else None
+        if not await self._passwords.verify(stored, password):
+            raise LoginFailed
+        return stored
+
+    async def _account(self, known: Credentials, password: str) -> Account:
+        """Read the user's rights; renew the hash on the way if its parameters have been raised since."""
+        stored = known.password_hash
+        renewed = await self._passwords.hash(password) if self._passwords.needs_rehash(stored) else None
+        async with self._database.transaction() as connection:
+            if renewed is not None:
+                await users.set_password_hash(connection, known.user_id, renewed, expected_hash=stored)
+            rights = await users.rights(connection, known.user_id)
+        return Account(known.user_id, known.user_name, known.nick_name, rights.roles, rights.permissions)
+
+    async def _open(
+        self, account: Account, device: str, address: str, user_agent: str, *, as_of: int
+    ) -> TokenPair | None:
+        """Open the session; None when the user changed since ``as_of``."""
+        agent = user_agent[:MAX_USER_AGENT]
+        browser, system = describe(agent)
+        facts = SessionFacts(account.user_name, account.nick_name, address, agent, browser, system)
+        rid = new_rid()
+        opening = await self._store.open_session(str(account.user_id), device, rid, facts, as_of=as_of)
+        if opening.outcome == "banned":
+            raise banned(opening.until)
+        if opening.outcome == "stale":
+            return None
+        return self._pairs.issue(account, device, rid, issued=opening.issued, ends=opening.ends)
+
+
+def _enabled(credentials: Credentials | None) -> Credentials:
+    if credentials is None:  # never: the password would not have been verified
+        raise LoginFailed
+    if credentials.status != "enabled":
+        raise AccountDisabled
+    return credentials

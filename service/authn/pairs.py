@@ -1,0 +1,66 @@
+"""The two tokens of a device session, issued together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from service.authn.tokens import Tokens
+from service.kernel.permission_map import PermissionMap
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """What a login or a refresh gives; lives in whole seconds."""
+
+    access_token: str = field(repr=False)
+    refresh_token: str = field(repr=False)
+    expires_in: int
+    refresh_expires_in: int
+    user_id: int
+    user_name: str
+    device: str
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The user as the tokens describe them."""
+
+    user_id: int
+    user_name: str
+    nick_name: str
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+
+
+class Pairs:
+    """Issues the tokens of a session; the permission map is the one in force at that moment."""
+
+    def __init__(self, tokens: Tokens, permission_map: Callable[[], PermissionMap]) -> None:
+        self._tokens = tokens
+        self._permission_map = permission_map
+
+    def issue(self, account: Account, device: str, rid: str, *, issued: int, ends: int) -> TokenPair:
+        """Return the tokens for a session; ``issued`` and ``ends`` in milliseconds."""
+        login_id = str(account.user_id)
+        access, expires_in = self._tokens.issue_access(
+            login_id=login_id,
+            device=device,
+            user_name=account.user_name,
+            nick_name=account.nick_name,
+            roles=account.roles,
+            permissions=account.permissions,
+            permission_map=self._permission_map(),
+            issued=issued,
+            ends=ends,
+        )
+        refresh = self._tokens.issue_refresh(login_id=login_id, rid=rid, issued=issued, ends=ends)
+        return TokenPair(
+            access_token=access,
+            refresh_token=refresh,
+            expires_in=expires_in,
+            refresh_expires_in=(ends - issued) // 1000,
+            user_id=account.user_id,
+            user_name=account.user_name,
+            device=device,
+        )

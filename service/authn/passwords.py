@@ -1,0 +1,96 @@
+"""Passwords: Argon2id (RFC 9106), off the event loop, in a queue with an end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from argon2 import PasswordHasher, Type
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from service.errors import Unavailable
+from service.settings import Password
+
+MAX_CHARACTERS = 1024
+MAX_BYTES = 4096
+_T = TypeVar("_T")
+
+
+class Passwords:
+    """Hashes and verifies passwords in as many threads as there are cores, which is all that helps.
+
+    At most ``max_waiting`` calls wait for a thread; one more raises ``Unavailable`` at once, so that a
+    flood of logins can't pile up memory or seconds.
+    """
+
+    def __init__(self, settings: Password) -> None:
+        self._hasher = PasswordHasher(
+            time_cost=settings.argon2_time,
+            memory_cost=settings.argon2_memory,
+            parallelism=settings.argon2_parallelism,
+            type=Type.ID,
+        )
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._limit = cores + settings.max_waiting
+        self._pool = ThreadPoolExecutor(cores, thread_name_prefix="passwords")
+        self._lock = threading.Lock()
+        self._busy = 0
+        self._nobody = self._hasher.hash(os.urandom(16))
+
+    async def verify(self, stored: str | None, password: str) -> bool:
+        """Tell whether ``password`` is the one of the hash ``stored``.
+
+        None (no such user, or one without a password) costs the same time and is False.
+        """
+        if _too_long(password):
+            return False
+        same = await self._run(lambda: self._matches(stored or self._nobody, password))
+        return same and stored is not None
+
+    async def hash(self, password: str) -> str:
+        """Return the hash of ``password``, whole; ValueError beyond any length that the rules allow."""
+        if _too_long(password):
+            raise ValueError("the password is longer than any that is allowed")
+        return await self._run(lambda: self._hasher.hash(password))
+
+    def needs_rehash(self, stored: str) -> bool:
+        """Tell whether ``stored`` was made with other parameters than are set now."""
+        return self._hasher.check_needs_rehash(stored)
+
+    def close(self) -> None:
+        """End the threads, without waiting for those that are at work."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _matches(self, stored: str, password: str) -> bool:
+        try:
+            return self._hasher.verify(stored, password)
+        except (VerificationError, InvalidHashError):
+            return False
+
+    async def _run(self, work: Callable[[], _T]) -> _T:
+        with self._lock:
+            if self._busy >= self._limit:
+                raise Unavailable("Too many logins are waiting")
+            self._busy += 1
+        future = self._pool.submit(work)
+        # Counted until the work is done or dropped, not until the request gives up waiting for it.
+        future.add_done_callback(self._done)
+        return await asyncio.wrap_future(future)
+
+    def _done(self, _future: Future[_T]) -> None:
+        with self._lock:
+            self._busy -= 1
+
+
+def _too_long(password: str) -> bool:
+    """Tell whether no rule would ever have let this password in; text that is no UTF-8 counts as such."""
+    if len(password) > MAX_CHARACTERS:
+        return True
+    try:
+        return len(password.encode()) > MAX_BYTES
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return True

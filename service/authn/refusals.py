@@ -1,0 +1,11 @@
+"""Refusals that are made in more than one place of this package."""
+
+from __future__ import annotations
+
+from service.errors import AccountBanned
+from service.kernel.clock import from_seconds, rfc3339
+
+
+def banned(until: int | None) -> AccountBanned:
+    """Return the refusal of a banned user; ``until`` (milliseconds) is when the ban ends by itself."""
+    return AccountBanned() if until is None else AccountBanned(until=rfc3339(from_seconds(until / 1000)))

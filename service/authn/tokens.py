@@ -1,0 +1,161 @@
+"""Tokens: JWTs (RFC 7519) signed and verified by joserfc, behind a gate that lets one form through.
+
+What a token may look like is decided here before any key is used (RFC 8725 §3): the one configured ``alg``
+(§3.1), no header member that could change how it is read (§3.10), one encoding of each part, so that no
+second text means the same token, and exact types of claims.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import re
+import time
+from collections.abc import Iterable
+from typing import TypeVar
+
+import msgspec
+from joserfc import jws
+from joserfc.errors import JoseError
+from msgspec import UNSET
+
+from service.authn.claims import AccessClaims, RefreshClaims
+from service.authn.signing_keys import signing_keys
+from service.authn.strict_json import strict_object
+from service.errors import Conflict, TokenExpired, TokenInvalid
+from service.kernel.permission_map import PermissionMap
+from service.settings import Auth
+
+MAX_LENGTH = 8192
+_FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
+_HEADER_MEMBERS = {"alg", "typ"}
+_Claims = TypeVar("_Claims", AccessClaims, RefreshClaims)
+
+
+class Tokens:
+    """Issues and verifies the two kinds of tokens, which never pass for one another."""
+
+    def __init__(self, settings: Auth) -> None:
+        self._settings = settings
+        self._keys = signing_keys(settings)
+        self._registry = _registry(settings.jwt_algorithm)
+        self._header = {"alg": settings.jwt_algorithm, "typ": "JWT"}
+
+    def issue_access(
+        self,
+        *,
+        login_id: str,
+        device: str,
+        user_name: str,
+        nick_name: str,
+        roles: Iterable[str],
+        permissions: Iterable[str],
+        permission_map: PermissionMap,
+        issued: int,
+        ends: int,
+    ) -> tuple[str, int]:
+        """Return an access token and its life in whole seconds.
+
+        ``issued`` and ``ends`` are the session's moments in milliseconds: the token never outlives it. The
+        permissions are bits when there is a map, else names.
+        """
+        expires = min(issued + 1000 * self._settings.access_timeout, ends)
+        codes = tuple(sorted(permissions))
+        claims = AccessClaims(
+            sub=login_id,
+            typ="access",
+            iat=issued / 1000,
+            exp=expires / 1000,
+            iss=self._settings.jwt_issuer,
+            aud=self._settings.jwt_audience,
+            dev=device,
+            user_name=user_name,
+            nick_name=nick_name,
+            roles=tuple(roles),
+            permissions=UNSET if permission_map else codes,
+            pb=permission_map.encode(codes) if permission_map else UNSET,
+        )
+        return self._sign(claims), (expires - issued) // 1000
+
+    def issue_refresh(self, *, login_id: str, rid: str, issued: int, ends: int) -> str:
+        """Return a refresh token for the refresh id ``rid``; moments in milliseconds."""
+        claims = RefreshClaims(
+            sub=login_id,
+            typ="refresh",
+            iat=issued / 1000,
+            exp=ends / 1000,
+            iss=self._settings.jwt_issuer,
+            aud=self._settings.jwt_audience,
+            rid=rid,
+        )
+        return self._sign(claims)
+
+    def verify_access(self, token: str) -> AccessClaims:
+        """Return the claims of an access token; raises ``TokenInvalid`` or ``TokenExpired``."""
+        return self._verify(token, AccessClaims)
+
+    def verify_refresh(self, token: str) -> RefreshClaims:
+        """Return the claims of a refresh token; raises ``TokenInvalid`` or ``TokenExpired``."""
+        return self._verify(token, RefreshClaims)
+
+    def _sign(self, claims: AccessClaims | RefreshClaims) -> str:
+        payload = msgspec.json.encode(claims)
+        token = jws.serialize_compact(self._header, payload, self._keys.signs, registry=self._registry)
+        if len(token) > MAX_LENGTH:  # better no session than one whose token nobody takes
+            raise Conflict("The user's roles don't fit into a token")
+        return token
+
+    def _verify(self, token: str, kind: type[_Claims]) -> _Claims:
+        try:
+            header, payload = _parts(token)
+            self._check_header(strict_object(header))
+            jws.deserialize_compact(token, self._keys.verifies, registry=self._registry)
+            claims = msgspec.convert(strict_object(payload), kind)
+        except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
+            raise TokenInvalid from None
+        self._check_claims(claims)
+        return claims
+
+    def _check_header(self, header: dict[str, object]) -> None:
+        if not header.keys() <= _HEADER_MEMBERS:
+            raise ValueError("the header has a member that is not for us")
+        if header.get("alg") != self._settings.jwt_algorithm or header.get("typ", "JWT") != "JWT":
+            raise ValueError("the header names another algorithm or type")
+
+    def _check_claims(self, claims: AccessClaims | RefreshClaims) -> None:
+        soon = time.time() + self._settings.jwt_leeway
+        ours = claims.iss == self._settings.jwt_issuer and claims.aud == self._settings.jwt_audience
+        begun = claims.iat <= soon and (claims.nbf is UNSET or claims.nbf <= soon)
+        if not (ours and begun and claims.iat < claims.exp):
+            raise TokenInvalid
+        if claims.exp <= time.time():
+            raise TokenExpired
+
+
+def _parts(token: str) -> tuple[bytes, bytes]:
+    """Return the header and the payload of a token whose three parts are canonical base64url."""
+    if len(token) > MAX_LENGTH or (form := _FORM.fullmatch(token)) is None:
+        raise ValueError("not three parts of base64url")
+    header, payload, _signature = (_decoded(part) for part in form.groups())
+    return header, payload
+
+
+def _decoded(part: str) -> bytes:
+    """Decode base64url without padding (RFC 7515 §2); of the texts for the same bytes only one is taken."""
+    decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
+    if base64.urlsafe_b64encode(decoded).rstrip(b"=") != part.encode():
+        raise ValueError("another base64 text for the same bytes")
+    return decoded
+
+
+def _registry(algorithm: str) -> jws.JWSRegistry:
+    """Return a joserfc registry of one algorithm.
+
+    EdDSA is copied to silence its warning: RFC 9864 discourages the name because it leaves the curve open,
+    and our key check has settled it.
+    """
+    model = copy.copy(jws.JWSRegistry.algorithms[algorithm])
+    model.security_warning = None
+    registry = jws.JWSRegistry(algorithms=[algorithm])
+    registry.algorithms = {algorithm: model}
+    return registry

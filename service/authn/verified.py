@@ -1,0 +1,102 @@
+"""Access tokens that were verified before, by their digest, and the callers they make.
+
+A signature costs 30 to 140 µs to verify, a digest less than one. Only what never changes is remembered:
+expiry is asked of the clock each time, and revocation of the session store by ``authenticate``.
+"""
+
+from __future__ import annotations
+
+import time
+from hashlib import sha256
+
+from msgspec import UNSET
+
+from service.authn.claims import AccessClaims
+from service.authn.tokens import MAX_LENGTH, Tokens
+from service.errors import TokenExpired, TokenInvalid
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+
+MOST_TOKENS = 4096
+
+
+class _Entry:
+    __slots__ = ("caller", "claims", "permission_map")
+
+    def __init__(self, claims: AccessClaims, caller: Caller, permission_map: PermissionMap) -> None:
+        self.claims = claims
+        self.caller = caller
+        self.permission_map = permission_map
+
+
+class VerifiedTokens:
+    """Turns access tokens into callers; remembers at most ``most`` of them, the oldest leave first."""
+
+    def __init__(self, tokens: Tokens, most: int = MOST_TOKENS) -> None:
+        self._tokens = tokens
+        self._most = most
+        self._entries: dict[bytes, _Entry] = {}
+        self._held: dict[object, HeldCodes] = {}
+        self._held_map: PermissionMap | None = None
+
+    def caller(self, token: str, permission_map: PermissionMap) -> Caller:
+        """Return the caller of ``token`` with the codes that ``permission_map`` gives its bits.
+
+        Raises ``TokenInvalid`` or ``TokenExpired``.
+        """
+        if len(token) > MAX_LENGTH or not token.isascii():
+            raise TokenInvalid
+        digest = sha256(token.encode()).digest()
+        entry = self._entries.get(digest)
+        if entry is None:
+            claims = self._tokens.verify_access(token)
+            entry = _Entry(claims, self._caller_of(claims, permission_map), permission_map)
+            self._keep(digest, entry)
+        elif entry.claims.exp <= time.time():
+            del self._entries[digest]
+            raise TokenExpired
+        elif entry.permission_map is not permission_map:
+            entry.caller = self._caller_of(entry.claims, permission_map)
+            entry.permission_map = permission_map
+        return entry.caller
+
+    def _keep(self, digest: bytes, entry: _Entry) -> None:
+        now = time.time()
+        while self._entries:
+            oldest = next(iter(self._entries))
+            if len(self._entries) < self._most and self._entries[oldest].claims.exp > now:
+                break
+            del self._entries[oldest]
+        self._entries[digest] = entry
+
+    def _caller_of(self, claims: AccessClaims, permission_map: PermissionMap) -> Caller:
+        return Caller(
+            user_id=int(claims.sub),
+            login_id=claims.sub,
+            user_name=claims.user_name,
+            nick_name=claims.nick_name,
+            device=claims.dev,
+            roles=claims.roles,
+            held=self._held_codes(claims, permission_map),
+            issued_at=claims.iat,
+        )
+
+    def _held_codes(self, claims: AccessClaims, permission_map: PermissionMap) -> HeldCodes:
+        """Return one object for equal claims, so that decisions remembered by it are found at once."""
+        if self._held_map is not permission_map or len(self._held) > self._most:
+            self._held_map, self._held = permission_map, {}
+        said = claims.permissions if claims.pb is UNSET else claims.pb
+        held = self._held.get(said)
+        if held is None:
+            held = self._held[said] = HeldCodes(_codes(claims, permission_map))
+        return held
+
+
+def _codes(claims: AccessClaims, permission_map: PermissionMap) -> frozenset[str]:
+    if claims.permissions is not UNSET:
+        return frozenset(claims.permissions)
+    try:
+        return permission_map.decode(str(claims.pb))
+    except ValueError:
+        raise TokenInvalid from None

@@ -1,0 +1,68 @@
+"""The parts of login on real stores, with keys made for the test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+
+from service.authn.authenticate import Authenticator
+from service.authn.login import Login
+from service.authn.pairs import Pairs
+from service.authn.passwords import Passwords
+from service.authn.tokens import Tokens
+from service.kernel.permission_map import PermissionMap
+from service.keyspace import SessionStore
+from service.records.database import Database
+from service.settings import Auth, Password, Redis
+
+SECRET = "9vKq-2mZ_8sLw4TtR7yXc1Ff6Gh0JbNnPpDdEe5AaUu3IiOoQqWwZzSsMmLlKkHh"
+
+
+@dataclass
+class Parts:
+    """Everything between a request and the stores."""
+
+    settings: Auth
+    database: Database
+    store: SessionStore
+    passwords: Passwords
+    tokens: Tokens
+    pairs: Pairs
+    login: Login
+    authenticator: Authenticator
+
+
+@pytest.fixture
+def auth() -> Auth:
+    return Auth(jwt_secret=SECRET)
+
+
+@pytest.fixture
+def permission_map() -> PermissionMap:
+    return PermissionMap({"*": 0, "system:user:list": 9})
+
+
+@pytest.fixture
+async def parts(
+    auth: Auth, redis_url: str, seeded_database_url: str, permission_map: PermissionMap
+) -> AsyncIterator[Parts]:
+    database = Database(seeded_database_url)
+    store = SessionStore(Redis(url=redis_url), auth)
+    passwords = Passwords(Password())
+    tokens = Tokens(auth)
+    pairs = Pairs(tokens, lambda: permission_map)
+    yield Parts(
+        auth,
+        database,
+        store,
+        passwords,
+        tokens,
+        pairs,
+        Login(database, store, passwords, pairs),
+        Authenticator(auth, tokens, store),
+    )
+    passwords.close()
+    await store.close()
+    await database.close()

@@ -1,0 +1,125 @@
+"""What a token is worth as of a request."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from redis.asyncio import Redis as Client
+
+from service.authn.authenticate import Authenticator
+from service.errors import AccountBanned, RefreshRequired, TokenInvalid, Unavailable
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+from service.keyspace import SessionStore
+from service.settings import Redis
+from tests.authn.conftest import Parts
+from tests.authn.people import log_in
+
+pytestmark = pytest.mark.anyio
+
+MAP = PermissionMap({"*": 0})
+
+
+async def ask(parts: Parts, token: str) -> Caller:
+    return await parts.authenticator.authenticate(token, MAP)
+
+
+async def test_a_token_works_while_its_session_is_there(parts: Parts) -> None:
+    pair = await log_in(parts)
+
+    assert (await ask(parts, pair.access_token)).login_id == "1"
+    await parts.store.close_session("1", "web")
+    with pytest.raises(RefreshRequired):
+        await ask(parts, pair.access_token)
+
+
+async def test_a_replaced_session_loses_access_at_once(parts: Parts) -> None:
+    first = await log_in(parts)
+    second = await log_in(parts)
+
+    with pytest.raises(RefreshRequired):
+        await ask(parts, first.access_token)
+    assert await ask(parts, second.access_token)
+
+
+async def test_an_evicted_device_loses_access_at_once_and_the_others_keep_it(parts: Parts) -> None:
+    pairs = [await log_in(parts, f"d{number}") for number in range(6)]
+
+    with pytest.raises(RefreshRequired):
+        await ask(parts, pairs[0].access_token)
+    for pair in pairs[1:]:
+        assert await ask(parts, pair.access_token)
+
+
+async def test_a_marker_stops_tokens_issued_before_it_and_none_issued_after(parts: Parts) -> None:
+    before = await log_in(parts, "web")
+    await parts.store.mark(["1"])
+    after = await log_in(parts, "ios")
+
+    with pytest.raises(RefreshRequired):
+        await ask(parts, before.access_token)
+    assert await ask(parts, after.access_token)
+
+
+async def test_a_ban_stops_a_token_with_its_end(parts: Parts, redis_url: str) -> None:
+    pair = await log_in(parts)
+    async with Client.from_url(redis_url) as client:  # set by hand: the session is still there
+        await client.set("auth:deny:1", "banned", px=60_000)
+        with pytest.raises(AccountBanned) as raised:
+            await ask(parts, pair.access_token)
+        await client.set("auth:deny:1", "banned")
+        with pytest.raises(AccountBanned) as endless:
+            await ask(parts, pair.access_token)
+
+    assert raised.value.extra["until"].endswith("Z")
+    assert endless.value.extra == {}
+
+
+async def test_a_marker_that_cannot_be_read_stops_the_token(parts: Parts, redis_url: str) -> None:
+    pair = await log_in(parts)
+    async with Client.from_url(redis_url) as client:
+        for marker in ("", "refresh", "refresh:", "refresh:soon", "refresh:nan", "Banned", "refresh:1e999"):
+            await client.set("auth:deny:1", marker)
+            with pytest.raises(RefreshRequired):
+                await ask(parts, pair.access_token)
+
+
+async def test_a_session_that_cannot_be_read_stops_the_token(parts: Parts, redis_url: str) -> None:
+    pair = await log_in(parts)
+    async with Client.from_url(redis_url) as client:
+        for session in ("", "{}", "[]", "null", '{"login_time":"now"}', '{"login_time":NaN}'):
+            await client.set("auth:device:1:web", session)
+            with pytest.raises(RefreshRequired):
+                await ask(parts, pair.access_token)
+
+
+async def test_an_emptied_store_refuses_every_old_token(parts: Parts, redis_url: str) -> None:
+    pair = await log_in(parts)
+    async with Client.from_url(redis_url) as client:
+        await client.flushall()
+
+    with pytest.raises(RefreshRequired):
+        await ask(parts, pair.access_token)
+
+
+async def test_a_refresh_token_is_no_access_token(parts: Parts) -> None:
+    with pytest.raises(TokenInvalid):
+        await ask(parts, (await log_in(parts)).refresh_token)
+
+
+async def test_without_the_store_a_good_token_is_neither_passed_nor_called_wrong(parts: Parts) -> None:
+    pair = await log_in(parts)
+    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
+    with pytest.raises(Unavailable):
+        await Authenticator(parts.settings, parts.tokens, away).authenticate(pair.access_token, MAP)
+    await away.close()
+
+
+async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Parts) -> None:
+    pair = await log_in(parts)
+    off = replace(parts.settings, per_request_deny_check=False)
+    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), off)
+
+    assert await Authenticator(off, parts.tokens, away).authenticate(pair.access_token, MAP)
+    await away.close()

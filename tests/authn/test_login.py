@@ -1,0 +1,183 @@
+"""Login on real stores."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from sqlalchemy import text
+
+from service.authn.login import Login
+from service.authn.passwords import Passwords
+from service.errors import (
+    AccountBanned,
+    AccountDisabled,
+    LoginFailed,
+    RefreshRequired,
+    Unavailable,
+    ValidationFailed,
+)
+from service.kernel.permission_map import PermissionMap
+from service.keyspace import SessionStore
+from service.records.database import Database
+from service.settings import Password, Redis
+from tests.authn.conftest import Parts
+from tests.authn.people import USER_AGENT, execute, log_in
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Parts) -> None:
+    pair = await log_in(parts)
+    access = parts.tokens.verify_access(pair.access_token)
+    refresh = parts.tokens.verify_refresh(pair.refresh_token)
+    session = (await parts.store.sessions(access.sub))["web"]
+
+    assert (access.user_name, access.dev, access.roles) == (ADMINISTRATOR, "web", ("super",))
+    assert (session.rid, session.login_time) == (refresh.rid, access.iat)
+    assert (session.login_ip, session.browser, session.os) == ("10.0.0.1", "Firefox 115", "Linux")
+    assert (pair.expires_in, pair.refresh_expires_in) == (7200, 604_800)
+
+
+async def test_the_access_token_is_that_of_the_caller(parts: Parts, permission_map: PermissionMap) -> None:
+    caller = await parts.authenticator.authenticate((await log_in(parts)).access_token, permission_map)
+
+    assert (caller.user_name, caller.device) == (ADMINISTRATOR, "web")
+    assert caller.held.codes == {"*"}
+
+
+WRONG = [
+    (ADMINISTRATOR, "wrong"),
+    (ADMINISTRATOR, ""),
+    (ADMINISTRATOR, ADMINISTRATOR_PASSWORD + " "),
+    (ADMINISTRATOR, ADMINISTRATOR_PASSWORD + "\x00"),
+    (ADMINISTRATOR, "p" * 100_000),
+    ("nobody", ADMINISTRATOR_PASSWORD),
+    ("nobody", "\ud800"),
+    ("", ""),
+    ("' OR 1=1 --", "x"),
+]
+
+
+async def test_unknown_users_and_wrong_passwords_are_answered_alike(parts: Parts) -> None:
+    for user_name, password in WRONG:
+        with pytest.raises(LoginFailed) as raised:
+            await parts.login.login(user_name, password, "web", "10.0.0.1", USER_AGENT)
+        assert (raised.value.detail, raised.value.extra) == (LoginFailed.title, {})
+
+
+async def test_a_disabled_user_is_told_so_only_with_the_right_password(parts: Parts) -> None:
+    await execute(parts, "UPDATE sys.user SET status = 'disabled'")
+
+    with pytest.raises(LoginFailed):
+        await log_in(parts, password="wrong")
+    with pytest.raises(AccountDisabled):
+        await log_in(parts)
+
+
+async def test_a_banned_user_is_told_until_when_only_with_the_right_password(parts: Parts) -> None:
+    await parts.store.ban("1", 60, "spam")
+
+    with pytest.raises(LoginFailed):
+        await log_in(parts, password="wrong")
+    with pytest.raises(AccountBanned) as raised:
+        await log_in(parts)
+    assert raised.value.extra["until"].endswith("Z")
+
+
+async def test_without_a_device_the_user_agent_tells_it(parts: Parts) -> None:
+    pair = await parts.login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, None, "", "okhttp/4.9")
+
+    assert pair.device == "android"
+
+
+async def test_another_device_string_is_refused(parts: Parts) -> None:
+    for device in ("", "Web", "a:b", "*", "?", "[a]", "a\x00", "a\r\n", "-a", "a" * 33, "a" * 10_240, "é"):
+        with pytest.raises(ValidationFailed):
+            await log_in(parts, device=device)
+
+
+async def test_a_hash_of_lower_parameters_is_renewed_at_login(parts: Parts) -> None:
+    stronger = Passwords(Password(argon2_time=3))
+    login = Login(parts.database, parts.store, stronger, parts.pairs)
+    await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "", "")
+    async with parts.database.transaction() as connection:
+        stored = (await connection.execute(text("SELECT password_hash FROM sys.user"))).scalar_one()
+
+    assert "t=3" in stored
+    assert await stronger.verify(stored, ADMINISTRATOR_PASSWORD)
+    stronger.close()
+
+
+async def test_twenty_parallel_logins_leave_exactly_the_allowed_devices(
+    parts: Parts, permission_map: PermissionMap
+) -> None:
+    pairs = await asyncio.gather(*(log_in(parts, f"d{number}") for number in range(20)))
+    pairs.sort(key=lambda pair: parts.tokens.verify_access(pair.access_token).iat)
+    outcomes = []
+    for pair in pairs:
+        try:
+            await parts.authenticator.authenticate(pair.access_token, permission_map)
+            outcomes.append("live")
+        except RefreshRequired:
+            outcomes.append("gone")
+
+    assert outcomes == ["gone"] * 15 + ["live"] * 5
+
+
+async def test_a_right_taken_away_during_a_login_is_not_in_its_token(
+    parts: Parts, permission_map: PermissionMap, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role loses its permissions, and the user is marked, between reading the rights and opening."""
+    real = SessionStore.open_session
+    changed = False
+
+    async def overtaken(store: SessionStore, *facts: object, **named: object) -> object:
+        nonlocal changed
+        if not changed:
+            changed = True
+            await execute(parts, "DELETE FROM sys.role_menu")
+            await store.mark(["1"])
+        return await real(store, *facts, **named)  # type: ignore[arg-type]  # handed through
+
+    monkeypatch.setattr(SessionStore, "open_session", overtaken)
+    pair = await log_in(parts)
+
+    assert (await parts.authenticator.authenticate(pair.access_token, permission_map)).held.codes == set()
+
+
+async def test_a_password_changed_during_a_login_ends_it(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed = await parts.passwords.hash("another password")
+    real = SessionStore.open_session
+
+    async def overtaken(store: SessionStore, *facts: object, **named: object) -> object:
+        await execute(parts, "UPDATE sys.user SET password_hash = :new", new=changed)
+        await store.close_sessions("1")
+        return await real(store, *facts, **named)  # type: ignore[arg-type]  # handed through
+
+    monkeypatch.setattr(SessionStore, "open_session", overtaken)
+    with pytest.raises(LoginFailed):
+        await log_in(parts)
+    assert await parts.store.sessions("1") == {}
+
+
+async def test_a_login_without_the_session_store_is_refused(parts: Parts) -> None:
+    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
+    login = Login(parts.database, away, parts.passwords, parts.pairs)
+
+    with pytest.raises(Unavailable):
+        await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "", "")
+    await away.close()
+
+
+async def test_a_login_without_the_database_is_refused_and_leaves_no_session(parts: Parts) -> None:
+    away = Database("postgresql://nobody@127.0.0.1:1/none")
+    login = Login(away, parts.store, parts.passwords, parts.pairs)
+
+    with pytest.raises(Unavailable):
+        await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "", "")
+    assert (await parts.store.online.page()).total == 0
+    await away.close()

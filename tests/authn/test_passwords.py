@@ -1,0 +1,129 @@
+"""Argon2id in a bounded queue."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from argon2 import Type
+from argon2.low_level import hash_secret
+
+from service.authn.passwords import Passwords
+from service.errors import Unavailable
+from service.settings import Password
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def passwords() -> Iterator[Passwords]:
+    passwords = Passwords(Password())
+    yield passwords
+    passwords.close()
+
+
+async def test_the_right_password_and_no_other_is_verified(passwords: Passwords) -> None:
+    stored = await passwords.hash("gate, chain and winch")
+
+    assert await passwords.verify(stored, "gate, chain and winch")
+    assert not await passwords.verify(stored, "gate, chain and winc")
+    assert not await passwords.verify(stored, "")
+
+
+async def test_hashes_are_argon2id_with_the_settings(passwords: Passwords) -> None:
+    assert (await passwords.hash("a password")).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+
+async def test_equal_passwords_have_different_hashes(passwords: Passwords) -> None:
+    assert await passwords.hash("a password") != await passwords.hash("a password")
+
+
+async def test_nobody_is_never_verified_even_with_the_password_of_the_dummy(passwords: Passwords) -> None:
+    assert not await passwords.verify(None, "")
+    assert not await passwords.verify(None, "a password")
+
+
+async def test_nobody_costs_a_hash_of_the_same_parameters(passwords: Passwords) -> None:
+    assert passwords._nobody.split("$")[1:4] == (await passwords.hash("a password")).split("$")[1:4]
+
+
+@pytest.mark.parametrize("stored", ["", "plain", "$argon2id$", "$2b$12$abcdefghijklmnopqrstuv", "*"])
+async def test_what_is_no_hash_is_never_verified(passwords: Passwords, stored: str) -> None:
+    assert not await passwords.verify(stored, stored)
+
+
+async def test_passwords_count_to_their_last_character(passwords: Passwords) -> None:
+    stored = await passwords.hash("a" * 1023 + "b")
+
+    assert not await passwords.verify(stored, "a" * 1024)
+    assert not await passwords.verify(stored, "a" * 1023)
+
+
+async def test_nul_ends_no_password(passwords: Passwords) -> None:
+    stored = await passwords.hash("abc\x00def")
+
+    assert not await passwords.verify(stored, "abc")
+    assert not await passwords.verify(stored, "abc\x00xyz")
+
+
+@pytest.mark.parametrize("password", ["a" * 1025, "€" * 2000, "\ud800"])
+async def test_what_no_rule_would_let_in_is_refused_unhashed(passwords: Passwords, password: str) -> None:
+    assert not await passwords.verify(None, password)
+    with pytest.raises(ValueError, match="longer"):
+        await passwords.hash(password)
+
+
+@pytest.mark.parametrize(
+    ("change", "needed"),
+    [({}, False), ({"argon2_memory": 20_000}, True), ({"argon2_time": 3}, True)],
+)
+async def test_a_hash_of_other_parameters_needs_a_new_one(
+    passwords: Passwords, change: dict[str, int], needed: bool
+) -> None:
+    other = Passwords(Password(**change))
+    assert other.needs_rehash(await passwords.hash("a password")) is needed
+    other.close()
+
+
+async def test_a_hash_of_another_variant_needs_a_new_one(passwords: Passwords) -> None:
+    stored = hash_secret(b"a password", b"0123456789abcdef", 2, 19456, 1, 32, Type.I).decode()
+
+    assert passwords.needs_rehash(stored)
+
+
+async def test_one_login_too_many_is_refused_at_once_and_the_others_answered() -> None:
+    passwords = Passwords(Password(max_waiting=2))
+    most = passwords._limit
+    results = await asyncio.gather(
+        *(passwords.verify(None, "a password") for _ in range(most + 3)), return_exceptions=True
+    )
+
+    assert [type(result) for result in results] == [bool] * most + [Unavailable] * 3
+    assert await passwords.verify(None, "a password") is False
+    passwords.close()
+
+
+async def test_a_login_that_gave_up_is_counted_until_its_work_ends() -> None:
+    passwords = Passwords(Password(max_waiting=1))
+    tasks = [asyncio.ensure_future(passwords.verify(None, "a password")) for _ in range(passwords._limit)]
+    await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    at_work = passwords._busy
+    passwords._pool.shutdown(wait=True)
+
+    assert at_work > 0
+    assert passwords._busy == 0
+
+
+async def test_the_loop_turns_while_passwords_are_hashed(passwords: Passwords) -> None:
+    turns = 0
+    work = asyncio.gather(*(passwords.hash("a password") for _ in range(6)))
+    while not work.done():
+        turns += 1
+        await asyncio.sleep(0)
+    await work
+
+    assert turns > 20

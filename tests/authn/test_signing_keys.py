@@ -1,0 +1,95 @@
+"""Key files are checked at start, with the name of the setting that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+
+from service.authn.signing_keys import signing_keys
+from service.settings import Auth, SettingsError
+from tests.authn.conftest import SECRET
+from tests.authn.keys import KIND_OF, MAKERS, key, private_pem, public_pem, settings_for, settings_with
+
+
+def complaint(settings: Auth) -> str:
+    with pytest.raises(SettingsError) as raised:
+        signing_keys(settings)
+    (fault,) = raised.value.faults
+    return f"{fault.name} {fault.message}"
+
+
+@pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512", *KIND_OF])
+def test_keys_that_fit_their_algorithm_are_taken(algorithm: str, tmp_path: Path) -> None:
+    assert signing_keys(settings_for(tmp_path, algorithm, SECRET)).signs
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "kind"),
+    [
+        ("RS256", "P-256"),
+        ("RS256", "Ed25519"),
+        ("RS512", "RSA-1024"),
+        ("ES256", "P-384"),
+        ("ES256", "secp256k1"),
+        ("ES256", "RSA"),
+        ("ES384", "P-256"),
+        ("EdDSA", "Ed448"),
+        ("EdDSA", "P-256"),
+        ("EdDSA", "RSA"),
+    ],
+)
+def test_a_key_of_another_kind_or_size_is_refused_by_name(algorithm: str, kind: str, tmp_path: Path) -> None:
+    settings = settings_with(tmp_path, algorithm, private_pem(key(kind)), public_pem(key(kind)))
+
+    assert complaint(settings).startswith("auth.jwt_private_key must ")
+
+
+@pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
+def test_a_public_key_of_another_private_key_is_refused(algorithm: str, tmp_path: Path) -> None:
+    kind = KIND_OF[algorithm]
+    settings = settings_with(tmp_path, algorithm, private_pem(key(kind)), public_pem(MAKERS[kind]()))
+
+    assert complaint(settings) == "auth.jwt_public_key is not the public key of auth.jwt_private_key"
+
+
+def test_a_private_key_in_place_of_the_public_one_is_refused(tmp_path: Path) -> None:
+    pem = private_pem(key("P-256"))
+
+    assert complaint(settings_with(tmp_path, "ES256", pem, pem)).startswith("auth.jwt_public_key is no PEM")
+
+
+@pytest.mark.parametrize(
+    "pem", [b"", b"not a key", b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"]
+)
+def test_a_file_that_is_no_key_is_refused(pem: bytes, tmp_path: Path) -> None:
+    settings = settings_with(tmp_path, "ES256", pem, public_pem(key("P-256")))
+
+    assert complaint(settings).startswith("auth.jwt_private_key is no PEM file")
+
+
+def test_an_encrypted_key_is_refused(tmp_path: Path) -> None:
+    pem = key("P-256").private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+
+    assert "without a password" in complaint(settings_with(tmp_path, "ES256", pem, public_pem(key("P-256"))))
+
+
+def test_a_file_that_is_missing_is_refused_by_name(tmp_path: Path) -> None:
+    missing = tmp_path / "none.pem"
+    settings = Auth(jwt_algorithm="ES256", jwt_private_key=missing, jwt_public_key=missing)
+
+    assert complaint(settings) == "auth.jwt_private_key can't be read: No such file or directory"
+
+
+def test_a_secret_shorter_than_the_hash_is_refused_without_being_shown() -> None:
+    said = complaint(Auth(jwt_algorithm="HS512", jwt_secret=SECRET[:40]))
+
+    assert said.startswith("auth.jwt_secret ")
+    assert SECRET[:10] not in said
+
+
+def test_a_public_key_is_no_shared_secret() -> None:
+    pem = public_pem(key("RSA")).decode()
+
+    assert complaint(Auth(jwt_secret=pem)) == "auth.jwt_secret must not be a public key or a certificate"
