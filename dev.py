@@ -32,7 +32,7 @@ UV = "0.13.8"
 PLAIN, FULL = "plain", "full"  # without and with what only tests and checks need
 
 PROGRAMS = {
-    "run": (PLAIN, ["service", "serve", "--embedded"]),
+    "run": (PLAIN, ["service", "serve"]),
     "portcullis": (PLAIN, ["service"]),
     "bench": (FULL, ["tests.benchmarks"]),
     "test": (FULL, ["pytest"]),

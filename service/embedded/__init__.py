@@ -6,6 +6,6 @@ servers behind after a kill, and as root they create users and change modes of o
 """
 
 from service.embedded.faults import EmbeddedFault
-from service.embedded.stores import EmbeddedStores
+from service.embedded.stores import EmbeddedStores, urls_of_running
 
-__all__ = ["EmbeddedFault", "EmbeddedStores"]
+__all__ = ["EmbeddedFault", "EmbeddedStores", "urls_of_running"]

@@ -73,3 +73,18 @@ class DataDirectory:
             ) from None
         os.ftruncate(self._lock, 0)
         os.pwrite(self._lock, f"{os.getpid()}\n".encode(), 0)
+
+
+def is_owned(path: Path) -> bool:
+    """Tell whether a process owns the data directory ``path``; changes nothing."""
+    try:
+        lock = os.open(path / "owner", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False

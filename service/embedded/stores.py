@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
-from service.embedded.directory import DataDirectory
+from service.embedded.directory import DataDirectory, is_owned
 from service.embedded.postgres import ADMINISTRATOR, NAME, postgres
 from service.embedded.privilege import own_directory
 from service.embedded.server import Server
@@ -65,12 +65,11 @@ class EmbeddedStores:
     @property
     def redis_url(self) -> str:
         """The URL of the key-value store."""
-        return f"unix://{quote(str(self._sockets / SOCKET_NAME))}"
+        return _redis_url(self._sockets)
 
     def url_of(self, database: str, *, administrator: bool = False) -> str:
         """Return the URL of any database of the cluster, for its owner or for the cluster's administrator."""
-        role = ADMINISTRATOR if administrator else NAME
-        return f"postgresql://{role}@/{database}?host={quote(str(self._sockets))}&port=5432"
+        return _database_url(self._sockets, database, ADMINISTRATOR if administrator else NAME)
 
     def __enter__(self) -> Self:
         try:
@@ -93,3 +92,22 @@ class EmbeddedStores:
         for server in reversed(self._servers):
             server.close()
         self._directory.release()
+
+
+def urls_of_running(data: Path) -> tuple[str, str] | None:
+    """Return the URLs of the database and the key-value store that another process runs over ``data``.
+
+    None when no process owns ``data``.
+    """
+    sockets = (data / "sockets").resolve()  # the link of a long path leads to a short one
+    if not is_owned(data):
+        return None
+    return _database_url(sockets, NAME, NAME), _redis_url(sockets)
+
+
+def _database_url(sockets: Path, database: str, role: str) -> str:
+    return f"postgresql://{role}@/{database}?host={quote(str(sockets))}&port=5432"
+
+
+def _redis_url(sockets: Path) -> str:
+    return f"unix://{quote(str(sockets / SOCKET_NAME))}"

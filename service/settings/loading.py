@@ -18,8 +18,8 @@ from service.settings.values import Substituted, from_toml
 CONFIG = "PORTCULLIS_CONFIG"
 DEFAULT_FILE = "portcullis.toml"
 
-OUTSIDE_THE_TABLE = frozenset({CONFIG, "PORTCULLIS_ADMIN_PASSWORD", "PORTCULLIS_LAUNCHER"})
-"""Variables of this program that are no settings; the last is how a worker knows its launcher's process."""
+OUTSIDE_THE_TABLE = frozenset({CONFIG, "PORTCULLIS_ADMIN_PASSWORD"})
+"""Variables of this program that are no settings."""
 
 # Kubernetes gives every pod these variables for a Service of the name "portcullis"; nobody chose to set them.
 _SERVICE_LINK = re.compile(

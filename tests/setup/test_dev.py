@@ -76,7 +76,7 @@ def test_run_becomes_the_program_in_the_callers_directory(checkout: Checkout) ->
     status, output, _ = checkout.dev("run", "--port", "8081")
     assert (status, output) == (
         0,
-        f"{checkout.root.parent}:{checkout.root}:-P -m service serve --embedded --port 8081\n",
+        f"{checkout.root.parent}:{checkout.root}:-P -m service serve --port 8081\n",
     )
 
 

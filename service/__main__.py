@@ -1,0 +1,75 @@
+"""The command line of the service."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from service import __version__
+from service.installation import InstallationFault, check_installation
+
+_SETTINGS = {
+    "host": "PORTCULLIS_SERVER__HOST",
+    "port": "PORTCULLIS_SERVER__PORT",
+    "workers": "PORTCULLIS_SERVER__WORKERS",
+    "data": "PORTCULLIS_SERVER__DATA",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what ``arguments`` say; return the exit status: 0, 1 for a fault, 2 for bad arguments."""
+    options = _parser().parse_args(arguments)
+    try:
+        check_installation()
+    except InstallationFault as fault:
+        print(f"portcullis: {fault}", file=sys.stderr)
+        return 1
+    # Only now: in a mixed installation these imports could fail in some confusing way.
+    from service.launch.commands import run  # noqa: PLC0415
+
+    return run(options, {**os.environ, **_given(options)})
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="portcullis", description="An administration service guarded by Casbin."
+    )
+    parser.add_argument("--version", action="version", version=f"portcullis {__version__}")
+    data = argparse.ArgumentParser(add_help=False)
+    data.add_argument("--data", metavar="DIR", help="the data directory")
+    families = parser.add_subparsers(dest="family", metavar="COMMAND", required=True)
+
+    serve = families.add_parser("serve", parents=[data], help="run the service")
+    serve.add_argument("--host", metavar="H", help="the address to listen on")
+    serve.add_argument("--port", metavar="N", help="the TCP port; 0 takes any free one")
+    serve.add_argument("--workers", metavar="N", help="worker processes")
+    families.add_parser("settings", help="print the table of settings")
+
+    policy = families.add_parser("policy", help="the policy").add_subparsers(dest="action", required=True)
+    policy.add_parser("check", help="check model, lines and routes against one another; start nothing")
+    database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
+    database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
+    admin = families.add_parser("admin", help="users, past the API").add_subparsers(
+        dest="action", required=True
+    )
+    create = admin.add_parser("create", parents=[data], help="create a user; the password is asked for")
+    create.add_argument("user_name", help="the user name")
+    create.add_argument(
+        "--role", action="append", default=[], metavar="CODE", help="a role code; may be given more than once"
+    )
+    return parser
+
+
+def _given(options: argparse.Namespace) -> dict[str, str]:
+    """Return the options of the command line as the variables of their settings."""
+    given = {variable: getattr(options, name, None) for name, variable in _SETTINGS.items()}
+    if data := given[_SETTINGS["data"]]:
+        given[_SETTINGS["data"]] = str(Path(data).expanduser())
+    return {variable: value for variable, value in given.items() if value is not None}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

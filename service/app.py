@@ -1,0 +1,153 @@
+"""The composition root: settings become parts, parts become routes; one place starts and ends them."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+import structlog
+from falcon.asgi import App, Response
+
+from service import __version__
+from service.authn.authenticate import Authenticator
+from service.authn.login import Login
+from service.authn.pairs import Pairs
+from service.authn.passwords import Passwords
+from service.authn.tokens import Tokens
+from service.authz.faults import PolicyFault
+from service.authz.live import LivePolicy
+from service.authz.shipped import Shipped
+from service.endpoints import auth, role, user
+from service.errors import Unavailable
+from service.files.object_store import object_store
+from service.keyspace import SessionStore
+from service.records.database import Database
+from service.settings import Settings
+from service.web.credentials import HeaderToken
+from service.web.docs import add_docs
+from service.web.entrance import Entrance, falcon_app
+from service.web.gate import Gate
+from service.web.health import Live, Ready
+from service.web.request import Request
+from service.web.routes import Routes
+
+TITLE: Final = "Portcullis"
+DESCRIPTION: Final = "An administration service whose every authorization decision is one Casbin decision."
+_RETRY: Final = 1.0  # seconds between two attempts to load the policy
+
+_log = structlog.get_logger()
+
+
+class Parts:
+    """The long-lived parts of one worker. Making them connects to nothing."""
+
+    def __init__(self, settings: Settings, shipped: Shipped) -> None:
+        database, auth = settings.database, settings.auth
+        self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
+        self.sessions = SessionStore(settings.redis, auth)
+        self.objects = object_store(settings.objstore, settings.server.data / "files")
+        self.live = LivePolicy(shipped)
+        self.passwords = Passwords(settings.password)
+        tokens = Tokens(auth)
+        pairs = Pairs(tokens, lambda: self.live.current.permission_map)
+        self.login = Login(self.database, self.sessions, self.passwords, pairs)
+        self.gate = Gate(
+            HeaderToken(auth.token_name, auth.token_prefix),
+            Authenticator(auth, tokens, self.sessions),
+            self.live,
+        )
+
+    async def policy_state(self) -> str:
+        """Return the revision in force; Unavailable before the first."""
+        if not self.live.current.revision:
+            raise Unavailable("The policy is not loaded yet")
+        return f"revision {self.live.current.revision}"
+
+    async def close(self) -> None:
+        """Let go of threads and connections."""
+        self.passwords.close()
+        await self.sessions.close()
+        await self.database.close()
+
+
+class Lifespan:
+    """Falcon's hooks for the start and the end of a worker."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._loading: asyncio.Task[None] | None = None
+
+    async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
+        """Load the policy; while that fails, requests are refused and it is tried again."""
+        if not await self._load():
+            self._loading = asyncio.create_task(self._keep_loading())
+
+    async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
+        """End what runs and let go of the rest."""
+        if self._loading is not None:
+            self._loading.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._loading
+        await self._parts.close()
+
+    async def _load(self) -> bool:
+        try:
+            await self._parts.live.load(self._parts.database)
+        except (PolicyFault, Unavailable) as fault:
+            _log.error("the policy can't be loaded", reason=str(fault))
+            return False
+        return True
+
+    async def _keep_loading(self) -> None:
+        while not await self._load():  # noqa: ASYNC110 - no event tells when a database is back
+            await asyncio.sleep(_RETRY)
+
+
+def create_app(settings: Settings, shipped: Shipped) -> Entrance:
+    """Return the ASGI application of one worker; it connects when its lifespan starts."""
+    parts = Parts(settings, shipped)
+    app = falcon_app()
+    add_routes(app, parts).check(shipped.endpoints)
+    app.add_middleware(Lifespan(parts))
+    return Entrance(app)
+
+
+def check_routes(shipped: Shipped) -> None:
+    """Raise RoutesFault unless every route has a mark and the endpoint lines of ``shipped`` say the same.
+
+    The parts are made for this alone: of no real store, and never started.
+    """
+    settings = Settings()
+    nowhere = replace(
+        settings,
+        database=replace(settings.database, url="postgresql:///"),
+        redis=replace(settings.redis, url="unix:///dev/null"),
+        auth=replace(settings.auth, jwt_secret=secrets.token_hex(32)),
+    )
+    parts = Parts(nowhere, shipped)
+    try:
+        add_routes(falcon_app(), parts).check(shipped.endpoints)
+    finally:
+        parts.passwords.close()
+
+
+def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
+    """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
+    routes = Routes(app, parts.gate)
+    routes.add("/api/auth/login", auth.Login(parts.login))
+    routes.add("/api/role/list", role.RoleList(parts.database))
+    routes.add("/api/user/info", user.Info(parts.database))
+    checks = {
+        "database": parts.database.ping,
+        "sessions": parts.sessions.ping,
+        "files": parts.objects.ping,
+        "policy": parts.policy_state,
+    }
+    routes.add_outside("/health/live", Live())
+    routes.add_outside("/health/ready", Ready(checks))
+    add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION)
+    return routes

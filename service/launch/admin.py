@@ -1,0 +1,48 @@
+"""``portcullis admin``: users, for the operator who has no way in through the API."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from getpass import getpass
+
+from service.authn.passwords import Passwords
+from service.launch.faults import PasswordFault
+from service.launch.prepare import refuse_weak
+from service.records import users
+from service.records.database import Database
+from service.settings import Settings
+
+
+def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -> int:
+    """Create an enabled user in the roles of ``role_codes``, ask for the password, and return the id.
+
+    Raises ``PasswordFault``, ``Conflict`` for a name that is taken, ``ValidationFailed`` for an unknown role
+    and ``Unavailable``.
+    """
+    password = _asked()
+    refuse_weak(password, settings, "The password")
+    return asyncio.run(_create(settings, user_name, password, role_codes))
+
+
+async def _create(settings: Settings, user_name: str, password: str, role_codes: Sequence[str]) -> int:
+    passwords = Passwords(settings.password)
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    try:
+        password_hash = await passwords.hash(password)
+        async with database.transaction() as connection:
+            return await users.create(connection, user_name, user_name, password_hash, role_codes)
+    finally:
+        passwords.close()
+        await database.close()
+
+
+def _asked() -> str:
+    """Return the password: asked for twice on a terminal, without echo, else the first line of the input."""
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\n")
+    password = getpass("Password: ")
+    if getpass("Once more: ") != password:
+        raise PasswordFault("The two passwords differ")
+    return password

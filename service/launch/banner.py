@@ -1,0 +1,24 @@
+"""What a person sees when the service starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from service import __version__
+from service.launch.prepare import FirstLogin
+
+
+def banner(address: str, rows: Mapping[str, str], first: FirstLogin | None) -> str:
+    """Return the banner: where the service listens, what it uses and, once, the first password."""
+    width = max(map(len, ("listening", *rows)))
+    lines = [f"Portcullis {__version__}", f"  {'listening':{width}}  {address}"]
+    lines += [f"  {name:{width}}  {value}" for name, value in rows.items()]
+    if first is not None:
+        lines += ["", f"  First administrator: {first.user_name}", f"  Password: {_password(first)}"]
+    return "\n".join([*lines, ""])
+
+
+def _password(first: FirstLogin) -> str:
+    if first.password is None:
+        return "the one that you set"
+    return f"{first.password}   (shown this once; only its hash is stored)"

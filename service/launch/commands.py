@@ -1,0 +1,80 @@
+"""The commands: each finds its function here, and every fault that an operator can mend ends in words."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from typing import TextIO
+
+from service import settings as table
+from service.app import check_routes
+from service.authz.faults import PolicyFault
+from service.authz.shipped import read_shipped
+from service.embedded import EmbeddedFault
+from service.errors import Refusal
+from service.launch.admin import create_user
+from service.launch.faults import LaunchFault
+from service.launch.serve import serve
+from service.launch.stores import reachable
+from service.records.migrate import SchemaFault, migrate
+from service.settings import SettingsError
+from service.web.routes import RoutesFault
+
+_EXPECTED = (EmbeddedFault, LaunchFault, PolicyFault, Refusal, RoutesFault, SchemaFault, SettingsError)
+
+Environ = Mapping[str, str]
+
+
+def run(options: Namespace, environ: Environ) -> int:
+    """Run the command that ``options`` name; return the exit status, 1 after a fault."""
+    try:
+        _COMMANDS[options.family, getattr(options, "action", None)](options, environ)
+    except _EXPECTED as fault:
+        _say(f"portcullis: {fault}", sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130  # as shells report SIGINT
+    return 0
+
+
+def _serve(_options: Namespace, environ: Environ) -> None:
+    serve(environ)
+
+
+def _settings(_options: Namespace, _environ: Environ) -> None:
+    _say(table.markdown())
+
+
+def _check(_options: Namespace, environ: Environ) -> None:
+    settings = table.load(environ)
+    shipped = read_shipped(settings.policy.model, settings.policy.folder)
+    check_routes(shipped)
+    _say(
+        f"The model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines are in order."
+    )
+
+
+def _migrate(_options: Namespace, environ: Environ) -> None:
+    with reachable(table.load(environ)) as settings:
+        changed = migrate(settings.database.url)
+    _say("The database has been migrated." if changed else "The database has this version's schema already.")
+
+
+def _create(options: Namespace, environ: Environ) -> None:
+    with reachable(table.load(environ)) as settings:
+        user_id = create_user(settings, options.user_name, options.role)
+    _say(f"User {options.user_name} has id {user_id}.")
+
+
+def _say(text: str, stream: TextIO | None = None) -> None:
+    print(text, file=stream or sys.stdout)
+
+
+_COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], None]] = {
+    ("serve", None): _serve,
+    ("settings", None): _settings,
+    ("policy", "check"): _check,
+    ("db", "migrate"): _migrate,
+    ("admin", "create"): _create,
+}

@@ -1,0 +1,15 @@
+"""What an operator can mend: reported in words, without a traceback."""
+
+from __future__ import annotations
+
+
+class LaunchFault(Exception):  # noqa: N818 - named for what is wrong, not for the act of raising
+    """The root of the launcher's own faults."""
+
+
+class ListenFault(LaunchFault):
+    """The address can't be listened on."""
+
+
+class PasswordFault(LaunchFault):
+    """The first administrator's password will not do."""

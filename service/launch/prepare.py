@@ -1,0 +1,72 @@
+"""Before the workers: the schema, the first administrator, and the policy that workers will load."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from service.authn.passwords import Passwords
+from service.authz.policy import Policy
+from service.authz.publisher import publish_if_changed
+from service.authz.shipped import Shipped
+from service.launch.faults import PasswordFault
+from service.records import migrate
+from service.records.database import Database
+from service.records.seed_data import ADMINISTRATOR
+from service.settings import Settings
+
+PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
+_RANDOM_BYTES = 15  # 20 characters, 120 bits
+_PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLogin:
+    """The administrator of a new database; ``password`` is None when the operator chose it."""
+
+    user_name: str
+    password: str | None
+
+
+def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLogin | None:
+    """Bring the database to this version and seed it if it is new; return the first login if so.
+
+    The administrator's password is ``PORTCULLIS_ADMIN_PASSWORD``, else random. Raises ``PasswordFault``,
+    ``SchemaFault`` and ``Unavailable``.
+    """
+    chosen = environ.get(PASSWORD)
+    password = chosen or secrets.token_urlsafe(_RANDOM_BYTES)
+    passwords = Passwords(settings.password)
+
+    def administrator_hash() -> str:
+        refuse_weak(password, settings, PASSWORD)
+        return asyncio.run(passwords.hash(password))
+
+    try:
+        seeded = migrate.prepare(settings.database.url, administrator_hash)
+    finally:
+        passwords.close()
+    return FirstLogin(ADMINISTRATOR, None if chosen else password) if seeded else None
+
+
+def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
+    """Rebuild the policy from the shipped lines and the registered resources; publish it if it changed."""
+    return asyncio.run(_publish(settings, shipped))
+
+
+async def _publish(settings: Settings, shipped: Shipped) -> Policy:
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    try:
+        async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
+            return await publish_if_changed(connection, shipped, "start")
+    finally:
+        await database.close()
+
+
+def refuse_weak(password: str, settings: Settings, name: str) -> None:
+    """Raise ``PasswordFault`` when ``password``, called ``name`` in the message, is too short or too long."""
+    low, high = settings.password.min_length, settings.password.max_length
+    if not low <= len(password) <= high:
+        raise PasswordFault(f"{name} must be {low} to {high} characters long")

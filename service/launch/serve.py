@@ -1,0 +1,98 @@
+"""``portcullis serve``: prepare everything once, then run the workers until told to stop."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+
+import uvicorn
+from uvicorn.supervisors import Multiprocess
+
+from service import settings as table
+from service.app import check_routes
+from service.authz.shipped import read_shipped
+from service.files.object_store import object_store
+from service.installation import check_installation
+from service.launch.banner import banner
+from service.launch.faults import ListenFault
+from service.launch.prepare import prepare_database, publish_policy
+from service.launch.stores import Stores, running
+from service.settings import Settings
+from service.web.observe import configure_logging
+
+KEEP_ALIVE = 75  # seconds; longer than the usual proxy's, so that no request meets a closing connection
+DRAIN = 10  # seconds that requests in flight get at a stop
+BACKLOG = 2048
+
+
+def serve(environ: Mapping[str, str]) -> None:
+    """Run the service with the settings of ``environ`` until SIGINT or SIGTERM.
+
+    Everything that can be wrong is found before the first worker starts, and raised: ``InstallationFault``,
+    ``SettingsError``, ``PolicyFault``, ``RoutesFault``, ``ListenFault``, ``EmbeddedFault``, ``SchemaFault``,
+    ``PasswordFault`` and, when an external store is out of reach, ``Unavailable``.
+    """
+    check_installation()
+    settings = table.load(environ)
+    configure_logging(settings.log.format, settings.log.level)
+    shipped = read_shipped(settings.policy.model, settings.policy.folder)
+    check_routes(shipped)
+    with listener(settings) as bound, running(settings) as stores:
+        first = prepare_database(stores.settings, environ)
+        policy = publish_policy(stores.settings, shipped)
+        rows = {
+            "API docs": f"{_address(bound)}/docs",
+            "workers": str(settings.server.workers),
+            "database": stores.database,
+            "sessions": stores.sessions,
+            "files": object_store(settings.objstore, settings.server.data / "files").description,
+            "policy": f"revision {policy.revision}, {len(policy.rules)} lines",
+        }
+        print(banner(_address(bound), rows, first), file=sys.stderr, flush=True)
+        _run_workers(stores, bound)
+
+
+def listener(settings: Settings) -> socket.socket:
+    """Return the socket that all workers accept from; ``ListenFault`` when the address can't be had."""
+    host, port = settings.server.host, settings.server.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind((host, port))
+        # Listening already: the address is ours, and early clients wait instead of being refused.
+        bound.listen(BACKLOG)
+    except OSError as error:
+        bound.close()
+        raise ListenFault(f"{host} port {port} can't be listened on: {error.strerror}") from error
+    bound.set_inheritable(True)
+    return bound
+
+
+def _address(bound: socket.socket) -> str:
+    host, port = bound.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _run_workers(stores: Stores, bound: socket.socket) -> None:
+    # Workers read their settings from the environment: what was filled in here must be in it.
+    os.environ.update(stores.settings.environment())
+    config = uvicorn.Config(
+        "service.launch.worker:app",
+        factory=True,
+        workers=stores.settings.server.workers,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=DRAIN,
+        backlog=BACKLOG,
+    )
+    Multiprocess(config, sockets=[bound]).run()

@@ -1,0 +1,73 @@
+"""Which stores a start uses: external where the settings name one, else embedded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from service.embedded import EmbeddedStores, urls_of_running
+from service.settings import Settings, local_secret
+
+_SECRET_BYTES = 64  # enough for HS512, RFC 7518 §3.2
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The settings with every store and secret filled in, and the stores' names for the banner."""
+
+    settings: Settings
+    database: str
+    sessions: str
+
+
+@contextmanager
+def running(settings: Settings) -> Iterator[Stores]:
+    """Start the embedded stores that ``settings`` leave open and yield the settings that workers get.
+
+    Raises ``EmbeddedFault`` when the data directory is in use or a server does not start.
+    """
+    if settings.database.url and settings.redis.url:
+        yield Stores(settings, "external PostgreSQL", "external session store")
+        return
+    data = settings.server.data
+    embedded = EmbeddedStores(
+        data, with_postgres=not settings.database.url, with_valkey=not settings.redis.url
+    )
+    with embedded:
+        database = replace(settings.database, url=settings.database.url or embedded.database_url)
+        redis = replace(settings.redis, url=settings.redis.url or embedded.redis_url)
+        filled = replace(settings, database=database, redis=redis, auth=with_secret(settings).auth)
+        yield Stores(
+            filled,
+            "external PostgreSQL" if settings.database.url else f"embedded PostgreSQL in {data}",
+            "external session store" if settings.redis.url else f"embedded Valkey in {data}",
+        )
+
+
+def with_secret(settings: Settings) -> Settings:
+    """Return ``settings`` with the local signing secret where none is set and all stores are embedded.
+
+    With an external store the settings have refused a missing secret already.
+    """
+    auth = settings.auth
+    if settings.external or auth.jwt_secret or not auth.jwt_algorithm.startswith("HS"):
+        return settings
+    secret = local_secret(settings.server.data, _SECRET_BYTES)
+    return replace(settings, auth=replace(auth, jwt_secret=secret))
+
+
+@contextmanager
+def reachable(settings: Settings) -> Iterator[Settings]:
+    """Yield ``settings`` with URLs of stores that answer, for a command beside or without a running service.
+
+    Embedded stores of a service that runs are used where they are; else they are started for the command.
+    """
+    urls = urls_of_running(settings.server.data)
+    if urls is None:
+        with running(settings) as stores:
+            yield stores.settings
+        return
+    database = replace(settings.database, url=settings.database.url or urls[0])
+    redis = replace(settings.redis, url=settings.redis.url or urls[1])
+    yield replace(settings, database=database, redis=redis)

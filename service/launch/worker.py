@@ -1,0 +1,20 @@
+"""What each worker process runs."""
+
+from __future__ import annotations
+
+import os
+
+from service.app import create_app
+from service.authz.shipped import read_shipped
+from service.launch.parent import end_with_parent
+from service.settings import load
+from service.web.entrance import Entrance
+from service.web.observe import configure_logging
+
+
+def app() -> Entrance:
+    """Return the application of this worker, with the settings that the launcher put into the environment."""
+    end_with_parent()
+    settings = load(os.environ)
+    configure_logging(settings.log.format, settings.log.level)
+    return create_app(settings, read_shipped(settings.policy.model, settings.policy.folder))
