@@ -26,6 +26,10 @@ KEEP_ALIVE = 75  # seconds; longer than the usual proxy's, so that no request me
 DRAIN = 10  # seconds that requests in flight get at a stop
 BACKLOG = 2048
 
+# mallopt(3): the 19 MiB of a password hash go back to the system instead of staying in an arena per thread:
+# after forty logins a worker of 100 MB had grown to 140 MB.
+_MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
+
 
 def serve(environ: Mapping[str, str]) -> None:
     """Run the service with the settings of ``environ`` until SIGINT or SIGTERM.
@@ -78,7 +82,7 @@ def _address(bound: socket.socket) -> str:
 
 def _run_workers(stores: Stores, bound: socket.socket) -> None:
     # Workers read their settings from the environment: what was filled in here must be in it.
-    os.environ.update(stores.settings.environment())
+    os.environ.update({**_MALLOC, **os.environ, **stores.settings.environment()})
     config = uvicorn.Config(
         "service.launch.worker:app",
         factory=True,

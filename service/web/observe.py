@@ -30,6 +30,9 @@ REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _TRACEBACK: Final = "exception"
 
+_CHATTY: Final = ("alembic", "casbin")
+"""Libraries that tell at level info what this service tells in its own words, or not at all."""
+
 
 def configure_logging(
     format: Literal["auto", "json", "console"] = "auto",  # noqa: A002 - the setting's name
@@ -57,6 +60,8 @@ def configure_logging(
         root.removeHandler(handler)
     root.addHandler(_IntoStructlog())
     root.setLevel(level.upper())
+    for name in _CHATTY:
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 class _IntoStructlog(logging.Handler):
