@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from service.authz.faults import PolicyFault
+from service.authz.lines import Lines
 from service.authz.rules import LOGIN, NOBODY, RESOURCE, Rule, checked
 from service.kernel.codes import is_code
 
@@ -19,22 +21,20 @@ class Registered(NamedTuple):
     buttons: Sequence[tuple[str, bool]]
 
 
-def derive(
-    base: Iterable[Rule], endpoints: Iterable[Rule], registered: Iterable[Registered]
-) -> tuple[Rule, ...]:
-    """Return the lines of the policy: base lines, endpoint lines, then one or more for each resource.
+def derive(base: Iterable[Rule], endpoints: Iterable[Rule], registered: Iterable[Registered]) -> Lines:
+    """Return the lines of the policy: base lines, one or more for each resource, endpoint lines.
 
     A resource opens to each code of an enabled Button bound to it. Bound to disabled Buttons only, it stays
     closed (``@nobody``), since it has a binding; with nothing bound, it opens to everybody logged in. The
     order does not depend on the order of ``registered``. PolicyFault when a resource can't be a line.
     """
-    lines = dict.fromkeys(checked((str(rule), rule) for rule in (*base, *endpoints)))
-    lines |= dict.fromkeys(checked(_rows(registered)))
-    return tuple(lines)
+    return Lines(chain(base, checked(_rows(registered)), endpoints))
 
 
 def _rows(registered: Iterable[Registered]) -> Iterable[tuple[str, Rule]]:
-    for method, path, buttons in sorted(registered, key=lambda resource: (resource[1], resource[0])):
+    for method, path, buttons in sorted(
+        registered, key=lambda resource: f"{resource.path} {resource.method}"
+    ):
         name = f"{method} {path}"
         where = f"the resource {name!r}"
         for code in _codes(where, buttons):

@@ -15,6 +15,7 @@ from typing import Any, Final
 import casbin
 from casbin.model import FunctionMap, Model
 
+from service.authz.lines import Lines
 from service.authz.predicates import PREDICATES
 from service.authz.rules import Rule
 
@@ -65,13 +66,9 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         self._lines = model["p"]["p"]
         self._lines.policy = ()
         self._lock = threading.Lock()
-        self._by_layer = _indexed(rules)
+        self._all = rules if isinstance(rules, Lines) else Lines(rules)
         self._expression = super()._get_expression(model["m"]["m"].value, self.fm.get_functions())
         self._sealed = True
-
-    def candidates(self, layer: str, name: str) -> tuple[Rule, ...]:
-        """Return the lines of ``name`` in ``layer``, in the order of the policy."""
-        return self._by_layer.get(layer, {}).get(name, ())
 
     def enforce_ex(self, *request: Any) -> tuple[bool, Rule | None]:
         """Decide ``(layer, object, caller)``; return the answer and the line that gave it.
@@ -80,7 +77,7 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         for Casbin's ``EnforceContext``, which would choose another matcher.
         """
         layer, name, caller = request
-        lines = self.candidates(layer, name)
+        lines = self._all.of(layer, name)
         if not lines:
             # Casbin would try its matcher on a line of empty texts.
             return False, None
@@ -94,10 +91,8 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         return allowed, line or None
 
     def get_named_policy(self, ptype: str) -> list[Rule]:
-        """Return all lines, grouped by object; Casbin's ``get_policy`` asks here too."""
-        if ptype != "p":
-            return []
-        return [rule for objects in self._by_layer.values() for lines in objects.values() for rule in lines]
+        """Return all lines, grouped by layer and object; Casbin's ``get_policy`` asks here too."""
+        return list(self._all) if ptype == "p" else []
 
     def _get_expression(self, _text: str, _functions: Mapping[str, Any] | None = None) -> Any:
         # The lint allows one matcher, and nothing can replace it: parse it once, not once per decision.
@@ -107,14 +102,6 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         if self._sealed:
             raise AttributeError(f"an enforcer is fixed: {name} can't be changed, build another one")
         super().__setattr__(name, value)
-
-
-def _indexed(rules: Iterable[Rule]) -> dict[str, dict[str, tuple[Rule, ...]]]:
-    index: dict[str, dict[str, tuple[Rule, ...]]] = {}
-    for rule in rules:
-        objects = index.setdefault(rule.layer, {})
-        objects[rule.object] = (*objects.get(rule.object, ()), rule)
-    return index
 
 
 def _forbid(name: str) -> None:

@@ -10,9 +10,10 @@ from sqlalchemy import Connection
 
 from service.authz.adapter import PolicyAdapter
 from service.authz.faults import PolicyFault
+from service.authz.lines import Lines
 from service.authz.policy import Policy
-from service.authz.rules import Rule
 from service.authz.shipped import Shipped
+from service.authz.undisturbed import undisturbed
 from service.records import menus, policy_revisions
 from service.records.database import Database
 
@@ -46,9 +47,11 @@ class LivePolicy:
                     raise PolicyFault("no policy has been published yet")
                 if latest.revision <= self.current.revision:
                     return False
-                rules = await connection.run_sync(self._read)
+                with undisturbed():
+                    rules = await connection.run_sync(self._read)
                 bits = await menus.permission_bits(connection)
-            policy = await asyncio.to_thread(Policy, self._model_text, rules, bits, latest.revision)
+            with undisturbed():
+                policy = await asyncio.to_thread(Policy, self._model_text, rules, bits, latest.revision)
             if policy.digest != latest.digest:
                 raise PolicyFault(
                     f"the model and the stored lines do not give the digest of revision {latest.revision}: "
@@ -63,9 +66,8 @@ class LivePolicy:
             self.current = policy
         return newer
 
-    def _read(self, connection: Connection) -> list[Rule]:
+    def _read(self, connection: Connection) -> Lines:
         model = Model()
         model.load_model_from_text(self._model_text)
         PolicyAdapter(connection).load_policy(model)
-        rules: list[Rule] = model["p"]["p"].policy
-        return rules
+        return Lines(model["p"]["p"].policy)

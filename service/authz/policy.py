@@ -10,6 +10,7 @@ from typing import Final
 
 from service.authz.derive import digest_of
 from service.authz.enforcer import IndexedEnforcer
+from service.authz.lines import Lines
 from service.authz.predicates import ANONYMOUS
 from service.authz.resource_index import ResourceIndex
 from service.authz.rules import NO_SESSION, NOBODY, RESOURCE, UNREGISTERED, Rule
@@ -53,7 +54,7 @@ class Decision:
 class Policy:
     """All that decides requests at one revision; immutable, so a request that took it sees one revision.
 
-    ``rules`` are all lines in order, ``digest`` is their digest with the model and the permission map
+    ``rules`` are all its lines, ``digest`` is their digest with the model and the permission map
     (``derive.digest_of``), ``permission_map`` the one to read tokens with. Safe to use from several threads.
     """
 
@@ -71,15 +72,13 @@ class Policy:
         """
         bits = bits or {}
         self.model_text = model_text
-        self.rules = tuple(rules)
+        self.rules = rules if isinstance(rules, Lines) else Lines(rules)
         self.revision = revision
         self.digest = digest_of(model_text, self.rules, bits)
         self.permission_map = PermissionMap(bits)
         self._enforcer = IndexedEnforcer(model_text, self.rules)
         self._resources = ResourceIndex(
-            dict.fromkeys(
-                rule.object for rule in self.rules if rule.layer == RESOURCE and rule.object[0] != "@"
-            )
+            name for name in self.rules.objects(RESOURCE) if not name.startswith("@")
         )
         self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
 
@@ -108,17 +107,13 @@ class Policy:
             self._remembered[key] = decision
         return decision
 
-    def candidates(self, layer: str, object_: str) -> tuple[Rule, ...]:
-        """Return the lines that speak of ``object_`` in ``layer``, in order."""
-        return self._enforcer.candidates(layer, object_)
-
     def _ask(self, layer: str, object_: str, held: HeldCodes | None) -> Decision:
         allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
         return Decision(
             allowed=allowed,
             layer=layer,
             object=object_,
-            required=tuple(rule.code for rule in self.candidates(layer, object_) if rule.code != NOBODY),
+            required=tuple(code for code in self.rules.codes(layer, object_) if code != NOBODY),
             line=line,
             revision=self.revision,
             _codes=None if held is None else held.codes,

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 
 from sqlalchemy import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.authz.derive import Registered, derive, digest_of
+from service.authz.lines import Lines
 from service.authz.policy import Policy
-from service.authz.rules import Rule
 from service.authz.shipped import Shipped
+from service.authz.undisturbed import undisturbed
 from service.records import casbin_rule, menus, policy_revisions, resources
 from service.records.casbin_rule import Line
+from service.records.resources import BoundResource
 
 
 async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, cause: str) -> Policy:
@@ -26,33 +29,36 @@ async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, caus
     ``LivePolicy.offer``.
     """
     await policy_revisions.lock(connection)
-    registered = [
-        Registered(
-            resource.method,
-            resource.path,
-            [(button.auth_mark, button.enabled) for button in resource.buttons],
-        )
-        for resource in await resources.bound(connection)
-    ]
+    bound = await resources.bound(connection)
     bits = await menus.permission_bits(connection)
     latest = await policy_revisions.latest(connection)
-    rules = await asyncio.to_thread(derive, shipped.base, shipped.endpoints, registered)
-    digest = await asyncio.to_thread(digest_of, shipped.model_text, rules, bits)
+    with undisturbed():
+        rules, lines, digest = await asyncio.to_thread(_derived, shipped, bound, bits)
     newest = 0 if latest is None else latest.revision
-    unchanged = latest is not None and latest.digest == digest and await _stored(connection, rules)
+    unchanged = latest is not None and latest.digest == digest and await _stored(connection, lines)
     revision = newest if unchanged else newest + 1
-    policy = await asyncio.to_thread(Policy, shipped.model_text, rules, bits, revision)
+    with undisturbed():
+        policy = await asyncio.to_thread(Policy, shipped.model_text, rules, bits, revision)
     if not unchanged:
-        await casbin_rule.publish(connection, _lines(rules), digest=policy.digest, cause=cause)
+        await casbin_rule.publish(connection, lines, digest=policy.digest, cause=cause)
     return policy
 
 
-async def _stored(connection: AsyncConnection, rules: Sequence[Rule]) -> bool:
+def _derived(
+    shipped: Shipped, bound: Iterable[BoundResource], bits: Mapping[str, int]
+) -> tuple[Lines, list[Line], str]:
+    registered = (
+        Registered(each.method, each.path, [(button.auth_mark, button.enabled) for button in each.buttons])
+        for each in bound
+    )
+    rules = derive(shipped.base, shipped.endpoints, registered)
+    return rules, [("p", *rule) for rule in rules], digest_of(shipped.model_text, rules, bits)
+
+
+async def _stored(connection: AsyncConnection, lines: Sequence[Line]) -> bool:
     def same(sync: Connection) -> bool:
-        return list(casbin_rule.each_line(sync)) == _lines(rules)
+        # Read to the end, whatever is found: the cursor is open until then.
+        differing = [line for found, line in zip_longest(casbin_rule.each_line(sync), lines) if found != line]
+        return not differing
 
     return await connection.run_sync(same)
-
-
-def _lines(rules: Sequence[Rule]) -> list[Line]:
-    return [("p", *rule) for rule in rules]

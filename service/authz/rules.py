@@ -70,12 +70,12 @@ def code_fault(code: str) -> str | None:
 def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
     """Yield a Rule for each ``(where it stands, columns)``; PolicyFault with all faults after the last.
 
-    Columns are those behind the ``p``. Repeated lines are refused. Equal texts become one string, since
-    a hundred thousand lines share few codes.
+    Columns are those behind the ``p``. Equal texts become one string, since a hundred thousand lines share
+    few codes.
     """
     faults: list[str] = []
-    seen: set[Rule] = set()
-    good: set[object] = set()
+    good_codes: set[str] = set()
+    good_place: tuple[str, str] | None = None
     for where, columns in rows:
         if len(columns) != len(Rule._fields):
             faults.append(
@@ -83,34 +83,24 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
             )
             continue
         rule = Rule(*map(sys.intern, columns))
-        fault = _fault(rule, good) or (f"{rule} is there already" if rule in seen else None)
+        # Most lines speak of the object of the line before, and nearly all have a code that was seen.
+        fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
+        fault = fault or (None if rule.code in good_codes else code_fault(rule.code))
         if fault:
             faults.append(f"{where}: {fault}")
             continue
-        seen.add(rule)
+        good_place = rule[:2]
+        good_codes.add(rule.code)
         yield rule
     if faults:
         raise PolicyFault(*faults)
-
-
-def _fault(rule: Rule, good: set[object]) -> str | None:
-    place = (rule.layer, rule.object)
-    if place not in good:
-        if fault := object_fault(*place):
-            return fault
-        good.add(place)
-    if rule.code not in good:
-        if fault := code_fault(rule.code):
-            return fault
-        good.add(rule.code)
-    return None
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
     """Return the lines of a policy file in order; PolicyFault with the file and line of every fault.
 
     Blank lines and lines that start with ``#`` are for people. Every other line is ``p, layer, object,
-    code``.
+    code``. Repeated lines are refused, since one of them would be edited and the other not.
     """
     return tuple(checked(_rows(path)))
 
@@ -121,10 +111,14 @@ def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyFault(f"{path} can't be read: {error}") from error
+    seen = set()
     for number, line in enumerate(text.split("\n"), start=1):
         if not line or line.startswith("#"):
             continue
         where = f"{path}:{number}"
+        if line in seen:
+            raise PolicyFault(f"{where}: '{line}' is there already")
+        seen.add(line)
         kind, *columns = line.split(", ")
         if kind != "p":
             raise PolicyFault(f"{where}: a line starts with 'p, ', this one with {kind[:20]!r}")

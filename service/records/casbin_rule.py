@@ -45,8 +45,9 @@ def each_line(connection: Connection) -> Iterator[Line]:
     Inside ``AsyncConnection.run_sync`` other requests are served between two parts here as well.
     """
     statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
-    for row in connection.execute(statement.execution_options(yield_per=_AT_ONCE)):
-        yield tuple(value for value in row if value is not None)
+    with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
+        for row in rows:
+            yield tuple(value for value in row if value is not None)
 
 
 async def publish(connection: AsyncConnection, lines: Sequence[Line], *, digest: str, cause: str) -> int:

@@ -153,7 +153,7 @@ def test_a_question_that_casbin_would_answer_from_an_empty_list_is_refused(name:
         getattr(IndexedEnforcer(TEXT, [ROLES]), name)(0, "endpoint")
 
 
-@pytest.mark.parametrize("name", ["model", "fm", "eft", "adapter", "enabled", "_expression", "_by_layer"])
+@pytest.mark.parametrize("name", ["model", "fm", "eft", "adapter", "enabled", "_expression", "_all"])
 def test_no_part_of_it_can_be_replaced(name: str) -> None:
     with pytest.raises(AttributeError, match="fixed"):
         setattr(IndexedEnforcer(TEXT, [ROLES]), name, None)
@@ -231,13 +231,6 @@ def test_decisions_in_many_threads_do_not_mix() -> None:
 
     assert len(answers) == 2400
     assert all(answers)
-
-
-def test_the_lines_of_an_object_are_told_in_their_order() -> None:
-    lines = [Rule("endpoint", "GET /a", "b"), ROLES, Rule("endpoint", "GET /a", "a")]
-
-    assert IndexedEnforcer(TEXT, lines).candidates("endpoint", "GET /a") == (lines[0], lines[2])
-    assert IndexedEnforcer(TEXT, lines).candidates("resource", "GET /a") == ()
 
 
 def test_the_model_file_loads_into_a_plain_enforcer(tmp_path: Path) -> None:

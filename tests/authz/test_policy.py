@@ -176,4 +176,4 @@ def test_two_resources_that_fit_the_same_requests_make_no_policy() -> None:
 
 
 def test_the_lines_of_an_object_can_be_asked_for(policy: Policy) -> None:
-    assert policy.candidates("endpoint", "GET /api/role/list") == RULES[4:]
+    assert policy.rules.of("endpoint", "GET /api/role/list") == RULES[4:]

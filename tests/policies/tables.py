@@ -7,8 +7,9 @@ from typing import Literal
 import msgspec
 
 from service.authz.derive import Registered, derive
+from service.authz.lines import Lines
 from service.authz.resource_index import ResourceIndex
-from service.authz.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, Rule, read_rules
+from service.authz.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, read_rules
 from tests.policies.stock import POLICIES
 
 
@@ -56,7 +57,7 @@ EXAMPLE = msgspec.yaml.decode(
 """The table that policies/README.md shows."""
 
 
-def rules_of(table: Table) -> tuple[Rule, ...]:
+def rules_of(table: Table) -> Lines:
     return derive(BASE, ENDPOINTS, [_registered(name, codes) for name, codes in table.registered.items()])
 
 

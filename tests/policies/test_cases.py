@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from service.authz.lines import Lines
 from service.authz.paths import canonical
 from service.authz.policy import Policy
 from service.authz.rules import Rule
@@ -12,7 +13,7 @@ from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL, Decide, stock_decide
 from tests.policies.tables import BASE, ENDPOINTS, EXAMPLE, TABLES, Case, Table, objects_asked, rules_of
 
-Build = Callable[[Path, tuple[Rule, ...]], Decide]
+Build = Callable[[Path, Lines], Decide]
 CASES = [
     pytest.param(table, case, id=f"{name}-{number}-{case.caller}")
     for name, table in {**TABLES, "README.md": EXAMPLE}.items()
@@ -20,7 +21,7 @@ CASES = [
 ]
 
 
-def service_decide(_folder: Path, rules: tuple[Rule, ...]) -> Decide:
+def service_decide(_folder: Path, rules: Lines) -> Decide:
     policy = Policy(MODEL.read_text("utf-8"), rules)
 
     def decide(layer: str, name: str, held: HeldCodes | None) -> tuple[bool, Rule | None]:
