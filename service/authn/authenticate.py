@@ -43,7 +43,8 @@ class Authenticator:
         if self._asks_store:
             marker, session = await self._store.check(caller.login_id, caller.device)
             if marker == BANNED:
-                raise banned(await self._store.banned_until(caller.login_id))
+                ban = await self._store.ban_of(caller.login_id)
+                raise banned(ban.until if ban else None)
             issued = _milliseconds(caller.issued_at)
             if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
                 raise RefreshRequired

@@ -30,10 +30,21 @@ won't. The store must not evict keys (``noeviction``): a lost deny marker would 
 
 from service.keyspace.keys import BANNED
 from service.keyspace.store import SessionStore
-from service.keyspace.values import DeviceSession, OnlinePage, OnlineSession, Opening, Rotation, SessionFacts
+from service.keyspace.values import (
+    Ban,
+    BanNote,
+    DeviceSession,
+    OnlinePage,
+    OnlineSession,
+    Opening,
+    Rotation,
+    SessionFacts,
+)
 
 __all__ = [
     "BANNED",
+    "Ban",
+    "BanNote",
     "DeviceSession",
     "OnlinePage",
     "OnlineSession",

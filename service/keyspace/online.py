@@ -11,6 +11,7 @@ import msgspec
 from service.keyspace.scripts import Scripts
 from service.keyspace.values import DeviceSession, OnlinePage, OnlineSession
 
+MOST_ROWS = 2**53  # beyond, Lua's numbers are no longer exact
 _session = msgspec.json.Decoder(DeviceSession)
 
 
@@ -36,7 +37,7 @@ class Online:
         """
         indexes = _indexes(user_name, login_ip, device)
         if cursor is None:
-            position: tuple[str | int, ...] = ((number - 1) * size, size, "", "")
+            position: tuple[str | int, ...] = (min((number - 1) * size, MOST_ROWS), size, "", "")
         else:
             position = (-1, size, *_read_cursor(cursor))
         total, *found = await self._scripts.run("online", *position, *indexes)

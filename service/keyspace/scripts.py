@@ -11,8 +11,8 @@ from redis.exceptions import NoScriptError
 
 from service.keyspace.connection import within
 
-Name = Literal["open", "rotate", "close", "ban", "unban", "mark", "sessions", "online"]
-_NAMES: tuple[Name, ...] = ("open", "rotate", "close", "ban", "unban", "mark", "sessions", "online")
+Name = Literal["open", "rotate", "close", "ban", "ban_of", "unban", "mark", "sessions", "online"]
+_NAMES: tuple[Name, ...] = ("open", "rotate", "close", "ban", "ban_of", "unban", "mark", "sessions", "online")
 
 
 class Scripts:

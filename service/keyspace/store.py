@@ -13,7 +13,7 @@ from service.keyspace.checks import Answer, Checks
 from service.keyspace.connection import new_connection, open_pool, within
 from service.keyspace.online import Online
 from service.keyspace.scripts import Scripts
-from service.keyspace.values import DeviceSession, Opening, Rotation, SessionFacts
+from service.keyspace.values import Ban, BanNote, DeviceSession, Opening, Rotation, SessionFacts
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
@@ -23,6 +23,7 @@ _MARGIN = 60
 
 _facts = msgspec.json.Encoder()
 _session = msgspec.json.Decoder(DeviceSession)
+_note = msgspec.json.Decoder(BanNote)
 
 
 class SessionStore:
@@ -54,12 +55,6 @@ class SessionStore:
         async with within(self._timeout):
             seconds, microseconds = await self._client.time()
         return int(seconds) * 1000 + int(microseconds) // 1000
-
-    async def banned_until(self, login_id: str) -> int | None:
-        """Return when the ban of the user ends by itself; None when it doesn't, or there is none."""
-        async with within(self._timeout):
-            ends = int(await self._client.pexpiretime(keys.deny(login_id)))
-        return ends if ends > 0 else None
 
     async def open_session(
         self, login_id: str, device: str, rid: str, facts: SessionFacts, *, as_of: int
@@ -142,6 +137,14 @@ class SessionStore:
         """
         ends, ended = await self._scripts.run("ban", login_id, 1000 * (seconds or 0), reason)
         return _until(ends), ended
+
+    async def ban_of(self, login_id: str) -> Ban | None:
+        """Return the ban of a user; None when there is none."""
+        found = await self._scripts.run("ban_of", login_id)
+        if not found:
+            return None
+        ends, text = found
+        return Ban(_until(ends), _note.decode(text) if text else BanNote())
 
     async def unban(self, login_id: str) -> bool:
         """Clear a ban; False when there was none."""

@@ -65,6 +65,21 @@ class Rotation:
     until: int | None = None
 
 
+class BanNote(Struct, frozen=True):
+    """What a ban was for; ``since`` in seconds."""
+
+    reason: str = ""
+    since: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ban:
+    """A ban in force; ``until`` is None when it doesn't end by itself."""
+
+    until: int | None
+    note: BanNote
+
+
 @dataclass(frozen=True, slots=True)
 class OnlineSession:
     """One row of the online list."""

@@ -32,7 +32,7 @@ OPERATIONS: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
     "mark": lambda store: store.mark(["1"]),
     "ban": lambda store: store.ban("1", None, ""),
     "unban": lambda store: store.unban("1"),
-    "banned until": lambda store: store.banned_until("1"),
+    "ban of": lambda store: store.ban_of("1"),
     "online": lambda store: store.online.page(),
     "ping": lambda store: store.ping(),
 }

@@ -1,0 +1,220 @@
+"""Closing sessions, deny markers and bans."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service.keyspace import SessionStore
+from service.settings import Auth
+from tests.keyspace.conftest import OpenSession, Raw
+
+pytestmark = pytest.mark.anyio
+
+
+async def marked_at(raw: Raw, login_id: str = "1") -> float:
+    return float((await raw.get(f"auth:deny:{login_id}")).removeprefix("refresh:"))
+
+
+async def test_closing_a_device_ends_it_alone_and_marks_the_user(
+    open_session: OpenSession, store: SessionStore, raw: Raw
+) -> None:
+    await open_session(device="web", rid="a")
+    other = await open_session(device="ios", rid="b")
+
+    assert await store.close_session("1", "web")
+    assert list(await store.sessions("1")) == ["ios"]
+    assert await marked_at(raw) >= other.issued / 1000
+
+
+async def test_closing_a_device_that_is_not_there_changes_nothing(store: SessionStore, raw: Raw) -> None:
+    assert not await store.close_session("1", "web")
+    assert await raw.keys("*") == []
+
+
+async def test_closing_everything_leaves_the_device_to_keep(
+    open_session: OpenSession, store: SessionStore
+) -> None:
+    for number, device in enumerate(("web", "ios", "tablet")):
+        await open_session(device=device, rid=f"rid-{number}")
+
+    assert await store.close_sessions("1", keep="ios") == 2
+    assert list(await store.sessions("1")) == ["ios"]
+
+
+async def test_closing_everything_marks_even_a_user_without_a_session(store: SessionStore, raw: Raw) -> None:
+    """A login may be under way that has verified the old password."""
+    assert await store.close_sessions("1") == 0
+    assert await marked_at(raw) > 0
+
+
+async def test_a_late_logout_leaves_the_session_of_a_newer_login(
+    open_session: OpenSession, store: SessionStore
+) -> None:
+    first = await open_session(rid="a")
+    await open_session(rid="b")
+
+    assert not await store.close_session("1", "web", opened_by=first.issued / 1000)
+    assert (await store.sessions("1"))["web"].rid == "b"
+
+
+async def test_kicking_login_id_1_leaves_10_alone(open_session: OpenSession, store: SessionStore) -> None:
+    for login_id in ("1", "10", "11"):
+        await open_session(login_id, "web", f"rid-{login_id}")
+    await store.close_sessions("1")
+
+    assert list(await store.sessions("10")) == ["web"]
+    assert (await store.check("10", "web"))[0] is None
+    assert (await store.online.page()).total == 2
+
+
+@pytest.mark.parametrize("device", ["*", "?", "[a-z]", "w*", "web\x00", "WEB"])
+async def test_no_device_name_is_a_pattern(
+    open_session: OpenSession, store: SessionStore, device: str
+) -> None:
+    await open_session(device="web")
+
+    assert not await store.close_session("1", device)
+    assert list(await store.sessions("1")) == ["web"]
+
+
+async def test_a_marker_covers_every_token_issued_until_it(
+    open_session: OpenSession, store: SessionStore, raw: Raw
+) -> None:
+    for number in range(100):  # faster than the clock's milliseconds
+        opening = await open_session(rid=f"rid-{number}")
+        await store.mark(["1"])
+        assert await marked_at(raw) >= opening.issued / 1000
+
+
+async def test_a_marker_never_moves_back(store: SessionStore, raw: Raw) -> None:
+    await raw.set("auth:deny:1", "refresh:9999999999.5")
+    await store.mark(["1"])
+    await store.close_sessions("1")
+
+    assert await raw.get("auth:deny:1") == "refresh:9999999999.500"
+
+
+async def test_parallel_markers_never_move_back(store: SessionStore, raw: Raw) -> None:
+    seen: list[float] = []
+
+    async def watch() -> None:
+        for _ in range(300):
+            await store.mark(["1"])
+            seen.append(await marked_at(raw))
+
+    await asyncio.gather(watch(), *(store.mark(["1"]) for _ in range(300)))
+
+    assert seen == sorted(seen)
+
+
+async def test_a_marker_outlives_every_token_that_it_stops(
+    open_session: OpenSession, store: SessionStore, raw: Raw, auth: Auth
+) -> None:
+    await open_session()
+    await store.mark(["1"])
+
+    assert await raw.ttl("auth:deny:1") >= max(auth.access_timeout, auth.refresh_timeout)
+
+
+async def test_only_users_with_a_session_get_a_long_marker(
+    open_session: OpenSession, store: SessionStore, raw: Raw
+) -> None:
+    await open_session("1")
+
+    assert await store.mark(["1", "2"]) == 1
+    assert await raw.ttl("auth:deny:2") <= 60
+
+
+async def test_a_short_marker_never_shortens_a_long_one(
+    open_session: OpenSession, store: SessionStore, raw: Raw, auth: Auth
+) -> None:
+    await open_session()
+    await store.close_sessions("1")
+    await store.mark(["1"])
+
+    assert await raw.ttl("auth:deny:1") > auth.access_timeout
+
+
+async def test_thousands_of_users_are_marked_in_batches(
+    open_session: OpenSession, store: SessionStore, raw: Raw
+) -> None:
+    await open_session("1700")
+
+    assert await store.mark(str(number) for number in range(1, 1801)) == 1
+    assert len(await raw.keys("auth:deny:*")) == 1800
+
+
+async def test_a_ban_ends_all_sessions_and_says_until_when(
+    open_session: OpenSession, store: SessionStore, raw: Raw
+) -> None:
+    await open_session(device="web", rid="a")
+    await open_session(device="ios", rid="b")
+    until, ended = await store.ban("1", 60, "spam")
+    ban = await store.ban_of("1")
+
+    assert ended == 2
+    assert await raw.get("auth:deny:1") == "banned"
+    assert await raw.pexpiretime("auth:deny:1") == until
+    assert ban is not None
+    assert (ban.until, ban.note.reason) == (until, "spam")
+    assert await store.sessions("1") == {}
+
+
+async def test_a_ban_without_an_end_stays(store: SessionStore, raw: Raw) -> None:
+    assert await store.ban("1", None, "") == (None, 0)
+    assert await raw.ttl("auth:deny:1") == -1
+
+
+async def test_nothing_overwrites_a_ban(open_session: OpenSession, store: SessionStore, raw: Raw) -> None:
+    await store.ban("1", None, "")
+    await store.mark(["1"])
+    await store.close_sessions("1")
+    await store.close_session("1", "web")
+    await open_session()
+
+    assert await raw.get("auth:deny:1") == "banned"
+    assert await raw.ttl("auth:deny:1") == -1
+
+
+async def test_a_ban_never_gets_shorter(store: SessionStore) -> None:
+    long, _ = await store.ban("1", 600, "")
+
+    assert await store.ban("1", 60, "") == (long, 0)
+    assert await store.ban("1", None, "") == (None, 0)
+    assert await store.ban("1", 60, "") == (None, 0)
+
+
+async def test_unbanning_clears_a_ban_and_nothing_else(store: SessionStore, raw: Raw) -> None:
+    await store.ban("1", 60, "spam")
+
+    assert await store.unban("1")
+    assert await store.ban_of("1") is None
+    assert await raw.keys("auth:*") == []
+    await store.mark(["1"])
+    assert not await store.unban("1")
+    assert await marked_at(raw) > 0
+
+
+async def test_a_ban_that_raced_a_login_leaves_no_session(
+    open_session: OpenSession, store: SessionStore
+) -> None:
+    for number in range(100):
+        race = [open_session(rid=f"rid-{number}"), store.ban("1", None, "")]
+        if number % 2:
+            race.reverse()
+        await asyncio.gather(*race)
+        assert await store.sessions("1") == {}
+        await store.unban("1")
+
+
+async def test_a_ban_set_by_other_hands_counts(
+    open_session: OpenSession, store: SessionStore, raw: Raw
+) -> None:
+    await raw.set("auth:deny:1", "banned")
+    ban = await store.ban_of("1")
+
+    assert ban is not None
+    assert (ban.until, ban.note.reason) == (None, "")
+    assert (await open_session()).outcome == "banned"
