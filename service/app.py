@@ -27,6 +27,7 @@ from service.files.object_store import object_store
 from service.keyspace import SessionStore
 from service.records.database import Database
 from service.settings import Settings
+from service.web.address import address_behind
 from service.web.credentials import HeaderToken
 from service.web.docs import add_docs
 from service.web.entrance import Entrance, falcon_app
@@ -113,7 +114,7 @@ def create_app(settings: Settings, shipped: Shipped) -> Entrance:
     app = falcon_app()
     add_routes(app, parts).check(shipped.endpoints)
     app.add_middleware(Lifespan(parts))
-    return Entrance(app)
+    return Entrance(app, address_behind(settings.server.trusted_proxies))
 
 
 def check_routes(shipped: Shipped) -> None:
