@@ -55,6 +55,22 @@ async def credentials(connection: AsyncConnection, user_name: str) -> Credential
     return None if row is None else Credentials(*row)
 
 
+async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
+    """Return the credentials of the user with that id; None when there is none."""
+    columns = (user.c.id, user.c.user_name, user.c.nick_name, user.c.password_hash, user.c.status)
+    found = await connection.execute(select(*columns).where(user.c.id == user_id))
+    row = found.one_or_none()
+    return None if row is None else Credentials(*row)
+
+
+async def in_role(connection: AsyncConnection, role_id: int) -> list[int]:
+    """Return the ids of the users who have the role, in order."""
+    found = await connection.execute(
+        select(user_role.c.user_id).where(user_role.c.role_id == role_id).order_by(user_role.c.user_id)
+    )
+    return list(found.scalars())
+
+
 async def create(
     connection: AsyncConnection,
     user_name: str,

@@ -11,6 +11,7 @@ from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.pairs import Pairs
 from service.authn.passwords import Passwords
+from service.authn.refresh import Refresh
 from service.authn.tokens import Tokens
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
@@ -31,6 +32,7 @@ class Parts:
     tokens: Tokens
     pairs: Pairs
     login: Login
+    refresh: Refresh
     authenticator: Authenticator
 
 
@@ -61,6 +63,7 @@ async def parts(
         tokens,
         pairs,
         Login(database, store, passwords, pairs),
+        Refresh(database, store, tokens, pairs),
         Authenticator(auth, tokens, store),
     )
     passwords.close()

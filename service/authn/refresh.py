@@ -1,0 +1,90 @@
+"""Refresh: from a refresh token to its successor and a new access token, once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from service.authn.login import ATTEMPTS, PAUSE, new_rid
+from service.authn.pairs import Account, Pairs, TokenPair
+from service.authn.refusals import banned
+from service.authn.tokens import Tokens
+from service.errors import AccountDisabled, RefreshRejected, TokenExpired, Unavailable
+from service.keyspace import Rotation, SessionStore
+from service.records import users
+from service.records.database import Database
+
+_log = structlog.get_logger(__name__)
+
+
+class Refresh:
+    """Renews tokens, with the user as he is now."""
+
+    def __init__(self, database: Database, store: SessionStore, tokens: Tokens, pairs: Pairs) -> None:
+        self._database = database
+        self._store = store
+        self._tokens = tokens
+        self._pairs = pairs
+
+    async def refresh(self, token: str) -> TokenPair:
+        """Return the successor of the refresh token ``token``, and an access token with the latest rights.
+
+        Raises ``TokenInvalid``; ``RefreshRejected`` with its ``reason``: ``unknown``, ``superseded`` (another
+        request was faster), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
+        ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
+        """
+        try:
+            claims = self._tokens.verify_refresh(token)
+        except TokenExpired:
+            raise RefreshRejected(reason="ended") from None
+        for _ in range(ATTEMPTS):
+            # Before the user is read: a change of the user that is marked later makes this refresh stale.
+            as_of = await self._store.clock()
+            account = await self._account(claims.sub)
+            rotation = await self._store.rotate_session(
+                claims.sub,
+                claims.rid,
+                new_rid(),
+                user_name=account.user_name,
+                nick_name=account.nick_name,
+                as_of=as_of,
+            )
+            if rotation.outcome != "stale":
+                return self._pair(account, rotation)
+            await asyncio.sleep(PAUSE)
+        raise Unavailable("The user is being changed")
+
+    async def _account(self, login_id: str) -> Account:
+        """Read the user as he is now; end the sessions of one who is gone or disabled, and refuse."""
+        async with self._database.transaction() as connection:
+            known = await users.credentials_of(connection, int(login_id))
+            if known is not None and known.status == "enabled":
+                rights = await users.rights(connection, known.user_id)
+                return Account(
+                    known.user_id, known.user_name, known.nick_name, rights.roles, rights.permissions
+                )
+        ban = await self._store.ban_of(login_id)
+        await self._store.close_sessions(login_id)
+        if ban is not None:
+            raise banned(ban.until)
+        if known is None:
+            raise RefreshRejected(reason="ended")
+        raise AccountDisabled
+
+    def _pair(self, account: Account, rotation: Rotation) -> TokenPair:
+        match rotation.outcome:
+            case "rotated" | "again":
+                return self._pairs.issue(
+                    account, rotation.device, rotation.rid, issued=rotation.issued, ends=rotation.ends
+                )
+            case "banned":
+                raise banned(rotation.until)
+            case "reused":
+                _log.warning(
+                    "a spent refresh token came back: its session is ended",
+                    event_type="security",
+                    login_id=str(account.user_id),
+                    device=rotation.device,
+                )
+        raise RefreshRejected(reason=rotation.outcome)

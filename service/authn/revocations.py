@@ -1,0 +1,60 @@
+"""Marking users after a change of what they may do, without keeping the changer waiting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+
+import structlog
+
+from service.errors import Unavailable
+from service.keyspace import SessionStore
+
+RETRY = 0.5  # seconds between two attempts while the store is away
+
+_log = structlog.get_logger(__name__)
+
+
+class Revocations:
+    """Sets ``refresh:{now}`` for users: in the request for one user, behind it for those of a role.
+
+    Call either after the change is committed. A marking that fails goes on until it has succeeded; until
+    then the store is away, and guarded routes answer 503.
+    """
+
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def mark(self, user_id: int) -> None:
+        """Mark one user before returning; behind the request if the store is away."""
+        try:
+            await self._store.mark([str(user_id)])
+        except Unavailable:
+            self.mark_soon([user_id])
+
+    def mark_soon(self, user_ids: Iterable[int]) -> None:
+        """Start marking the users, in batches, and return at once."""
+        task = asyncio.get_running_loop().create_task(self._mark(list(map(str, user_ids))))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def finish(self, patience: float = 5.0) -> None:
+        """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
+        if not self._tasks:
+            return
+        _, left = await asyncio.wait(set(self._tasks), timeout=patience)
+        for task in left:
+            task.cancel()
+        if left:
+            await asyncio.wait(left)
+            _log.error("users were not marked: tokens with their old rights work on", markings=len(left))
+
+    async def _mark(self, login_ids: list[str]) -> None:
+        while True:
+            try:
+                await self._store.mark(login_ids)
+            except Unavailable:
+                await asyncio.sleep(RETRY)
+            else:
+                return

@@ -1,0 +1,181 @@
+"""Device sessions after login: shown, and ended by their users or by administrators."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from service.errors import NotFound, ValidationFailed
+from service.kernel.clock import from_seconds
+from service.kernel.device import is_device
+from service.kernel.identity import Caller
+from service.keyspace import DeviceSession, OnlineSession, SessionStore
+
+_LOGIN_ID = re.compile(r"[1-9][0-9]{0,18}")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnSession:
+    """A device session as its user sees it."""
+
+    device: str
+    login_time: datetime
+    last_refresh_time: datetime
+    login_ip: str
+    user_agent: str
+    browser: str
+    os: str
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineUser:
+    """A device session as administrators see it."""
+
+    login_id: str
+    user_name: str
+    nick_name: str
+    device: str
+    login_time: datetime
+    login_ip: str
+    user_agent: str
+    browser: str
+    os: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineUsers:
+    """A page of the online list; ``next_cursor`` leads to the next one."""
+
+    items: tuple[OnlineUser, ...]
+    total: int
+    next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Banned:
+    """What a ban did: when it ends by itself, and how many sessions it ended."""
+
+    until: datetime | None
+    ended: int
+
+
+class Sessions:
+    """Lists and ends device sessions. Whoever loses one must log in, and all his tokens must be refreshed.
+
+    Raises ``ValidationFailed`` for a device that follows no grammar and ``NotFound`` for a login id that
+    does: neither ever becomes part of a key.
+    """
+
+    def __init__(self, store: SessionStore) -> None:
+        self._store = store
+
+    async def own(self, caller: Caller) -> list[OwnSession]:
+        """Return the caller's sessions, the latest login first."""
+        found = await self._store.sessions(caller.login_id)
+        newest_first = sorted(found.items(), key=lambda item: item[1].login_time, reverse=True)
+        return [_own(device, session, caller) for device, session in newest_first]
+
+    async def log_out(self, caller: Caller) -> None:
+        """End the session that the caller's token belongs to; a newer one on the same device stays."""
+        await self._store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at)
+
+    async def log_out_everywhere(self, caller: Caller) -> int:
+        """End all sessions of the caller and return how many."""
+        return await self._store.close_sessions(caller.login_id)
+
+    async def end_own(self, caller: Caller, device: str) -> None:
+        """End the caller's session on ``device``; ``NotFound`` when there is none."""
+        await self.kick_device(caller.login_id, device)
+
+    async def end_others(self, caller: Caller) -> int:
+        """End the caller's sessions on all other devices, as after a change of the password."""
+        return await self._store.close_sessions(caller.login_id, keep=caller.device)
+
+    async def online(
+        self,
+        *,
+        page: int = 1,
+        size: int = 20,
+        cursor: str | None = None,
+        user_name: str = "",
+        login_ip: str = "",
+        device: str = "",
+    ) -> OnlineUsers:
+        """Return a page of the live sessions, the latest to log in or refresh first.
+
+        Filters are exact; an empty one takes all. ``cursor`` instead of ``page`` goes on after another page.
+        """
+        try:
+            found = await self._store.online.page(
+                number=page,
+                size=size,
+                cursor=cursor,
+                user_name=user_name,
+                login_ip=login_ip,
+                device=device,
+            )
+        except ValueError:
+            raise ValidationFailed(("cursor", "was not made by this service")) from None
+        return OnlineUsers(tuple(map(_online, found.rows)), found.total, found.next_cursor)
+
+    async def kick(self, login_id: str) -> int:
+        """End all sessions of a user and return how many; ``NotFound`` when there is none."""
+        ended = await self._store.close_sessions(_login_id(login_id))
+        if not ended:
+            raise NotFound("The user has no session")
+        return ended
+
+    async def kick_device(self, login_id: str, device: str) -> None:
+        """End one session of a user; ``NotFound`` when there is none on ``device``."""
+        if not is_device(device):
+            raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
+        if not await self._store.close_session(_login_id(login_id), device):
+            raise NotFound("There is no such session")
+
+    async def ban(self, login_id: str, seconds: int | None, reason: str) -> Banned:
+        """Ban a user for ``seconds``, or without end, and end all sessions.
+
+        A ban that lasts longer already keeps its end. Whether there is such a user is the caller's question.
+        """
+        until, ended = await self._store.ban(_login_id(login_id), seconds, reason)
+        return Banned(None if until is None else from_seconds(until / 1000), ended)
+
+    async def unban(self, login_id: str) -> None:
+        """Clear the ban of a user, if there is one."""
+        await self._store.unban(_login_id(login_id))
+
+
+def _login_id(text: str) -> str:
+    if _LOGIN_ID.fullmatch(text) is None:
+        raise NotFound("There is no such user")
+    return text
+
+
+def _own(device: str, session: DeviceSession, caller: Caller) -> OwnSession:
+    return OwnSession(
+        device=device,
+        login_time=from_seconds(session.login_time),
+        last_refresh_time=from_seconds(session.last_refresh_time),
+        login_ip=session.login_ip,
+        user_agent=session.user_agent,
+        browser=session.browser,
+        os=session.os,
+        current=device == caller.device,
+    )
+
+
+def _online(row: OnlineSession) -> OnlineUser:
+    session = row.session
+    return OnlineUser(
+        login_id=row.login_id,
+        user_name=session.user_name,
+        nick_name=session.nick_name,
+        device=row.device,
+        login_time=from_seconds(session.login_time),
+        login_ip=session.login_ip,
+        user_agent=session.user_agent,
+        browser=session.browser,
+        os=session.os,
+    )

@@ -1,0 +1,239 @@
+"""Refresh on real stores."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.authn.pairs import TokenPair
+from service.authn.refresh import Refresh
+from service.errors import (
+    AccountBanned,
+    AccountDisabled,
+    RefreshRejected,
+    RefreshRequired,
+    TokenInvalid,
+    Unavailable,
+)
+from service.kernel.permission_map import PermissionMap
+from service.keyspace import SessionStore
+from service.records.database import Database
+from service.settings import Redis
+from tests.authn.conftest import SECRET, Parts
+from tests.authn.keys import hs256
+from tests.authn.people import execute, log_in
+from tests.authn.test_tokens import HEADER, refresh_claims
+
+pytestmark = pytest.mark.anyio
+
+MAP = PermissionMap({"*": 0, "system:user:list": 9})
+
+
+async def refresh(parts: Parts, pair: TokenPair) -> TokenPair:
+    return await parts.refresh.refresh(pair.refresh_token)
+
+
+async def reason(parts: Parts, token: str) -> str:
+    with pytest.raises(RefreshRejected) as raised:
+        await parts.refresh.refresh(token)
+    return str(raised.value.extra["reason"])
+
+
+async def works(parts: Parts, pair: TokenPair) -> bool:
+    try:
+        await parts.authenticator.authenticate(pair.access_token, MAP)
+    except RefreshRequired:
+        return False
+    return True
+
+
+async def test_a_refresh_gives_a_new_pair_for_the_same_device(parts: Parts) -> None:
+    first = await log_in(parts, "ios")
+    second = await refresh(parts, first)
+
+    assert (second.device, second.user_id) == ("ios", 1)
+    assert second.refresh_token != first.refresh_token
+    assert await works(parts, second)
+    assert await refresh(parts, second)
+
+
+async def test_an_access_token_from_before_a_refresh_works_until_it_expires(parts: Parts) -> None:
+    first = await log_in(parts)
+    await refresh(parts, first)
+
+    assert await works(parts, first)
+
+
+async def test_a_refresh_takes_the_latest_names_and_rights(parts: Parts) -> None:
+    first = await log_in(parts)
+    await execute(parts, "UPDATE sys.user SET nick_name = 'Renamed'")
+    await execute(parts, "DELETE FROM sys.user_role")
+    claims = parts.tokens.verify_access((await refresh(parts, first)).access_token)
+
+    assert (claims.nick_name, claims.roles, claims.pb) == ("Renamed", (), "")
+
+
+async def test_fifty_parallel_refreshes_of_one_token_have_one_winner(parts: Parts) -> None:
+    pair = await log_in(parts)
+    results = await asyncio.gather(*(refresh(parts, pair) for _ in range(50)), return_exceptions=True)
+    winners = [result for result in results if isinstance(result, TokenPair)]
+    reasons = [result.extra["reason"] for result in results if isinstance(result, RefreshRejected)]
+
+    assert len(winners) == 1
+    assert reasons == ["superseded"] * 49
+    assert await works(parts, winners[0])
+
+
+async def test_a_stolen_token_ends_the_session_and_is_logged_without_a_token(
+    parts: Parts, redis_url: str
+) -> None:
+    strict = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_race_window=0))
+    thief = Refresh(parts.database, strict, parts.tokens, parts.pairs)
+    pair = await log_in(parts)
+    successor = await refresh(parts, pair)
+    with capture_logs() as logs, pytest.raises(RefreshRejected) as raised:
+        await thief.refresh(pair.refresh_token)
+    await strict.close()
+
+    assert raised.value.extra["reason"] == "reused"
+    assert not await works(parts, successor)
+    assert await reason(parts, successor.refresh_token) == "ended"
+    assert [(log["event_type"], log["login_id"], log["device"]) for log in logs] == [("security", "1", "web")]
+    assert pair.refresh_token.split(".")[1] not in str(logs)
+
+
+async def test_within_the_grace_a_repeat_gives_the_same_successor(parts: Parts, redis_url: str) -> None:
+    lenient = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60))
+    repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs)
+    pair = await log_in(parts)
+    first = await repeater.refresh(pair.refresh_token)
+    again = await repeater.refresh(pair.refresh_token)
+    await lenient.close()
+
+    assert again == first
+
+
+async def test_marks_and_refreshes_of_the_same_millisecond_are_told_apart(parts: Parts) -> None:
+    pair = await log_in(parts)
+    for _ in range(50):
+        await parts.store.mark(["1"])
+        assert not await works(parts, pair)
+        pair = await refresh(parts, pair)
+        assert await works(parts, pair)
+
+
+async def test_a_right_taken_away_during_a_refresh_is_not_in_its_token(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The role loses its permissions, and the user is marked, between reading the rights and rotating."""
+    pair = await log_in(parts)
+    real = SessionStore.rotate_session
+    changed = False
+
+    async def overtaken(store: SessionStore, *facts: object, **named: object) -> object:
+        nonlocal changed
+        if not changed:
+            changed = True
+            await execute(parts, "DELETE FROM sys.role_menu")
+            await store.mark(["1"])
+        return await real(store, *facts, **named)  # type: ignore[arg-type]  # handed through
+
+    monkeypatch.setattr(SessionStore, "rotate_session", overtaken)
+    caller = await parts.authenticator.authenticate((await refresh(parts, pair)).access_token, MAP)
+
+    assert caller.held.codes == set()
+
+
+async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Parts) -> None:
+    pair = await log_in(parts)
+    await execute(parts, "UPDATE sys.user SET status = 'disabled'")
+
+    with pytest.raises(AccountDisabled):
+        await refresh(parts, pair)
+    assert not await works(parts, pair)
+
+
+async def test_a_deleted_user_is_refused_and_loses_his_sessions(parts: Parts) -> None:
+    pair = await log_in(parts)
+    await execute(parts, "DELETE FROM sys.user_role")
+    await execute(parts, "DELETE FROM sys.user")
+
+    assert await reason(parts, pair.refresh_token) == "ended"
+    assert not await works(parts, pair)
+
+
+async def test_a_banned_user_is_told_until_when(parts: Parts) -> None:
+    pair = await log_in(parts)
+    await parts.store.ban("1", 60, "spam")
+
+    with pytest.raises(AccountBanned) as raised:
+        await refresh(parts, pair)
+    assert raised.value.extra["until"].endswith("Z")
+
+
+async def test_a_disabled_and_banned_user_is_told_of_the_ban(parts: Parts) -> None:
+    pair = await log_in(parts)
+    await execute(parts, "UPDATE sys.user SET status = 'disabled'")
+    await parts.store.ban("1", None, "disabled")
+
+    with pytest.raises(AccountBanned):
+        await refresh(parts, pair)
+
+
+async def test_the_refresh_token_of_an_ended_session_is_rejected(parts: Parts) -> None:
+    pair = await log_in(parts)
+    await parts.store.close_session("1", "web")
+
+    assert await reason(parts, pair.refresh_token) == "ended"
+
+
+async def test_an_emptied_store_rejects_every_old_refresh_token(parts: Parts) -> None:
+    pair = await log_in(parts)
+    await parts.store._client.flushall()
+
+    assert await reason(parts, pair.refresh_token) == "unknown"
+
+
+async def test_a_signed_token_for_another_users_refresh_id_is_rejected(parts: Parts) -> None:
+    """As a holder of the key could make it; user 2 is there, the refresh id is user 1's."""
+    pair = await log_in(parts)
+    rid = parts.tokens.verify_refresh(pair.refresh_token).rid
+    await execute(
+        parts,
+        "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+        " VALUES ('b', 'b', 'B', '')",
+    )
+    async with parts.database.transaction() as connection:
+        found = await connection.exec_driver_sql("SELECT id FROM sys.user WHERE user_name = 'b'")
+        other = str(found.scalar_one())
+
+    assert await reason(parts, hs256(HEADER, refresh_claims(sub=other, rid=rid), SECRET)) == "unknown"
+    assert await refresh(parts, pair)
+
+
+async def test_an_expired_refresh_token_is_rejected_as_ended(parts: Parts) -> None:
+    assert await reason(parts, hs256(HEADER, refresh_claims(iat=1.5, exp=2), SECRET)) == "ended"
+
+
+async def test_an_access_token_refreshes_nothing(parts: Parts) -> None:
+    with pytest.raises(TokenInvalid):
+        await parts.refresh.refresh((await log_in(parts)).access_token)
+
+
+async def test_without_a_store_a_refresh_is_refused_and_the_token_not_spent(parts: Parts) -> None:
+    pair = await log_in(parts)
+    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
+    nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
+    for broken in (
+        Refresh(parts.database, away, parts.tokens, parts.pairs),
+        Refresh(nowhere, parts.store, parts.tokens, parts.pairs),
+    ):
+        with pytest.raises(Unavailable):
+            await broken.refresh(pair.refresh_token)
+    await away.close()
+    await nowhere.close()
+
+    assert await refresh(parts, pair)

@@ -1,0 +1,190 @@
+"""Device sessions, shown and ended."""
+
+from __future__ import annotations
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.authn.revocations import Revocations
+from service.authn.sessions import Sessions
+from service.errors import NotFound, RefreshRequired, ValidationFailed
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+from service.keyspace import SessionStore
+from service.records import users
+from service.settings import Redis
+from tests.authn.conftest import Parts
+from tests.authn.people import log_in
+
+pytestmark = pytest.mark.anyio
+
+MAP = PermissionMap({"*": 0})
+
+
+@pytest.fixture
+def sessions(parts: Parts) -> Sessions:
+    return Sessions(parts.store)
+
+
+async def caller_on(parts: Parts, device: str) -> Caller:
+    return await parts.authenticator.authenticate((await log_in(parts, device)).access_token, MAP)
+
+
+async def devices(parts: Parts) -> list[str]:
+    return sorted(await parts.store.sessions("1"))
+
+
+async def test_a_user_sees_his_sessions_newest_first_and_which_is_this_one(
+    parts: Parts, sessions: Sessions
+) -> None:
+    caller = await caller_on(parts, "web")
+    await log_in(parts, "ios")
+    own = await sessions.own(caller)
+
+    assert [(session.device, session.current) for session in own] == [("ios", False), ("web", True)]
+    assert (own[0].browser, own[0].os, own[0].login_ip) == ("Firefox 115", "Linux", "10.0.0.1")
+    assert own[0].login_time.utcoffset() is not None
+
+
+async def test_logout_ends_this_session_alone(parts: Parts, sessions: Sessions) -> None:
+    caller = await caller_on(parts, "web")
+    await log_in(parts, "ios")
+    await sessions.log_out(caller)
+
+    assert await devices(parts) == ["ios"]
+
+
+async def test_logout_with_the_token_of_a_replaced_session_leaves_the_new_one(
+    parts: Parts, sessions: Sessions
+) -> None:
+    caller = await caller_on(parts, "web")
+    await log_in(parts, "web")
+    await sessions.log_out(caller)
+
+    assert await devices(parts) == ["web"]
+
+
+async def test_logout_everywhere_ends_all_sessions_and_counts_them(parts: Parts, sessions: Sessions) -> None:
+    caller = await caller_on(parts, "web")
+    await log_in(parts, "ios")
+
+    assert await sessions.log_out_everywhere(caller) == 2
+    assert await devices(parts) == []
+
+
+async def test_after_a_change_of_the_password_only_this_session_is_left(
+    parts: Parts, sessions: Sessions
+) -> None:
+    caller = await caller_on(parts, "web")
+    await log_in(parts, "ios")
+
+    assert await sessions.end_others(caller) == 1
+    assert await devices(parts) == ["web"]
+
+
+async def test_a_user_ends_one_of_his_sessions(parts: Parts, sessions: Sessions) -> None:
+    caller = await caller_on(parts, "web")
+    await log_in(parts, "ios")
+    await sessions.end_own(caller, "ios")
+
+    assert await devices(parts) == ["web"]
+    with pytest.raises(NotFound):
+        await sessions.end_own(caller, "ios")
+
+
+async def test_what_is_no_device_ends_nothing(parts: Parts, sessions: Sessions) -> None:
+    caller = await caller_on(parts, "web")
+    for device in ("*", "?", "[web]", "a:b", "web\x00", "web\r\n", "w" * 10_240, ""):
+        with pytest.raises(ValidationFailed):
+            await sessions.end_own(caller, device)
+
+    assert await devices(parts) == ["web"]
+
+
+async def test_administrators_see_who_is_online(parts: Parts, sessions: Sessions) -> None:
+    await log_in(parts, "web")
+    found = await sessions.online(user_name="admin", device="web", login_ip="10.0.0.1")
+
+    assert found.total == 1
+    assert (found.items[0].login_id, found.items[0].nick_name) == ("1", "Administrator")
+    with pytest.raises(ValidationFailed):
+        await sessions.online(cursor="made up")
+
+
+async def test_a_kick_ends_all_sessions_or_says_that_there_are_none(parts: Parts, sessions: Sessions) -> None:
+    await log_in(parts, "web")
+
+    assert await sessions.kick("1") == 1
+    with pytest.raises(NotFound):
+        await sessions.kick("1")
+    with pytest.raises(NotFound):
+        await sessions.kick_device("1", "web")
+
+
+async def test_what_is_no_login_id_is_never_part_of_a_key(parts: Parts, sessions: Sessions) -> None:
+    for login_id in ("", "0", "01", "-1", "1:web", "*", "1\n", "\u0661", "1" * 20, "x"):
+        for work in (sessions.kick, sessions.unban):
+            with pytest.raises(NotFound):
+                await work(login_id)
+        with pytest.raises(NotFound):
+            await sessions.ban(login_id, 60, "")
+    assert await parts.store._client.keys("*") == []
+
+
+async def test_a_ban_says_when_it_ends_and_what_it_ended(parts: Parts, sessions: Sessions) -> None:
+    await log_in(parts, "web")
+    done = await sessions.ban("1", 60, "spam")
+
+    assert (done.ended, done.until is not None) == (1, True)
+    assert (await sessions.ban("1", None, "")).until is None
+    await sessions.unban("1")
+    assert await parts.store.ban_of("1") is None
+
+
+async def test_users_of_a_role_are_marked_behind_the_request(parts: Parts) -> None:
+    pair = await log_in(parts, "web")
+    revocations = Revocations(parts.store)
+    async with parts.database.transaction() as connection:
+        found = await connection.exec_driver_sql("SELECT id FROM sys.role WHERE role_code = 'super'")
+        affected = await users.in_role(connection, found.scalar_one())
+    revocations.mark_soon(affected)
+    await revocations.finish()
+
+    with pytest.raises(RefreshRequired):
+        await parts.authenticator.authenticate(pair.access_token, MAP)
+
+
+async def test_a_user_is_marked_before_the_answer(parts: Parts) -> None:
+    pair = await log_in(parts, "web")
+    await Revocations(parts.store).mark(1)
+
+    with pytest.raises(RefreshRequired):
+        await parts.authenticator.authenticate(pair.access_token, MAP)
+
+
+async def test_a_marking_goes_on_until_the_store_is_back(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.authn.revocations.RETRY", 0.01)
+    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
+    revocations = Revocations(away)
+    pair = await log_in(parts, "web")
+    await revocations.mark(1)
+    monkeypatch.setattr(away, "_scripts", parts.store._scripts)  # the store is back
+    await revocations.finish()
+    await away.close()
+
+    with pytest.raises(RefreshRequired):
+        await parts.authenticator.authenticate(pair.access_token, MAP)
+
+
+async def test_what_could_not_be_marked_before_the_end_is_said(parts: Parts) -> None:
+    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
+    revocations = Revocations(away)
+    revocations.mark_soon([1])
+    with capture_logs() as logs:
+        await revocations.finish(0.05)
+    await away.close()
+
+    assert [log["markings"] for log in logs] == [1]
+    assert revocations._tasks == set()
