@@ -28,6 +28,7 @@ from what they read (a session names its rid): one server or a primary with repl
 won't. The store must not evict keys (``noeviction``): a lost deny marker would open a door.
 """
 
+from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
 from service.keyspace.store import SessionStore
 from service.keyspace.values import (
@@ -45,6 +46,7 @@ __all__ = [
     "BANNED",
     "Ban",
     "BanNote",
+    "Counters",
     "DeviceSession",
     "OnlinePage",
     "OnlineSession",

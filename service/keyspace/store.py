@@ -11,6 +11,7 @@ from redis.asyncio import Redis
 from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks
 from service.keyspace.connection import new_connection, open_pool, within
+from service.keyspace.counters import Counters
 from service.keyspace.online import Online
 from service.keyspace.scripts import Scripts
 from service.keyspace.values import Ban, BanNote, DeviceSession, Opening, Rotation, SessionFacts
@@ -45,6 +46,7 @@ class SessionStore:
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.online = Online(self._scripts)
+        self.counters = Counters(pool, settings.timeout)
 
     async def check(self, login_id: str, device: str) -> Answer:
         """Return the deny marker of the user and the device session, in one shared round trip."""

@@ -15,6 +15,7 @@ from service.settings.secrecy import check_secret, local_secret
 from service.settings.sections import Log, Policy, Settings
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import Row, setting, table_of
+from service.settings.throttling import Throttle
 
 
 def table() -> tuple[Row, ...]:
@@ -36,6 +37,7 @@ __all__ = [
     "Server",
     "Settings",
     "SettingsError",
+    "Throttle",
     "check_secret",
     "load",
     "local_secret",

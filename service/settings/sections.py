@@ -9,6 +9,7 @@ from typing import Literal
 from service.settings.access import Auth, Password
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting, table_of
+from service.settings.throttling import Throttle
 from service.settings.values import OptionalPath, to_text
 
 
@@ -42,6 +43,7 @@ class Settings:
     objstore: Objstore = field(default_factory=Objstore)
     auth: Auth = field(default_factory=Auth)
     password: Password = field(default_factory=Password)
+    throttle: Throttle = field(default_factory=Throttle)
     policy: Policy = field(default_factory=Policy)
     log: Log = field(default_factory=Log)
 

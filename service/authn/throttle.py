@@ -1,0 +1,85 @@
+"""How often one may try: by account and by client address.
+
+Attempts are counted before anything is looked up, so a refusal tells nothing about the account. Strangers who
+hammer an account use up the strangers' share of it: a device that has logged in to it before has a share
+of its own, and its user gets in.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from ipaddress import ip_address, ip_network
+
+from service.errors import RateLimited
+from service.kernel.names import name_key
+from service.keyspace import Counters
+from service.settings import Throttle as Settings
+
+
+class Attempt:
+    """A login that was let through; say when it has succeeded."""
+
+    def __init__(self, throttle: Throttle, account: str, device: str, share: str) -> None:
+        self._throttle = throttle
+        self._account = account
+        self._device = device
+        self._share = share
+
+    async def succeeded(self) -> None:
+        """Start the account's count anew and know the device from now on."""
+        await self._throttle.forgive(self._account, self._device, self._share)
+
+
+class Throttle:
+    """Lets attempts through or raises ``RateLimited`` with the seconds to wait."""
+
+    def __init__(self, settings: Settings, counters: Counters) -> None:
+        self._settings = settings
+        self._counters = counters
+
+    async def login(self, user_name: str, address: str, user_agent: str) -> Attempt:
+        """Count a login; raises ``RateLimited`` or ``Unavailable``."""
+        account = _digest(name_key(user_name))
+        device = _digest(account, address, user_agent)
+        share = "strangers"
+        if self._settings.enabled:
+            await self._hit(self._settings.login_address, "login-address", _network(address))
+            share = device if await self._counters.knows(device) else share
+            await self._hit(self._settings.login_account, "login", account, share)
+        return Attempt(self, account, device, share)
+
+    async def refresh_from(self, address: str) -> None:
+        """Count a refresh from an address, before its token is looked at."""
+        if self._settings.enabled:
+            await self._hit(self._settings.refresh_address, "refresh-address", _network(address))
+
+    async def refresh_of(self, login_id: str) -> None:
+        """Count a refresh of an account, once the token has proved to be genuine."""
+        if self._settings.enabled:
+            await self._hit(self._settings.refresh_account, "refresh", login_id)
+
+    async def forgive(self, account: str, device: str, share: str) -> None:
+        """Forget the attempts at a share of an account, and know the device that got in."""
+        settings = self._settings
+        if settings.enabled:
+            await self._counters.clear(settings.login_account, settings.window, "login", account, share)
+            await self._counters.know(device, settings.known_device_life)
+
+    async def _hit(self, most: int, *name: str) -> None:
+        wait = await self._counters.hit(most, self._settings.window, *name)
+        if wait is not None:
+            raise RateLimited(wait)
+
+
+def _digest(*parts: str) -> str:
+    """Return a short name for texts that clients choose, of any length and content."""
+    return sha256("\x00".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _network(address: str) -> str:
+    """Return the address to count by: a client of IPv6 has a whole /64 at its disposal."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return address[:64]
+    return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else str(parsed)  # noqa: PLR2004

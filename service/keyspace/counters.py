@@ -1,0 +1,60 @@
+"""Counters of attempts, and notes of known devices: everything under ``rate:``."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from limits import RateLimitItemPerSecond
+from limits.aio.storage import RedisStorage
+from limits.aio.strategies import SlidingWindowCounterRateLimiter
+from redis.asyncio import BlockingConnectionPool, Redis
+
+from service.keyspace import keys
+from service.keyspace.connection import within
+
+
+class Counters:
+    """Sliding windows in the store (library ``limits``): one script counts and decides.
+
+    Windows slide on the store's clock. A refused attempt is not counted, so that hammering an account does
+    not keep it locked for ever.
+    """
+
+    def __init__(self, pool: BlockingConnectionPool, timeout: float) -> None:
+        self._client = Redis(connection_pool=pool)
+        self._timeout = timeout
+        storage = RedisStorage(
+            "async+redis://",
+            implementation="redispy",
+            key_prefix="rate",
+            connection_pool=pool,  # type: ignore[arg-type]  # documented, and handed through untouched
+        )
+        self._limiter = SlidingWindowCounterRateLimiter(storage)
+
+    async def hit(self, most: int, window: int, *name: str) -> int | None:
+        """Count an attempt at ``name``; None when it is among the ``most`` of the last ``window`` seconds.
+
+        Else the seconds until another one may be.
+        """
+        limit = RateLimitItemPerSecond(most, window)
+        async with within(self._timeout):
+            if await self._limiter.hit(limit, *name):
+                return None
+            stats = await self._limiter.get_window_stats(limit, *name)
+        return max(1, math.ceil(stats.reset_time - time.time()))
+
+    async def clear(self, most: int, window: int, *name: str) -> None:
+        """Forget the attempts at ``name``."""
+        async with within(self._timeout):
+            await self._limiter.clear(RateLimitItemPerSecond(most, window), *name)
+
+    async def know(self, fingerprint: str, life: int) -> None:
+        """Note for ``life`` seconds that a device has logged in."""
+        async with within(self._timeout):
+            await self._client.set(keys.known_device(fingerprint), "1", ex=life)
+
+    async def knows(self, fingerprint: str) -> bool:
+        """Tell whether a device has logged in."""
+        async with within(self._timeout):
+            return bool(await self._client.exists(keys.known_device(fingerprint)))

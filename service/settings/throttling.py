@@ -1,0 +1,49 @@
+"""The settings of throttling: how often one may try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.settings.checks import between
+from service.settings.table import setting
+
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Throttle:
+    """How often one may try to log in or to refresh; one more attempt is answered 429."""
+
+    enabled: bool = setting(default=True, help="Whether attempts are counted at all.")
+    window: int = setting(
+        300, unit="s", check=between(1, 86_400), help="The time in which attempts are counted; it slides."
+    )
+    login_account: int = setting(
+        10,
+        unit="attempts",
+        check=between(1, _MOST),
+        help="Logins to one account from all devices that have not logged in to it before, taken together. A "
+        "known device (address and User-Agent of an earlier login) has as many of its own. A login that succeeds "
+        "starts the count anew.",
+    )
+    login_address: int = setting(
+        300,
+        unit="attempts",
+        check=between(1, _MOST),
+        help="Logins from one client address (IPv6: one /64 network), whatever the account and the outcome.",
+    )
+    refresh_account: int = setting(
+        120, unit="attempts", check=between(1, _MOST), help="Refreshes of one account with genuine tokens."
+    )
+    refresh_address: int = setting(
+        1200,
+        unit="attempts",
+        check=between(1, _MOST),
+        help="Refreshes from one client address (IPv6: one /64 network).",
+    )
+    known_device_life: int = setting(
+        2_592_000,
+        unit="s",
+        check=between(60, 31_536_000),
+        help="How long a device stays known after its last login.",
+    )

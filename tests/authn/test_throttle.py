@@ -1,0 +1,185 @@
+"""How often one may try."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+from redis.asyncio import Redis as Client
+
+from service.authn.throttle import Throttle
+from service.errors import RateLimited, Unavailable
+from service.keyspace import SessionStore
+from service.settings import Auth, Redis
+from service.settings import Throttle as Settings
+
+pytestmark = pytest.mark.anyio
+
+SETTINGS = Settings(login_account=3, login_address=8, refresh_account=2, refresh_address=4)
+
+
+@pytest.fixture
+async def store(redis_url: str) -> AsyncIterator[SessionStore]:
+    store = SessionStore(Redis(url=redis_url), Auth())
+    yield store
+    await store.close()
+
+
+@pytest.fixture
+def throttle(store: SessionStore) -> Throttle:
+    return Throttle(SETTINGS, store.counters)
+
+
+async def refused(
+    throttle: Throttle, user_name: str = "ann", address: str = "10.0.0.1", agent: str = "a"
+) -> bool:
+    try:
+        await throttle.login(user_name, address, agent)
+    except RateLimited:
+        return True
+    return False
+
+
+async def test_one_attempt_too_many_at_an_account_is_refused_from_everywhere(throttle: Throttle) -> None:
+    assert [await refused(throttle, address=f"10.0.0.{number}") for number in range(5)] == [
+        False,
+        False,
+        False,
+        True,
+        True,
+    ]
+
+
+async def test_other_accounts_are_not_refused(throttle: Throttle) -> None:
+    for number in range(4):
+        await refused(throttle, address=f"10.0.0.{number}")
+
+    assert not await refused(throttle, "bob")
+
+
+async def test_spellings_of_one_name_are_one_account(throttle: Throttle) -> None:
+    tried = [await refused(throttle, name) for name in ("ann", "ANN", "\uff41\uff4e\uff4e", "Ann")]
+
+    assert tried == [False, False, False, True]
+
+
+async def test_one_address_may_not_try_many_accounts(throttle: Throttle) -> None:
+    tried = [await refused(throttle, f"user{number}") for number in range(10)]
+
+    assert tried == [False] * 8 + [True] * 2
+    assert not await refused(throttle, "user11", address="10.0.0.2")
+
+
+async def test_addresses_of_one_ipv6_network_count_together(throttle: Throttle) -> None:
+    tried = [
+        await refused(throttle, f"user{number}", address=f"2001:db8::{number + 1:x}") for number in range(10)
+    ]
+
+    assert tried == [False] * 8 + [True] * 2
+    assert not await refused(throttle, "user11", address="2001:db8:0:1::1")
+
+
+async def test_a_known_device_gets_in_while_strangers_hammer_the_account(throttle: Throttle) -> None:
+    attempt = await throttle.login("ann", "10.0.0.1", "her phone")
+    await attempt.succeeded()
+    for number in range(20):
+        await refused(throttle, address=f"10.0.1.{number}", agent="her phone")
+
+    assert await refused(throttle, address="10.0.1.99")
+    assert not await refused(throttle, address="10.0.0.1", agent="her phone")
+
+
+async def test_a_known_device_may_not_try_for_ever_either(throttle: Throttle) -> None:
+    await (await throttle.login("ann", "10.0.0.1", "her phone")).succeeded()
+    tried = [await refused(throttle, agent="her phone") for _ in range(4)]
+
+    assert tried == [False, False, False, True]
+
+
+async def test_a_device_known_to_one_account_is_a_stranger_to_others(throttle: Throttle) -> None:
+    await (await throttle.login("ann", "10.0.0.1", "her phone")).succeeded()
+    for number in range(3):
+        await refused(throttle, "bob", address=f"10.0.1.{number}")
+
+    assert await refused(throttle, "bob", agent="her phone")
+
+
+async def test_a_success_starts_the_accounts_count_anew_but_not_the_addresss(throttle: Throttle) -> None:
+    for number in range(8):
+        attempt = await throttle.login("ann", "10.0.0.1", f"agent {number}")
+        await attempt.succeeded()
+
+    assert await refused(throttle)
+    assert not await refused(throttle, address="10.0.0.2")
+
+
+async def test_parallel_attempts_are_counted_one_by_one(store: SessionStore) -> None:
+    throttle = Throttle(replace(SETTINGS, login_address=1000), store.counters)
+    tried = await asyncio.gather(*(refused(throttle) for _ in range(50)))
+
+    assert sorted(tried) == [False] * 3 + [True] * 47
+
+
+async def test_a_refusal_says_how_long_to_wait(throttle: Throttle) -> None:
+    for _ in range(3):
+        await throttle.login("ann", "10.0.0.1", "a")
+    with pytest.raises(RateLimited) as raised:
+        await throttle.login("ann", "10.0.0.1", "a")
+
+    assert 1 <= int(raised.value.headers["Retry-After"]) <= SETTINGS.window
+
+
+async def test_after_the_window_attempts_are_let_through_again(store: SessionStore) -> None:
+    throttle = Throttle(replace(SETTINGS, window=1), store.counters)
+    while not await refused(throttle):
+        pass
+    for _ in range(100):
+        if not await refused(throttle):
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail("still refused")
+
+
+async def test_refreshes_are_counted_by_address_and_by_account(throttle: Throttle) -> None:
+    for _ in range(4):
+        await throttle.refresh_from("10.0.0.1")
+    with pytest.raises(RateLimited):
+        await throttle.refresh_from("10.0.0.1")
+    await throttle.refresh_from("10.0.0.2")
+    for _ in range(2):
+        await throttle.refresh_of("1")
+    with pytest.raises(RateLimited):
+        await throttle.refresh_of("1")
+    await throttle.refresh_of("10")
+
+
+async def test_switched_off_nothing_is_counted(store: SessionStore, redis_url: str) -> None:
+    throttle = Throttle(replace(SETTINGS, enabled=False), store.counters)
+    for _ in range(20):
+        await (await throttle.login("ann", "10.0.0.1", "a")).succeeded()
+        await throttle.refresh_from("10.0.0.1")
+        await throttle.refresh_of("1")
+
+    async with Client.from_url(redis_url) as client:
+        assert await client.dbsize() == 0
+
+
+async def test_every_key_starts_with_rate_and_runs_out_by_itself(throttle: Throttle, redis_url: str) -> None:
+    await (await throttle.login("ann", "10.0.0.1", "a")).succeeded()
+    await throttle.login("x" * 100_000 + "\x00\ud800", "not an address", "é" * 10_000)
+    await throttle.refresh_from("10.0.0.1")
+    async with Client.from_url(redis_url, decode_responses=True) as client:
+        names = list(map(str, await client.keys("*")))
+
+        assert len(names) >= 4
+        assert all(name.startswith("rate:") and len(name) < 200 for name in names)
+        assert [name for name in names if await client.ttl(name) <= 0] == []
+
+
+async def test_without_the_store_nobody_gets_through() -> None:
+    away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), Auth())
+    with pytest.raises(Unavailable):
+        await Throttle(SETTINGS, away.counters).login("ann", "10.0.0.1", "a")
+    await away.close()
