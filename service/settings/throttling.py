@@ -23,8 +23,8 @@ class Throttle:
         unit="attempts",
         check=between(1, _MOST),
         help="Logins to one account from all devices that have not logged in to it before, taken together. A "
-        "known device (address and User-Agent of an earlier login) has as many of its own. A login that succeeds "
-        "starts the count anew.",
+        "known device (address and User-Agent of an earlier login) has as many of its own. A login that "
+        "succeeds starts the count anew.",
     )
     login_address: int = setting(
         300,

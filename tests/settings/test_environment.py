@@ -49,6 +49,12 @@ _BY_TITLE: dict[str, st.SearchStrategy[Any]] = {
     "password.max_waiting": st.integers(1, 10_000),
     "password.min_length": st.integers(8, 64),
     "password.max_length": st.integers(64, 1024),
+    "throttle.window": st.integers(1, 86_400),
+    "throttle.login_account": st.integers(1, 10**6),
+    "throttle.login_address": st.integers(1, 10**6),
+    "throttle.refresh_account": st.integers(1, 10**6),
+    "throttle.refresh_address": st.integers(1, 10**6),
+    "throttle.known_device_life": st.integers(60, 10**6),
 }
 
 
