@@ -6,6 +6,7 @@ import asyncio
 
 import structlog
 
+from service.authn.claims import RefreshClaims
 from service.authn.login import ATTEMPTS, PAUSE, new_rid
 from service.authn.pairs import Account, Pairs, TokenPair
 from service.authn.refusals import banned
@@ -28,16 +29,26 @@ class Refresh:
         self._pairs = pairs
 
     async def refresh(self, token: str) -> TokenPair:
-        """Return the successor of the refresh token ``token``, and an access token with the latest rights.
+        """Return the successor of the refresh token ``token``: ``verify`` and ``renew`` in one."""
+        return await self.renew(self.verify(token))
 
-        Raises ``TokenInvalid``; ``RefreshRejected`` with its ``reason``: ``unknown``, ``superseded`` (another
-        request was faster), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
-        ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
+    def verify(self, token: str) -> RefreshClaims:
+        """Return the claims of a genuine refresh token, which may be spent already.
+
+        Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) for an expired one.
         """
         try:
-            claims = self._tokens.verify_refresh(token)
+            return self._tokens.verify_refresh(token)
         except TokenExpired:
             raise RefreshRejected(reason="ended") from None
+
+    async def renew(self, claims: RefreshClaims) -> TokenPair:
+        """Return the successor of a refresh token, and an access token with the latest rights.
+
+        Raises ``RefreshRejected`` with its ``reason``: ``unknown``, ``superseded`` (another request was
+        faster), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
+        ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
+        """
         for _ in range(ATTEMPTS):
             # Before the user is read: a change of the user that is marked later makes this refresh stale.
             as_of = await self._store.clock()

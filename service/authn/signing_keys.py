@@ -16,7 +16,15 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 )
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
-from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
 from joserfc.jwk import ECKey, Key, OctKey, OKPKey, RSAKey
 
 from service.settings import Auth, Fault, SettingsError, check_secret
@@ -45,6 +53,20 @@ def signing_keys(settings: Auth) -> SigningKeys:
     if private.public_key() != public:  # type: ignore[attr-defined]  # its class was checked
         raise _fault("jwt_public_key", "is not the public key of auth.jwt_private_key")
     return SigningKeys(_joserfc_key(private), _joserfc_key(public))
+
+
+def derived_key(settings: Auth, purpose: bytes) -> bytes:
+    """Return 32 bytes for another purpose, made from the key that signs (HKDF, RFC 5869).
+
+    All workers and nodes that share the signing key share it, and neither tells anything about the other.
+    """
+    if settings.jwt_algorithm.startswith("HS"):
+        root = settings.jwt_secret.encode()
+    else:
+        key = _read("jwt_private_key", settings.jwt_private_key, lambda pem: load_pem_private_key(pem, None))
+        # Every class of private key has it.
+        root = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined]  # above
+    return HKDF(SHA256(), 32, salt=None, info=b"portcullis " + purpose).derive(root)
 
 
 def _shared_key(settings: Auth) -> SigningKeys:

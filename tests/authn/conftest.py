@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -13,10 +13,12 @@ from service.authn.pairs import Pairs
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
 from service.authn.tokens import Tokens
+from service.embedded import EmbeddedStores
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records.database import Database
 from service.settings import Auth, Password, Redis
+from tests.support.databases import database
 
 SECRET = "9vKq-2mZ_8sLw4TtR7yXc1Ff6Gh0JbNnPpDdEe5AaUu3IiOoQqWwZzSsMmLlKkHh"
 
@@ -46,26 +48,41 @@ def permission_map() -> PermissionMap:
     return PermissionMap({"*": 0, "system:user:list": 9})
 
 
+@pytest.fixture(scope="session")
+def shared_database_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    """The URL of one seeded database for all tests that leave the users as they are."""
+    with database(stores, seeded_template) as url:
+        yield url
+
+
+@pytest.fixture
+def own_database(seeded_database_url: str) -> str:
+    """Give ``parts`` a database of the test's own, to change users in."""
+    return seeded_database_url
+
+
 @pytest.fixture
 async def parts(
-    auth: Auth, redis_url: str, seeded_database_url: str, permission_map: PermissionMap
+    auth: Auth, redis_url: str, permission_map: PermissionMap, request: pytest.FixtureRequest
 ) -> AsyncIterator[Parts]:
-    database = Database(seeded_database_url)
+    """Everything, on the shared database unless the test uses ``own_database``."""
+    own = "own_database" in request.fixturenames
+    users = Database(request.getfixturevalue("own_database" if own else "shared_database_url"))
     store = SessionStore(Redis(url=redis_url), auth)
     passwords = Passwords(Password())
     tokens = Tokens(auth)
     pairs = Pairs(tokens, lambda: permission_map)
     yield Parts(
         auth,
-        database,
+        users,
         store,
         passwords,
         tokens,
         pairs,
-        Login(database, store, passwords, pairs),
-        Refresh(database, store, tokens, pairs),
+        Login(users, store, passwords, pairs),
+        Refresh(users, store, tokens, pairs),
         Authenticator(auth, tokens, store),
     )
     passwords.close()
     await store.close()
-    await database.close()
+    await users.close()

@@ -67,6 +67,7 @@ async def test_unknown_users_and_wrong_passwords_are_answered_alike(parts: Parts
         assert (raised.value.detail, raised.value.extra) == (LoginFailed.title, {})
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_disabled_user_is_told_so_only_with_the_right_password(parts: Parts) -> None:
     await execute(parts, "UPDATE sys.user SET status = 'disabled'")
 
@@ -98,6 +99,7 @@ async def test_another_device_string_is_refused(parts: Parts) -> None:
             await log_in(parts, device=device)
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_hash_of_lower_parameters_is_renewed_at_login(parts: Parts) -> None:
     stronger = Passwords(Password(argon2_time=3))
     login = Login(parts.database, parts.store, stronger, parts.pairs)
@@ -126,6 +128,7 @@ async def test_twenty_parallel_logins_leave_exactly_the_allowed_devices(
     assert outcomes == ["gone"] * 15 + ["live"] * 5
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_right_taken_away_during_a_login_is_not_in_its_token(
     parts: Parts, permission_map: PermissionMap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +150,7 @@ async def test_a_right_taken_away_during_a_login_is_not_in_its_token(
     assert (await parts.authenticator.authenticate(pair.access_token, permission_map)).held.codes == set()
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_password_changed_during_a_login_ends_it(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ async def test_an_access_token_from_before_a_refresh_works_until_it_expires(part
     assert await works(parts, first)
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_refresh_takes_the_latest_names_and_rights(parts: Parts) -> None:
     first = await log_in(parts)
     await execute(parts, "UPDATE sys.user SET nick_name = 'Renamed'")
@@ -125,6 +126,7 @@ async def test_marks_and_refreshes_of_the_same_millisecond_are_told_apart(parts:
         assert await works(parts, pair)
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_right_taken_away_during_a_refresh_is_not_in_its_token(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +149,7 @@ async def test_a_right_taken_away_during_a_refresh_is_not_in_its_token(
     assert caller.held.codes == set()
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Parts) -> None:
     pair = await log_in(parts)
     await execute(parts, "UPDATE sys.user SET status = 'disabled'")
@@ -156,6 +159,7 @@ async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Parts) -
     assert not await works(parts, pair)
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_deleted_user_is_refused_and_loses_his_sessions(parts: Parts) -> None:
     pair = await log_in(parts)
     await execute(parts, "DELETE FROM sys.user_role")
@@ -174,6 +178,7 @@ async def test_a_banned_user_is_told_until_when(parts: Parts) -> None:
     assert raised.value.extra["until"].endswith("Z")
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_disabled_and_banned_user_is_told_of_the_ban(parts: Parts) -> None:
     pair = await log_in(parts)
     await execute(parts, "UPDATE sys.user SET status = 'disabled'")
@@ -197,6 +202,7 @@ async def test_an_emptied_store_rejects_every_old_refresh_token(parts: Parts) ->
     assert await reason(parts, pair.refresh_token) == "unknown"
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_signed_token_for_another_users_refresh_id_is_rejected(parts: Parts) -> None:
     """As a holder of the key could make it; user 2 is there, the refresh id is user 1's."""
     pair = await log_in(parts)
