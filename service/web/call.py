@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from os import urandom
+from random import getrandbits
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,31 +42,18 @@ class Call:
     last it took. ``request`` is the escape hatch for what is not parsed, such as streams.
     """
 
-    __slots__ = (
-        "_address_of",
-        "caller",
-        "decision",
-        "headers",
-        "operation",
-        "policy",
-        "request",
-        "request_id",
-        "scope",
-        "started",
-        "status",
-    )
-
+    # What is not set yet is read from the class: a request sets only what it needs.
     request: Request
+    operation: Operation | None = None
+    policy: Policy | None = None
+    caller: Caller | None = None
+    decision: Decision | None = None
+    status = 0
 
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
         self.scope = scope
         self.started = perf_counter()
         self.request_id = _request_id(scope["headers"])
-        self.operation: Operation | None = None
-        self.policy: Policy | None = None
-        self.caller: Caller | None = None
-        self.decision: Decision | None = None
-        self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
         self._address_of = address_of
 
@@ -101,4 +88,4 @@ def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
     for name, value in headers:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return value.decode("ascii")
-    return urandom(8).hex()
+    return f"{getrandbits(64):016x}"

@@ -12,7 +12,7 @@ class HeaderToken:
     def __init__(self, name: str, prefix: str) -> None:
         """Take the header's name and what stands before the token, its space included; "" for nothing."""
         self._name = name.lower().encode("ascii")
-        self._prefix = prefix.lower().encode("ascii")
+        self._prefix = prefix.encode("ascii")
 
     def of(self, request: Request) -> str:
         """Return the token of ``request``.
@@ -23,15 +23,22 @@ class HeaderToken:
         value = request.raw_header(self._name)
         if value is None:
             raise Unauthenticated
+        # Nearly every request ends here, and looks at no byte of the token twice.
+        if value.startswith(self._prefix):
+            token = value[len(self._prefix) :]
+            if token and token.isascii() and b"," not in token and b" " not in token and b"\t" not in token:
+                return token.decode("ascii")
+        return self._loosely(value)
+
+    def _loosely(self, value: bytes) -> str:
         if b"," in value:
             raise BadRequest("The request carries two tokens")
-        value = value.strip()
-        if value.lower() == self._prefix.rstrip():
+        value, prefix = value.strip(), self._prefix.lower()
+        if value.lower() == prefix.rstrip():
             raise TokenInvalid("The token is empty")
-        length = len(self._prefix)
-        if value[:length].lower() != self._prefix:
+        if not value.lower().startswith(prefix):
             raise Unauthenticated
-        token = value[length:].split()
+        token = value[len(prefix) :].split()
         if len(token) != 1:
             raise BadRequest("The request carries two tokens")
         if not token[0].isascii():

@@ -7,11 +7,9 @@ answers that with a plain 400 of its own.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from time import perf_counter
 from typing import Any, Final
 from urllib.parse import quote
 
-import structlog
 from falcon import HTTPError
 from falcon.asgi import App, Response
 
@@ -21,6 +19,7 @@ from service.web.call import AddressOf, Call, Scope, peer_address
 from service.web.observe import REQUEST_ID
 from service.web.problems import MEDIA_TYPE, answer, refused
 from service.web.request import CALL, Request
+from service.web.request_log import RequestLog
 from service.web.routes import Router
 
 Message = MutableMapping[str, Any]
@@ -28,7 +27,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
-_SERVER_FAULTS: Final = 500
 
 
 def falcon_app() -> App[Request, Response]:
@@ -49,59 +47,39 @@ class Entrance:
     def __init__(self, app: App[Request, Response], address_of: AddressOf = peer_address) -> None:
         self._app = app
         self._address_of = address_of
-        self._log = structlog.get_logger().bind()
+        self._log = RequestLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
-        kind = scope["type"]
-        if kind == "http":
-            await self._serve(scope, receive, send)
-        elif kind == "websocket":
-            await receive()
-            await send({"type": "websocket.close"})
-        else:
-            await self._app(scope, receive, send)
-
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._serve_other(scope, receive, send)
+            return
         call = scope[CALL] = Call(scope, self._address_of)
         before = REQUEST_ID.set(call.request_id)
 
-        def start_with_headers(message: Message) -> Awaitable[None]:
+        def send_with_headers(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 call.status = message["status"]
-                message["headers"] = [*message["headers"], *_headers(call)]
+                message["headers"] += _headers(call)
             return send(message)
 
         try:
             _refuse_ambiguous(scope)
-            await self._app(scope, receive, start_with_headers)
+            await self._app(scope, receive, send_with_headers)
         except Exception as error:
             if call.status:
                 raise  # half an answer is out: the server closes the connection
-            await _send_refusal(call, error, start_with_headers)
+            await _send_refusal(call, error, send_with_headers)
         finally:
-            self._log_line(call)
+            self._log.write(call)
             REQUEST_ID.reset(before)
 
-    def _log_line(self, call: Call) -> None:
-        operation, decision = call.operation, call.decision
-        fields: dict[str, Any] = {
-            "method": call.scope["method"],
-            "path": operation.template if operation else None,
-            "status": call.status or None,  # None: the client went away before an answer
-            "ms": round((perf_counter() - call.started) * 1000, 2),
-        }
-        if call.caller is not None:
-            fields["user_id"] = call.caller.user_id
-        if decision is not None and not decision.allowed:
-            fields["denied"] = decision.layer
-            fields["decision"] = decision.id
-        if operation is not None and (logged := operation.mark.logged) is not None:
-            fields |= {"module": logged.module, "action": logged.action, "kind": logged.kind}
-        if call.status >= _SERVER_FAULTS:
-            self._log.error("request", **fields)
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close"})
         else:
-            self._log.info("request", **fields)
+            await self._app(scope, receive, send)
 
 
 def _refuse_ambiguous(scope: Scope) -> None:

@@ -11,15 +11,16 @@ import json
 import logging
 import re
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from contextvars import ContextVar
+from time import time
 from typing import Any, BinaryIO, Final, Literal
 
 import msgspec
 import structlog
 from structlog.typing import Processor, WrappedLogger
 
-from service.kernel.clock import now, rfc3339
+from service.kernel.clock import from_seconds, rfc3339
 
 Event = MutableMapping[str, Any]
 
@@ -47,10 +48,8 @@ def configure_logging(
     out = stream or sys.stdout.buffer
     terminal = out.isatty()
     readable = format == "console" or (format == "auto" and terminal)
-    shared: list[Processor] = [_add_request_id, structlog.processors.add_log_level, _add_time]
-    shared.append(structlog.processors.format_exc_info)
     structlog.configure(
-        processors=shared + (_console(colors=terminal) if readable else [_json_line]),
+        processors=[_complete, _console(colors=terminal) if readable else _json],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.BytesLoggerFactory(file=out),
         cache_logger_on_first_use=False,
@@ -77,29 +76,66 @@ class _IntoStructlog(logging.Handler):
             self.handleError(record)
 
 
-def _add_request_id(_logger: WrappedLogger, _name: str, event: Event) -> Event:
+class _Clock:
+    """Tells the time as the contract writes it; the date is made once a second, since every line has one."""
+
+    def __init__(self) -> None:
+        self._second = 0
+        self._date = ""
+
+    def text(self) -> str:
+        at = time()
+        second = int(at)
+        if second != self._second:
+            self._second, self._date = second, rfc3339(from_seconds(second))[:-4]
+        return f"{self._date}{int((at - second) * 1000):03d}Z"
+
+
+clock: Final = _Clock()
+"""The clock of the log."""
+
+
+def _complete(logger: WrappedLogger, name: str, event: Event) -> Event:
+    event["level"] = name
+    event["time"] = clock.text()
     if (request_id := REQUEST_ID.get()) is not None:
         event["request_id"] = request_id
+    if "exc_info" in event:
+        return structlog.processors.format_exc_info(logger, name, event)
     return event
 
 
-def _add_time(_logger: WrappedLogger, _name: str, event: Event) -> Event:
-    event["time"] = rfc3339(now())
-    return event
+def _json(_logger: WrappedLogger, _name: str, event: Event) -> bytes:
+    return json_line(event)
 
 
-def _json_line(_logger: WrappedLogger, _name: str, event: Event) -> bytes:
+def json_line(event: Event | msgspec.Struct) -> bytes:
+    """Return ``event`` as JSON in ASCII, without the line feed."""
     try:
-        line = msgspec.json.encode(event, enc_hook=repr)
+        line = _encode(event)
         if line.isascii():
             return line
+        event = msgspec.to_builtins(event, enc_hook=repr)
     except UnicodeEncodeError:
         pass  # a lone surrogate
     # Slower, and escapes all that is not ASCII: C1 controls and line separators among it.
     return json.dumps(event, default=repr).encode("ascii")
 
 
-def _console(*, colors: bool) -> list[Processor]:
+_encode: Final = msgspec.json.Encoder(enc_hook=repr).encode
+
+
+def json_output() -> Callable[[bytes], None] | None:
+    """Return what writes a finished JSON line; None unless lines are JSON and level info is written."""
+    config = structlog.get_config()
+    as_json = config["processors"][-1] is _json
+    if not as_json or not structlog.get_logger().bind().is_enabled_for(logging.INFO):
+        return None
+    output: Callable[[bytes], None] = config["logger_factory"]().msg
+    return output
+
+
+def _console(*, colors: bool) -> Processor:
     render = structlog.dev.ConsoleRenderer(colors=colors, timestamp_key="time")
 
     def readable(logger: WrappedLogger, name: str, event: Event) -> bytes:
@@ -109,7 +145,7 @@ def _console(*, colors: bool) -> list[Processor]:
         # Indented, so that no line of a traceback passes for a line of the log.
         return "\n    ".join([line, *map(_printable, traceback.splitlines())]).encode()
 
-    return [readable]
+    return readable
 
 
 def _printable(value: Any) -> Any:

@@ -13,10 +13,11 @@ from falcon.asgi import Response
 
 from service.authz.rules import ANYONE
 from service.web.bodies import JsonBody
+from service.web.call import Call
 from service.web.gate import Gate
 from service.web.marks import Mark, MarkFault, mark_of
 from service.web.queries import Query, no_query, path_reader
-from service.web.request import Request
+from service.web.request import CALL, Request
 from service.web.signature import Signature, signature_of
 from service.web.wire import Document, envelope
 
@@ -85,7 +86,7 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
     answer = _document if signature.answer is Document else _data
 
     async def respond(request: Request, response: Response, **arguments: Any) -> None:
-        call = request.call
+        call: Call = request.scope[CALL]
         call.operation = operation
         call.request = request
         if admit is not None:

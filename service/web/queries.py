@@ -26,12 +26,15 @@ class Query(Generic[S]):
 
     def __init__(self, kind: type[S]) -> None:
         self._kind = kind
+        self._optional = not any(field.required for field in msgspec.structs.fields(kind))
 
     def read(self, query_string: str) -> S:
         """Return the parameters of ``query_string`` (without ``?``).
 
         ValidationFailed for a parameter that is unknown, repeated or not UTF-8, or whose value breaks a rule.
         """
+        if not query_string and self._optional:
+            return self._kind()
         values = _parameters(query_string) if query_string else {}
         try:
             return msgspec.convert(values, self._kind, strict=False)

@@ -197,3 +197,46 @@ async def test_a_client_that_went_away_has_a_line_without_a_status(out: io.Bytes
     await app({**scope, "query_string": b"", "headers": []}, receive, send)
     (line,) = lines(out)
     assert (line["status"], line["path"]) == (None, None)
+
+
+@pytest.mark.anyio
+async def test_a_level_above_info_keeps_the_lines_of_faults_alone() -> None:
+    stream = io.BytesIO()
+    configure_logging("json", "warning", stream)
+    app, _ = example()
+    await ask(app, "GET", "/api/open")
+    await ask(app, "GET", "/api/faulty")
+    fault, request = lines(stream)
+    assert (fault["event"], request["event"], request["status"]) == ("fault", "request", 500)
+
+
+@pytest.mark.anyio
+async def test_the_line_of_a_request_is_the_same_with_and_without_structlog(out: io.BytesIO) -> None:
+    app, _ = example()
+    with structlog.testing.capture_logs(processors=[]) as captured:
+        through_structlog, _ = example()
+        await ask(through_structlog, "POST", "/api/thing", JSON, body=b'{"userName":"twice"}')
+    await ask(app, "POST", "/api/thing", JSON, body=b'{"userName":"twice"}')
+    ((first,), (second,)) = captured, lines(out)
+    varying = {"ms": 0, "time": "", "request_id": ""}
+    level = first.pop("log_level")
+    assert {**first, "level": level, **varying} == {**second, **varying}
+
+
+@pytest.mark.anyio
+async def test_a_readable_request_line_names_the_request() -> None:
+    stream = io.BytesIO()
+    configure_logging("console", "info", stream)
+    app, _ = example()
+    await ask(app, "GET", "/api/thing/404", ("X-Request-Id", "r-1"))
+    (line,) = stream.getvalue().decode().splitlines()
+    for part in ("request", "r-1", "GET", "/api/thing/{id}", "404"):
+        assert part in line
+
+
+@pytest.mark.anyio
+async def test_a_method_that_is_not_ascii_is_escaped(out: io.BytesIO) -> None:
+    app, _ = example()
+    await ask(app, "G\x9bT", "/api/open")
+    (line,) = lines(out)
+    assert line["method"] == "G\x9bT"

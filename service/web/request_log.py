@@ -1,0 +1,84 @@
+"""The line that each request leaves in the log.
+
+It is the one line that is written thousands of times a second. Where the log is JSON it is made here
+directly, at half the cost of structlog's layers; everywhere else structlog writes it.
+"""
+
+from __future__ import annotations
+
+import logging
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from service.web.call import Call
+from service.web.observe import clock, json_line, json_output
+
+_SERVER_FAULTS: Final = 500
+
+
+class _Line(Struct, omit_defaults=True):
+    """The fields of the line, as structlog would write them; ``ms`` are the milliseconds that it took."""
+
+    event: str
+    level: str
+    time: str
+    request_id: str
+    method: str
+    path: str | None
+    status: int | None
+    ms: float
+    user_id: int | None = None
+    denied: str | None = None
+    decision: str | None = None
+    module: str | None = None
+    action: str | None = None
+    kind: str | None = None
+
+
+class RequestLog:
+    """Writes the lines of requests; logging must be configured before it is made."""
+
+    def __init__(self) -> None:
+        self._log = structlog.get_logger().bind()
+        self._output = json_output()
+        self._all = self._log.is_enabled_for(logging.INFO)
+
+    def write(self, call: Call) -> None:
+        """Write the line of ``call``, which is over."""
+        if not self._all and call.status < _SERVER_FAULTS:
+            return
+        line = _line(call)
+        if self._output is not None:
+            self._output(json_line(line))
+            return
+        fields: dict[str, Any] = msgspec.to_builtins(line)
+        for name in ("time", "request_id"):
+            del fields[name]
+        getattr(self._log, fields.pop("level"))(**fields)
+
+
+def _line(call: Call) -> _Line:
+    operation, decision, status = call.operation, call.decision, call.status
+    line = _Line(
+        "request",
+        "error" if status >= _SERVER_FAULTS else "info",
+        clock.text(),
+        call.request_id,
+        call.scope["method"],
+        # The template: a path may hold what is secret, such as the token of a public link.
+        operation.template if operation else None,
+        status or None,  # None: the client went away before an answer
+        round((perf_counter() - call.started) * 1000, 2),
+    )
+    if call.caller is not None:
+        line.user_id = call.caller.user_id
+    if decision is not None and not decision.allowed:
+        line.denied = decision.layer
+        line.decision = decision.id
+    if operation is not None and (logged := operation.mark.logged) is not None:
+        line.module, line.action, line.kind = logged.module, logged.action, logged.kind
+    return line
