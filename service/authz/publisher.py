@@ -14,9 +14,9 @@ from service.authz.lines import Lines
 from service.authz.policy import Policy
 from service.authz.shipped import Shipped
 from service.authz.undisturbed import undisturbed
-from service.records import casbin_rule, menus, policy_revisions, resources
+from service.records import bindings, casbin_rule, menus, policy_revisions
+from service.records.bindings import BoundResource
 from service.records.casbin_rule import Line
-from service.records.resources import BoundResource
 
 
 async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, cause: str) -> Policy:
@@ -29,7 +29,7 @@ async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, caus
     ``LivePolicy.offer``.
     """
     await policy_revisions.lock(connection)
-    bound = await resources.bound(connection)
+    bound = await bindings.bound(connection)
     bits = await menus.permission_bits(connection)
     latest = await policy_revisions.latest(connection)
     with undisturbed():

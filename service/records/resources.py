@@ -1,73 +1,175 @@
-"""``sys.resource`` and ``sys.action_resource``: registered routes and the Buttons they are bound to."""
+"""``sys.resource``: the routes that administrators have registered.
+
+Whoever changes one holds ``policy_revisions.lock``, so that what was looked at stays true until the commit.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
-from typing import Final
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import func, select
-from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy import Column, func, insert, select
+from sqlalchemy import delete as delete_from
+from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.schema import action_resource, menu, resource
-
-_AT_ONCE: Final = 1000  # rows between two turns of the event loop
-
-
-@dataclass(frozen=True, slots=True)
-class BoundButton:
-    """A Button that a resource is bound to."""
-
-    auth_mark: str
-    enabled: bool
+from service.errors import Conflict
+from service.records.paging import Page, containing, order_by, page_of
+from service.records.schema import resource
 
 
 @dataclass(frozen=True, slots=True)
-class BoundResource:
-    """An enabled resource and all its bindings, sorted by code, those to disabled Buttons included."""
+class ResourceValues:
+    """What administrators say about a resource; ``enabled`` None leaves its state as it is."""
 
-    resource_id: int
+    resource_name: str
+    resource_code: str
     method: str
     path: str
-    buttons: tuple[BoundButton, ...]
+    description: str | None = None
+    enabled: bool | None = None
 
 
-async def bound(connection: AsyncConnection) -> list[BoundResource]:
-    """Return every enabled resource with its bindings, in the order of their ids.
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A registered route; ``version`` rises with each edit."""
 
-    Read in parts, so that other requests are served in between.
-    """
-    statement = (
-        select(
-            resource.c.id,
-            resource.c.method,
-            resource.c.path,
-            func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)),
-            func.array_agg(aggregate_order_by(menu.c.enabled, menu.c.auth_mark)),
-        )
-        .outerjoin(action_resource, action_resource.c.resource_id == resource.c.id)
-        .outerjoin(menu, menu.c.id == action_resource.c.menu_id)
-        .where(resource.c.enabled)
-        .group_by(resource.c.id)
-        .order_by(resource.c.id)
+    id: int
+    resource_name: str
+    resource_code: str
+    method: str
+    path: str
+    description: str | None
+    enabled: bool
+    version: int
+    create_time: datetime
+    update_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceFilter:
+    """Which resources: part of the name, code or path, the method, and the state; None asks nothing."""
+
+    resource_name: str | None = None
+    resource_code: str | None = None
+    method: str | None = None
+    path: str | None = None
+    enabled: bool | None = None
+
+
+SORTS: Final = {
+    "id": resource.c.id,
+    "resourceName": resource.c.resource_name,
+    "resourceCode": resource.c.resource_code,
+    "method": resource.c.method,
+    "path": resource.c.path,
+    "enabled": resource.c.enabled,
+    "createTime": resource.c.create_time,
+    "updateTime": resource.c.update_time,
+}
+"""What a list of resources can be sorted by."""
+
+COLUMNS: Final[tuple[Column[Any], ...]] = (
+    resource.c.id,
+    resource.c.resource_name,
+    resource.c.resource_code,
+    resource.c.method,
+    resource.c.path,
+    resource.c.description,
+    resource.c.enabled,
+    resource.c.version,
+    resource.c.create_time,
+    resource.c.update_time,
+)
+"""The columns of a ``Resource``, in order."""
+
+
+async def page(
+    connection: AsyncConnection, wanted: ResourceFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[Resource]:
+    """Return page ``page`` (from 1) of the resources that fit; ValidationFailed for an unknown sort."""
+    name = wanted.resource_name
+    statement = select(*COLUMNS).where(
+        *containing(func.lower(resource.c.resource_name), name and name.lower()),
+        *containing(resource.c.resource_code, wanted.resource_code),
+        *containing(resource.c.path, wanted.path),
+        *(() if wanted.method is None else (resource.c.method == wanted.method,)),
+        *(() if wanted.enabled is None else (resource.c.enabled == wanted.enabled,)),
     )
-    button = cache(BoundButton)  # one object a Button, however often it is bound
-    found: list[BoundResource] = []
-    async with connection.stream(statement) as rows:
-        async for part in rows.partitions(_AT_ONCE):
-            found += (
-                BoundResource(
-                    resource_id,
-                    method,
-                    path,
-                    # An unbound resource has one mark, NULL, from the outer join.
-                    tuple(
-                        button(mark, enabled)
-                        for mark, enabled in zip(marks, states, strict=True)
-                        if mark is not None
-                    ),
-                )
-                for resource_id, method, path, marks, states in part
+    order = order_by(sort, SORTS, resource.c.id)
+    found = await page_of(connection, statement, page=page, size=size, order=order)
+    return Page(tuple(Resource(*row) for row in found.items), found.total)
+
+
+async def find(connection: AsyncConnection, resource_id: int) -> Resource | None:
+    """Return the resource of that id; None when there is none."""
+    found = await connection.execute(select(*COLUMNS).where(resource.c.id == resource_id))
+    row = found.one_or_none()
+    return None if row is None else Resource(*row)
+
+
+async def registered(connection: AsyncConnection) -> list[Resource]:
+    """Return all resources, disabled ones too, by path and method."""
+    found = await connection.execute(select(*COLUMNS).order_by(resource.c.path, resource.c.method))
+    return [Resource(*row) for row in found]
+
+
+async def create(connection: AsyncConnection, values: ResourceValues) -> Resource:
+    """Register a resource, enabled unless ``values`` say otherwise; Conflict when another is in its way."""
+    await _refuse_taken(connection, values)
+    written = insert(resource).values(_stored(values)).returning(*COLUMNS)
+    return Resource(*(await connection.execute(written)).one())
+
+
+async def update(connection: AsyncConnection, resource_id: int, values: ResourceValues) -> Resource:
+    """Replace what ``values`` say of an existing resource; Conflict when another is in its way."""
+    await _refuse_taken(connection, values, but=resource_id)
+    return await _edit(connection, resource_id, _stored(values))
+
+
+async def set_enabled(connection: AsyncConnection, resource_id: int, enabled: bool) -> Resource:
+    """Enable or disable an existing resource."""
+    return await _edit(connection, resource_id, {"enabled": enabled})
+
+
+async def delete(connection: AsyncConnection, resource_id: int) -> None:
+    """Delete a resource with its bindings."""
+    await connection.execute(delete_from(resource).where(resource.c.id == resource_id))
+
+
+def _stored(values: ResourceValues) -> dict[str, object]:
+    stored = asdict(values)
+    if values.enabled is None:
+        del stored["enabled"]
+    return stored
+
+
+async def _edit(connection: AsyncConnection, resource_id: int, values: dict[str, object]) -> Resource:
+    written = (
+        change(resource)
+        .where(resource.c.id == resource_id)
+        .values(values | {"version": resource.c.version + 1, "update_time": func.now()})
+        .returning(*COLUMNS)
+    )
+    return Resource(*(await connection.execute(written)).one())
+
+
+async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, but: int = 0) -> None:
+    """Raise Conflict, naming the other resource, when its code or its requests are those of ``values``."""
+    # The expression of the column itself: shapes must be compared as the unique constraint does.
+    shape = func.regexp_replace(values.path, r"\{[^/]*\}", "{}", "g")
+    same_requests = (resource.c.method == values.method) & (resource.c.shape == shape)
+    same_code = resource.c.resource_code == values.resource_code
+    others = select(*COLUMNS, same_requests).where(resource.c.id != but, same_requests | same_code)
+    for *columns, fits in await connection.execute(others.order_by(resource.c.id)):
+        other = Resource(*columns)
+        if fits:
+            raise Conflict(
+                f"{other.method} {other.path} (resource {other.id}) fits the same requests already",
+                field="path",
+                resourceId=other.id,
             )
-    return found
+        raise Conflict(
+            f"The resource code belongs to resource {other.id}", field="resourceCode", resourceId=other.id
+        )

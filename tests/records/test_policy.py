@@ -10,11 +10,11 @@ from sqlalchemy import text
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records import casbin_rule, policy_revisions, resources
+from service.records import bindings, casbin_rule, policy_revisions
+from service.records.bindings import BoundButton
 from service.records.casbin_rule import Line
 from service.records.database import Database
 from service.records.migrate import migrate
-from service.records.resources import BoundButton
 
 pytestmark = pytest.mark.anyio
 
@@ -170,7 +170,7 @@ async def test_bindings_are_told_with_the_state_of_their_buttons_for_enabled_res
             "UPDATE sys.resource SET enabled = false WHERE resource_code = 'menu.list'",
         ):
             await connection.execute(text(change))
-        found = {f"{one.method} {one.path}": one.buttons for one in await resources.bound(connection)}
+        found = {f"{one.method} {one.path}": one.buttons for one in await bindings.bound(connection)}
     assert found["GET /api/role/list"] == (
         BoundButton("system:role:list", enabled=True),
         BoundButton("system:user:create", enabled=False),

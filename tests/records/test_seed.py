@@ -5,7 +5,7 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.codes import is_code
-from service.records import menus, resources, roles, users
+from service.records import bindings, menus, roles, users
 from service.records.database import engine
 from service.records.migrate import prepare
 from service.records.schema import menu
@@ -91,7 +91,7 @@ async def test_there_are_four_roles_and_one_administrator_in_super(connection: A
 async def test_each_seeded_resource_asks_for_the_codes_that_its_route_declares(
     connection: AsyncConnection,
 ) -> None:
-    found = await resources.bound(connection)
+    found = await bindings.bound(connection)
     bound = {f"{one.method} {one.path}": {button.auth_mark for button in one.buttons} for one in found}
     assert bound == REQUIRED
 
