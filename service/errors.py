@@ -125,9 +125,15 @@ class MethodNotAllowed(Refusal):
 
 
 class Conflict(Refusal):
-    """A duplicate name, the last administrator, a record still in use, or a lost update."""
+    """A duplicate name, the last administrator, a record still in use, or a policy that can't be built."""
 
     status, code, title = 409, "conflict", "The request conflicts with what is stored"
+
+
+class PreconditionFailed(Refusal):
+    """The record is no longer the one that ``If-Match`` names (RFC 9110 §15.5.13)."""
+
+    status, code, title = 412, "precondition_failed", "The record has changed since it was read"
 
 
 class TooLarge(Refusal):
