@@ -1,0 +1,69 @@
+"""One running service for all tests that leave it running, and those who call it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.service.callers import PASSWORD, log_in
+from tests.support.databases import database
+from tests.support.running import Running, portcullis, running
+
+
+@dataclass(frozen=True)
+class External:
+    """A service on stores that others run."""
+
+    folder: Path
+    variables: dict[str, str]
+    running: Running
+
+
+def variables_for(database_url: str, redis_url: str) -> dict[str, str]:
+    """Return what an operator sets to use external stores."""
+    return {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
+
+
+@pytest.fixture(scope="session")
+def external(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[External]:
+    """A service of two workers that found an empty database; never stop it."""
+    folder = tmp_path_factory.mktemp("service")
+    with database(stores, name="running_service") as url:
+        variables = variables_for(url, f"{stores.redis_url}?db=3")
+        password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
+        with running(folder, "--workers", "2", **variables, **password) as service:
+            yield External(folder, variables, service)
+
+
+@pytest.fixture(scope="session")
+def service(external: External) -> Running:
+    """The processes of that service."""
+    return external.running
+
+
+@pytest.fixture
+def client(service: Running) -> Iterator[httpx.Client]:
+    """A client of that service."""
+    with service.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def newcomer(external: External) -> str:
+    """The name of a user without any right, made by the operator; the password is ``PASSWORD``."""
+    arguments = ("admin", "create", "newcomer")
+    done = portcullis(external.folder, *arguments, given=f"{PASSWORD}\n", **external.variables)
+    assert (done.status, done.errors) == (0, "")
+    return "newcomer"
+
+
+@pytest.fixture
+def administrator(client: httpx.Client) -> dict[str, str]:
+    """The header with which the administrator, just logged in, sends requests."""
+    return log_in(client)

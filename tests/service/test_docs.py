@@ -1,0 +1,88 @@
+"""The service describes itself, wholly and from its own files."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import httpx
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from service.authz.shipped import read_shipped
+
+
+class Links(HTMLParser):
+    """Collects what a page loads or leads to."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, _tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.targets += [value or "" for name, value in attrs if name in ("href", "src")]
+
+
+@pytest.fixture
+def document(client: httpx.Client) -> dict[str, Any]:
+    answer = client.get("/docs/openapi.json")
+    assert answer.headers["content-type"] == "application/json"
+    document: dict[str, Any] = answer.json()
+    return document
+
+
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {
+        f"{method.upper()} {path}": operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def test_the_openapi_document_is_valid(document: dict[str, Any]) -> None:
+    assert document["openapi"].startswith("3.1.")
+    OpenAPIV31SpecValidator(document).validate()
+
+
+def test_it_lists_every_endpoint_of_the_policy_with_its_permissions(document: dict[str, Any]) -> None:
+    required: dict[str, list[str]] = {}
+    for _, name, code in read_shipped().endpoints:
+        required.setdefault(name, []).append(code)
+    listed = {
+        name: operation["x-permissions"]
+        for name, operation in operations(document).items()
+        if name.partition(" ")[2].startswith("/api/")
+    }
+    assert listed == required
+
+
+def test_it_asks_for_a_token_where_the_policy_does(client: httpx.Client, document: dict[str, Any]) -> None:
+    guarded = [
+        name.split()
+        for name, operation in operations(document).items()
+        if operation.get("security", document.get("security"))
+    ]
+    assert ["GET", "/api/role/list"] in guarded
+    for method, path in guarded:
+        answer = client.request(method, re.sub(r"\{[^}]+\}", "1", path))
+        assert answer.status_code == 401, f"{method} {path}"
+
+
+def test_the_page_loads_only_what_the_service_serves(client: httpx.Client) -> None:
+    page = client.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    loaded = set(Links(page.text).targets) - {"data:,"}
+    assert loaded >= {"/docs/assets/swagger-ui-bundle.js", "/docs/assets/swagger-ui.css"}
+    for target in loaded:
+        assert re.match(r"/[^/]", target), f"{target} is elsewhere"
+        assert client.get(target).status_code == 200
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "connect-src 'self'" in page.headers["content-security-policy"]
+
+
+def test_every_refusal_leads_to_its_explanation(client: httpx.Client) -> None:
+    kind = client.get("/api/role/list").json()["type"]
+    page, _, place = kind.partition("#")
+    assert f'id="{place}"' in client.get(page).text

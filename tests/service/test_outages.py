@@ -1,0 +1,129 @@
+"""A store that goes away: 503 where it is needed, never a pass and never a 401, and back by itself."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+import redis
+
+from service.embedded import EmbeddedStores
+from service.embedded.server import Server
+from tests.service.callers import PASSWORD, log_in
+from tests.service.conftest import variables_for
+from tests.support.running import running
+from tests.support.waiting import eventually
+
+ROLE_LIST = "/api/role/list"
+CREDENTIALS = {"userName": "admin", "password": PASSWORD}
+
+
+@pytest.fixture(scope="module")
+def mortal_stores() -> Iterator[EmbeddedStores]:
+    """Stores of this module's own, to stop and to freeze; what was written survives that."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder, EmbeddedStores(Path(folder)) as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def client(mortal_stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    variables = variables_for(mortal_stores.database_url, mortal_stores.redis_url)
+    variables["PORTCULLIS_ADMIN_PASSWORD"] = PASSWORD
+    folder = tmp_path_factory.mktemp("mortal")
+    with running(folder, "--workers", "1", **variables) as service, service.client() as client:
+        yield client
+
+
+@contextmanager
+def stopped(server: Server) -> Iterator[None]:
+    server.stop()
+    try:
+        yield
+    finally:
+        server.start()
+
+
+@contextmanager
+def frozen(server: Server) -> Iterator[None]:
+    server.pause()
+    try:
+        yield
+    finally:
+        server.resume()
+
+
+def check_unavailable(*requests: Callable[[], httpx.Response]) -> None:
+    """Send the requests, all at once: a frozen store makes each of them wait."""
+    with ThreadPoolExecutor(len(requests)) as threads:
+        for answer in threads.map(lambda request: request(), requests):
+            assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
+            assert int(answer.headers["retry-after"]) >= 1
+            assert "www-authenticate" not in answer.headers
+
+
+def parts(client: httpx.Client) -> dict[str, str]:
+    answer = client.get("/health/ready")
+    found: dict[str, str] = (answer.json().get("data") or answer.json())["parts"]
+    assert answer.status_code == (503 if "down" in found.values() else 200)
+    return found
+
+
+def recovers(client: httpx.Client, token: dict[str, str]) -> bool:
+    """Tell whether the service is what it was, the sessions of before included, without being restarted."""
+    return (
+        eventually(lambda: client.get("/health/ready").status_code == 200)
+        and eventually(lambda: client.get(ROLE_LIST, headers=token).status_code == 200)
+        and eventually(lambda: client.post("/api/auth/login", json=CREDENTIALS).status_code == 200)
+    )
+
+
+@pytest.mark.parametrize("gone", [stopped, frozen])
+def test_without_the_database_whatever_needs_it_is_503_until_it_is_back(
+    client: httpx.Client,
+    mortal_stores: EmbeddedStores,
+    gone: Callable[[Server], AbstractContextManager[None]],
+) -> None:
+    token = log_in(client)
+    with gone(mortal_stores.postgres):
+        check_unavailable(
+            lambda: client.post("/api/auth/login", json=CREDENTIALS),
+            lambda: client.get(ROLE_LIST, headers=token),
+        )
+        assert client.get(ROLE_LIST).status_code == 401
+        assert parts(client) == {"database": "down", "sessions": "up", "files": "up", "policy": "revision 1"}
+        assert client.get("/health/live").status_code == 200
+    assert recovers(client, token)
+
+
+@pytest.mark.parametrize("gone", [stopped, frozen])
+def test_without_the_session_store_no_one_passes_and_no_one_is_sent_to_log_in(
+    client: httpx.Client,
+    mortal_stores: EmbeddedStores,
+    gone: Callable[[Server], AbstractContextManager[None]],
+) -> None:
+    token = log_in(client)
+    with gone(mortal_stores.valkey):
+        check_unavailable(
+            lambda: client.post("/api/auth/login", json=CREDENTIALS),
+            lambda: client.get(ROLE_LIST, headers=token),
+            lambda: client.get("/api/user/info", headers=token),
+        )
+        assert parts(client) == {"database": "up", "sessions": "down", "files": "up", "policy": "revision 1"}
+        assert client.get("/health/live").status_code == 200
+    assert recovers(client, token)
+
+
+def test_after_the_session_store_has_lost_everything_old_tokens_are_refused(
+    client: httpx.Client, mortal_stores: EmbeddedStores
+) -> None:
+    token = log_in(client)
+    with redis.Redis.from_url(mortal_stores.redis_url) as store:
+        store.flushall()
+    answer = client.get(ROLE_LIST, headers=token)
+    assert (answer.status_code, answer.json()["code"]) == (401, "refresh_required")
+    assert client.get(ROLE_LIST, headers=log_in(client)).status_code == 200

@@ -1,0 +1,195 @@
+"""The processes of a service: how they start again, are replaced, drain and end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.service.callers import PASSWORD, log_in
+from tests.service.conftest import variables_for
+from tests.support.databases import NewDatabase
+from tests.support.running import Running, descendants, kilobytes, lives, portcullis, running
+from tests.support.waiting import eventually
+
+ROLE_LIST = "/api/role/list"
+HEAD = (
+    b"POST /api/auth/login HTTP/1.1\r\nHost: x\r\n"
+    b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+)
+
+
+@dataclass(frozen=True)
+class FirstLife:
+    """What was seen of an embedded service from its first start until it was killed."""
+
+    banner: str
+    log: str
+    password: str
+    secret_mode: int
+    token: dict[str, str]
+    left: list[int]
+
+
+@dataclass(frozen=True)
+class SecondLife:
+    """What was seen of it when it was started again, until it was stopped."""
+
+    banner: str
+    rival: str
+    statuses: dict[str, int]
+    last_answer: bytes
+    exit_status: int
+    left: list[int]
+
+
+Options = tuple[str, ...]
+
+
+@pytest.fixture(scope="module")
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="pc-") as name:
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def options(folder: Path) -> Options:
+    return ("--data", str(folder / "data"), "--workers", "1")
+
+
+@pytest.fixture(scope="module")
+def first(folder: Path, options: Options) -> FirstLife:
+    with running(folder, *options) as service:
+        with service.client() as client:
+            token = log_in(client, password=service.password or "")
+        made = ("admin", "create", "keeper", "--role", "auditor", *options[:2])
+        assert portcullis(folder, *made, given=f"{PASSWORD}\n").status == 0
+        mode = (folder / "data" / "jwt_secret").stat().st_mode & 0o777
+        processes = descendants(service.process.pid)
+        assert len(processes) > 6  # a worker, Valkey, PostgreSQL and its children
+        service.kill()
+        eventually(lambda: not any(map(lives, processes)))
+        left = [pid for pid in processes if lives(pid)]
+    return FirstLife(service.errors, service.output, service.password or "", mode, token, left)
+
+
+@pytest.fixture(scope="module")
+def second(folder: Path, options: Options, first: FirstLife) -> SecondLife:
+    body = {"userName": "admin", "password": first.password}
+    with running(folder, *options) as service:
+        rival = portcullis(folder, "serve", "--port", "0", *options)
+        with service.client() as client:
+            statuses = {
+                "token": client.get(ROLE_LIST, headers=first.token).status_code,
+                "password": client.post("/api/auth/login", json=body).status_code,
+                "made user": client.get(ROLE_LIST, headers=log_in(client, "keeper")).status_code,
+            }
+        processes = descendants(service.process.pid)
+        answer = _asked_while_stopping(service, json.dumps(body).encode())
+        status = service.stop()
+    left = [pid for pid in processes if lives(pid)]
+    return SecondLife(service.errors, rival.errors, statuses, answer, status, left)
+
+
+def _asked_while_stopping(service: Running, body: bytes) -> bytes:
+    """Send half a request, ask the service to stop, send the other half; return the answer."""
+    with socket.create_connection(("127.0.0.1", service.port), timeout=30) as connection:
+        connection.sendall(HEAD % len(body) + body[:9])
+        worker = service.workers[0]
+        service.process.send_signal(signal.SIGTERM)
+        assert eventually(lambda: '"Shutting down"' in service.output)
+        assert lives(worker)
+        connection.sendall(body[9:])
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+    return answer
+
+
+def test_the_first_password_is_printed_once(first: FirstLife, second: SecondLife) -> None:
+    assert re.fullmatch(r"[\w-]{20}", first.password)
+    assert first.banner.count(first.password) == 1
+    assert first.password not in first.log
+    assert "assword" not in second.banner
+
+
+def test_the_local_signing_secret_is_for_its_owner_alone(first: FirstLife) -> None:
+    assert first.secret_mode == 0o600
+
+
+def test_a_killed_launcher_leaves_no_server_and_no_worker(first: FirstLife) -> None:
+    assert first.left == []
+
+
+def test_a_second_start_keeps_users_and_sessions(second: SecondLife) -> None:
+    assert second.statuses == {"token": 200, "password": 200, "made user": 200}
+
+
+def test_a_data_directory_serves_one_launcher_at_a_time(second: SecondLife) -> None:
+    message = r"portcullis: The data directory \S+/data is in use by process \d+: .*--data\n"
+    assert re.fullmatch(message, second.rival)
+
+
+def test_a_request_that_is_on_its_way_is_answered_before_the_service_stops(second: SecondLife) -> None:
+    assert second.last_answer.startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+def test_a_stopped_service_leaves_no_process(second: SecondLife) -> None:
+    assert second.exit_status == 0
+    assert second.left == []
+
+
+def test_two_launchers_at_once_prepare_an_empty_database_once(
+    stores: EmbeddedStores, new_database: NewDatabase, tmp_path: Path
+) -> None:
+    url = new_database()
+    variables = variables_for(url, f"{stores.redis_url}?db=5")
+    twins = [Running(tmp_path, "--workers", "1", **variables) for _ in range(2)]
+    try:
+        for twin in twins:
+            twin.wait()
+        passwords = [twin.password for twin in twins if twin.password]
+        assert len(passwords) == 1
+        for twin in twins:
+            with twin.client() as client:
+                token = log_in(client, password=passwords[0])
+                answer = client.get(ROLE_LIST, headers=token)
+                assert answer.headers["x-policy-revision"] == "1"
+                assert answer.json()["data"]["total"] == 4
+        with psycopg.connect(url) as connection:
+            users = connection.execute("SELECT count(*) FROM sys.user").fetchone()
+        assert users == (1,)
+    finally:
+        for twin in twins:
+            twin.stop()
+
+
+def test_a_worker_needs_less_than_120_megabytes(
+    service: Running, client: httpx.Client, administrator: dict[str, str]
+) -> None:
+    for _ in range(100):
+        assert client.get(ROLE_LIST, headers=administrator).status_code == 200
+    for _ in range(8):
+        log_in(client)
+    used = {pid: (kilobytes(pid, "Rss"), kilobytes(pid, "Pss")) for pid in service.workers}
+    assert len(used) == 2
+    assert max(rss for rss, _ in used.values()) < 120 * 1024, f"(Rss, Pss) in kB: {used}"
+
+
+def test_killed_workers_are_replaced(service: Running, client: httpx.Client) -> None:
+    killed = service.workers
+    for pid in killed:
+        os.kill(pid, signal.SIGKILL)
+    assert eventually(lambda: len(set(service.workers) - set(killed)) == len(killed))
+    assert client.get(ROLE_LIST, headers=log_in(client)).status_code == 200

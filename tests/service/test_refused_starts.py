@@ -1,0 +1,161 @@
+"""What must not serve does not start: it says why in words, with exit status 1, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.service.conftest import variables_for
+from tests.support.running import ROOT, portcullis
+
+MODEL = (ROOT / "model.conf").read_text()
+NOWHERE = {"DATABASE_URL": "postgresql://nobody@localhost:1/x", "REDIS_URL": "redis://localhost:1/0"}
+
+
+def refusal(folder: Path, *options: str, **variables: str) -> str:
+    """Start the service, which must refuse; return what it says."""
+    done = portcullis(folder, "serve", "--data", str(folder / "data"), *options, **variables)
+    assert done.status == 1, done.errors
+    assert done.output == ""
+    assert "Traceback" not in done.errors
+    assert done.errors.startswith("portcullis: ")
+    return done.errors.removeprefix("portcullis: ")
+
+
+def line_with(text: str, part: str) -> int:
+    """Return the number, from 1, of the first line of ``text`` with ``part``."""
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+WRONG_MODELS = {
+    "a typo in a section": (("[matchers]", "[matcher]"), "[matcher]", "is no section of this model"),
+    "a second matcher": (
+        ("[matchers]\n", "[matchers]\nm = r.layer == p.layer\n"),
+        "m = r.layer == p.layer && ",
+        "would replace the first",
+    ),
+    "a matcher that is no boolean": (
+        ("&& ( \\", '&& ( "yes" || \\'),
+        '"yes"',
+        "the matcher must be a boolean",
+    ),
+    "an unknown function": (
+        ("|| holdsSubtree(", "|| holdsTree("),
+        "|| holdsTree(",
+        "the function 'holdsTree' is not known",
+    ),
+    "a comment behind a value": (
+        ("p = layer, object, code", "p = layer, object, code # as ever"),
+        "# as ever",
+        "becomes part of it",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", WRONG_MODELS)
+def test_a_wrong_model_is_refused_with_its_line_and_the_reason(tmp_path: Path, fault: str) -> None:
+    (old, new), part, reason = WRONG_MODELS[fault]
+    assert MODEL.count(old) == 1
+    wrong = MODEL.replace(old, new)
+    (tmp_path / "wrong.conf").write_text(wrong)
+    said = refusal(tmp_path, PORTCULLIS_POLICY__MODEL=str(tmp_path / "wrong.conf"))
+    place = f"{tmp_path}/wrong.conf:{line_with(wrong, part)}: "
+    assert any(line.startswith(place) and reason in line for line in said.splitlines()), said
+    assert not (tmp_path / "data").exists()
+
+
+def test_lines_that_differ_from_the_routes_are_refused_each_by_its_route(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    lines = tmp_path / "policies" / "endpoints.csv"
+    text = lines.read_text()
+    missing = "p, endpoint, GET /api/role/list, system:role:list\n"
+    opened = ("p, endpoint, GET /api/user/info, @login", "p, endpoint, GET /api/user/info, @anyone")
+    assert missing in text
+    assert opened[0] in text
+    lines.write_text(text.replace(missing, "").replace(*opened) + "p, endpoint, GET /api/nowhere, @anyone\n")
+    said = refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+    for route in ("GET /api/role/list", "GET /api/user/info", "GET /api/nowhere"):
+        assert route in said
+
+
+def test_a_line_that_can_not_be_read_is_refused_with_its_place(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    lines = tmp_path / "policies" / "base.csv"
+    lines.write_text(lines.read_text() + "p, resource, @unregistered\n")
+    place = f"{lines}:{lines.read_text().count(chr(10))}: "
+    assert place in refusal(tmp_path, PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+
+
+def test_all_wrong_settings_are_told_together_and_by_name(tmp_path: Path) -> None:
+    (tmp_path / "portcullis.toml").write_text("[auth]\nmax_devices = 'many'\nconcurent_login = true\n")
+    said = refusal(
+        tmp_path,
+        "--port",
+        "99999",
+        PORTCULLIS_PASSWORD__ARGON2_MEMORY="1",
+        PORTCULLIS_LOG__FROMAT="json",
+        DATABASE_URL="mysql://root:pa55word@localhost/x",
+    )
+    assert said.startswith("7 settings are wrong:\n")
+    for name in (
+        "auth.concurent_login",
+        "auth.max_devices",
+        "server.port",
+        "password.argon2_memory",
+        "PORTCULLIS_LOG__FROMAT",
+        "database.url",
+        "auth.jwt_secret",
+    ):
+        assert f"\n  {name}: " in said
+    assert "pa55word" not in said
+
+
+@pytest.mark.parametrize(
+    ("secret", "reason"),
+    [
+        ({}, "is missing"),
+        ({"JWT_SECRET": "qK7-wZ2xPv9"}, "at least 32 bytes"),
+    ],
+    ids=["missing", "short"],
+)
+def test_external_stores_without_a_secret_of_their_own_are_refused(
+    tmp_path: Path, secret: dict[str, str], reason: str
+) -> None:
+    said = refusal(tmp_path, **NOWHERE, **secret)
+    assert "auth.jwt_secret: " in said
+    assert reason in said
+    assert not any(value in said for value in secret.values())
+
+
+def test_a_database_that_is_out_of_reach_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    variables = variables_for(NOWHERE["DATABASE_URL"], NOWHERE["REDIS_URL"])
+    assert refusal(tmp_path, "--port", "0", **variables) == "The database is out of reach\n"
+
+
+def test_a_taken_port_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        said = refusal(tmp_path, "--port", port)
+    assert said == f"127.0.0.1 port {port} can't be listened on: Address already in use\n"
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_weak_first_password_is_refused_and_the_database_stays_new(
+    tmp_path: Path, stores: EmbeddedStores, empty_database_url: str
+) -> None:
+    variables = variables_for(empty_database_url, f"{stores.redis_url}?db=4")
+    said = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD="curt", **variables)
+    assert said == "PORTCULLIS_ADMIN_PASSWORD must be 8 to 128 characters long\n"
+    with psycopg.connect(empty_database_url) as connection:
+        assert connection.execute("SELECT to_regnamespace('sys')").fetchone() == (None,)
+
+
+def test_an_unknown_command_or_option_is_told(tmp_path: Path) -> None:
+    assert portcullis(tmp_path, "sevre").status == 2
+    assert portcullis(tmp_path, "serve", "--prot", "1").status == 2
+    assert portcullis(tmp_path, "--version").output.startswith("portcullis ")

@@ -1,0 +1,211 @@
+"""The service as its operators run it: ``python -m service`` in processes of its own, seen from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support.waiting import eventually
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 60.0  # seconds; a start takes three, more where other tests keep the cores busy
+
+_LISTENING = re.compile(r"^  listening +(http://127\.0\.0\.1:(\d+))$", re.MULTILINE)
+_PASSWORD = re.compile(r"^  Password: (.*)$", re.MULTILINE)
+_WORKER = b"spawn_main"  # how multiprocessing names the processes that it spawns
+
+
+def environment(folder: Path, **variables: str) -> dict[str, str]:
+    """Return the variables of a fresh account whose home is ``folder``, and ``variables``."""
+    kept = {"PATH": os.environ["PATH"], "TMPDIR": tempfile.gettempdir()}
+    return kept | {"HOME": str(folder), "PYTHONPATH": str(ROOT)} | variables
+
+
+def command(*arguments: str) -> list[str]:
+    """Return the words that run the command line of the service."""
+    return [sys.executable, "-P", "-m", "service", *arguments]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended: its exit status and what it wrote."""
+
+    status: int
+    output: str
+    errors: str
+
+
+def portcullis(folder: Path, *arguments: str, given: str = "", **variables: str) -> Ended:
+    """Run a command to its end in ``folder``, with the text ``given`` at its standard input."""
+    done = subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        env=environment(folder, **variables),
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+class Running:
+    """A service that was started in ``folder``; its options and variables are those of ``serve``."""
+
+    def __init__(self, folder: Path, *options: str, **variables: str) -> None:
+        self._out, self._err = (
+            Path(tempfile.mkstemp(dir=folder, suffix=suffix)[1]) for suffix in (".out", ".err")
+        )
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                command("serve", "--port", "0", *options),
+                cwd=folder,
+                env=environment(folder, **variables),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+            )
+
+    def wait(self) -> None:
+        """Return when the banner is out; AssertionError when the service has ended instead."""
+        assert eventually(
+            lambda: self._has_ended() or bool(_LISTENING.search(self.errors)), patience=PATIENCE
+        )
+        assert not self._has_ended(), self.errors
+
+    @property
+    def errors(self) -> str:
+        """What stands on standard error so far: the banner, and nothing else when all is well."""
+        return self._err.read_text()
+
+    @property
+    def output(self) -> str:
+        """What stands on standard output so far: the log."""
+        return self._out.read_text()
+
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """The lines of the log, each of them JSON; the last one may still be on its way."""
+        return [json.loads(line) for line in self.output.splitlines(keepends=True) if line.endswith("\n")]
+
+    def line_of(self, request_id: str) -> dict[str, Any]:
+        """Return the log line of a request that has been answered."""
+        found: list[dict[str, Any]] = []
+
+        def is_there() -> bool:
+            found.extend(
+                line
+                for line in self.log
+                if (line["event"], line.get("request_id")) == ("request", request_id)
+            )
+            return bool(found)
+
+        assert eventually(is_there)
+        return found[0]
+
+    @property
+    def url(self) -> str:
+        """Where the service listens, as the banner says."""
+        return self._listening[1]
+
+    @property
+    def port(self) -> int:
+        """The port of ``url``."""
+        return int(self._listening[2])
+
+    @property
+    def password(self) -> str | None:
+        """What the banner says of the first administrator's password; None when it says nothing."""
+        found = _PASSWORD.search(self.errors)
+        return found and found[1].split("   ")[0]
+
+    @property
+    def workers(self) -> list[int]:
+        """The process ids of the workers that live."""
+        return [pid for pid in descendants(self.process.pid) if _WORKER in _read(pid, "cmdline")]
+
+    def client(self) -> httpx.Client:
+        """Return a client of the service; the caller closes it."""
+        return httpx.Client(base_url=self.url, timeout=PATIENCE, trust_env=False)
+
+    def stop(self) -> int:
+        """Ask the service to stop if it runs; return its exit status. AssertionError when it goes on."""
+        if not self._has_ended():
+            self.process.terminate()
+        try:
+            return self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError("the service does not stop at SIGTERM") from None
+
+    def kill(self) -> None:
+        """End the launcher as ``kill -9`` does, and return when it is gone."""
+        self.process.kill()
+        self.process.wait(PATIENCE)
+
+    def _has_ended(self) -> bool:
+        return self.process.poll() is not None
+
+    @property
+    def _listening(self) -> re.Match[str]:
+        found = _LISTENING.search(self.errors)
+        assert found is not None, self.errors
+        return found
+
+
+@contextmanager
+def running(folder: Path, *options: str, **variables: str) -> Iterator[Running]:
+    """Start the service, yield it when its banner is out, and stop it."""
+    service = Running(folder, *options, **variables)
+    try:
+        service.wait()
+        yield service
+    finally:
+        service.stop()
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the ids of all processes below ``pid`` that have not ended."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and (stat := _read(int(entry.name), "stat")):
+            # Field 2, the name, is in parentheses and may hold any character.
+            state, parent = stat.rpartition(b") ")[2].split()[:2]
+            if state != b"Z":
+                parents[int(entry.name)] = int(parent)
+    found, level = [], [pid]
+    while level := [child for child, parent in parents.items() if parent in level]:
+        found += level
+    return sorted(found)
+
+
+def lives(pid: int) -> bool:
+    """Tell whether a process exists and is more than a zombie that nobody has waited for."""
+    stat = _read(pid, "stat")
+    return bool(stat) and stat.rpartition(b") ")[2][:1] != b"Z"
+
+
+def kilobytes(pid: int, name: str) -> int:
+    """Return a figure of a process's memory in kB: ``Rss`` or ``Pss``."""
+    found = re.search(rf"^{name}: +(\d+) kB$".encode(), _read(pid, "smaps_rollup"), re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""  # it has ended
