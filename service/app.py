@@ -17,11 +17,14 @@ from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.pairs import Pairs
 from service.authn.passwords import Passwords
+from service.authn.refresh import Refresh
+from service.authn.sessions import Sessions
+from service.authn.throttle import Throttle
 from service.authn.tokens import Tokens
 from service.authz.faults import PolicyFault
 from service.authz.live import LivePolicy
 from service.authz.shipped import Shipped
-from service.endpoints import auth, role, user
+from service.endpoints import auth, online, role, user
 from service.errors import Unavailable
 from service.files.object_store import object_store
 from service.keyspace import SessionStore
@@ -49,16 +52,19 @@ class Parts:
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
         database, auth = settings.database, settings.auth
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
-        self.sessions = SessionStore(settings.redis, auth)
+        self.store = SessionStore(settings.redis, auth)
         self.objects = object_store(settings.objstore, settings.server.data / "files")
         self.live = LivePolicy(shipped)
         self.passwords = Passwords(settings.password)
         tokens = Tokens(auth)
         pairs = Pairs(tokens, lambda: self.live.current.permission_map)
-        self.login = Login(self.database, self.sessions, self.passwords, pairs)
+        self.login = Login(self.database, self.store, self.passwords, pairs)
+        self.refresh = Refresh(self.database, self.store, tokens, pairs)
+        self.sessions = Sessions(self.store)
+        self.throttle = Throttle(settings.throttle, self.store.counters)
         self.gate = Gate(
             HeaderToken(auth.token_name, auth.token_prefix),
-            Authenticator(auth, tokens, self.sessions),
+            Authenticator(auth, tokens, self.store),
             self.live,
         )
 
@@ -71,7 +77,7 @@ class Parts:
     async def close(self) -> None:
         """Let go of threads and connections."""
         self.passwords.close()
-        await self.sessions.close()
+        await self.store.close()
         await self.database.close()
 
 
@@ -139,12 +145,21 @@ def check_routes(shipped: Shipped) -> None:
 def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
     routes = Routes(app, parts.gate)
-    routes.add("/api/auth/login", auth.Login(parts.login))
+    routes.add("/api/auth/login", auth.Login(parts.login, parts.throttle))
+    routes.add("/api/auth/refresh", auth.Refresh(parts.refresh, parts.throttle))
+    routes.add("/api/auth/logout", auth.Logout(parts.sessions))
+    routes.add("/api/auth/logout/all", auth.LogoutAll(parts.sessions))
+    routes.add("/api/auth/sessions", auth.Sessions(parts.sessions))
+    routes.add("/api/auth/sessions/{device}", auth.SessionOnDevice(parts.sessions))
+    routes.add("/api/online/list", online.OnlineList(parts.sessions))
+    routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
+    routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
+    routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.sessions))
     routes.add("/api/role/list", role.RoleList(parts.database))
     routes.add("/api/user/info", user.Info(parts.database))
     checks = {
         "database": parts.database.ping,
-        "sessions": parts.sessions.ping,
+        "sessions": parts.store.ping,
         "files": parts.objects.ping,
         "policy": parts.policy_state,
     }

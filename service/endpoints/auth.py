@@ -7,10 +7,21 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.authn import login as authn
-from service.errors import AccountBanned, AccountDisabled, LoginFailed
+from service.authn import refresh as renewal
+from service.authn import sessions as authn_sessions
+from service.authn.throttle import Throttle
+from service.errors import (
+    AccountBanned,
+    AccountDisabled,
+    LoginFailed,
+    NotFound,
+    RateLimited,
+    RefreshRejected,
+    TokenInvalid,
+)
 from service.web.call import Call
-from service.web.marks import logged, public, refuses
-from service.web.wire import Wire
+from service.web.marks import logged, login, public, refuses
+from service.web.wire import Moment, Wire
 
 
 class Credentials(Wire):
@@ -31,6 +42,12 @@ class Credentials(Wire):
     ) = None
 
 
+class RefreshToken(Wire):
+    """The refresh token that is to be spent."""
+
+    refresh_token: Annotated[str, Meta(min_length=1, max_length=8192)]
+
+
 class TokenPair(Wire):
     """An access token, the refresh token that renews it, and the life of the access token in seconds."""
 
@@ -42,18 +59,115 @@ class TokenPair(Wire):
 class Login:
     """``/api/auth/login``."""
 
-    def __init__(self, login: authn.Login) -> None:
+    def __init__(self, login: authn.Login, throttle: Throttle) -> None:
         self._login = login
+        self._throttle = throttle
 
     @public
     @logged("auth", "login", "LOGIN", params=False, response=False)
-    @refuses(LoginFailed, AccountDisabled, AccountBanned)
+    @refuses(LoginFailed, AccountDisabled, AccountBanned, RateLimited)
     async def on_post(self, call: Call, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
         Opens a session for the device, replacing the one that the user had on it.
         """
+        attempt = await self._throttle.login(body.user_name, call.address, call.user_agent)
         pair = await self._login.login(
             body.user_name, body.password, body.device, call.address, call.user_agent
         )
+        await attempt.succeeded()
         return TokenPair.of(pair)
+
+
+class Refresh:
+    """``/api/auth/refresh``."""
+
+    def __init__(self, refresh: renewal.Refresh, throttle: Throttle) -> None:
+        self._refresh = refresh
+        self._throttle = throttle
+
+    @public
+    @logged("auth", "refresh", "REFRESH", params=False, response=False)
+    @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, RateLimited)
+    async def on_post(self, call: Call, body: RefreshToken) -> TokenPair:
+        """Spend a refresh token for a new pair.
+
+        The new access token has the roles and permissions of this moment. Of requests that race with one
+        token, one wins and the others are refused as `superseded`; a spent token that comes back later
+        ends the session.
+        """
+        await self._throttle.refresh_from(call.address)
+        claims = self._refresh.verify(body.refresh_token)
+        await self._throttle.refresh_of(claims.sub)
+        return TokenPair.of(await self._refresh.renew(claims))
+
+
+class Ended(Wire):
+    """How many sessions were ended."""
+
+    ended: Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class Logout:
+    """``/api/auth/logout``."""
+
+    def __init__(self, sessions: authn_sessions.Sessions) -> None:
+        self._sessions = sessions
+
+    @login
+    @logged("auth", "logout", "LOGOUT")
+    async def on_post(self, call: Call) -> None:
+        """End the session of this device."""
+        await self._sessions.log_out(call.user)
+
+
+class LogoutAll:
+    """``/api/auth/logout/all``."""
+
+    def __init__(self, sessions: authn_sessions.Sessions) -> None:
+        self._sessions = sessions
+
+    @login
+    @logged("auth", "logout everywhere", "LOGOUT")
+    async def on_post(self, call: Call) -> Ended:
+        """End the caller's sessions on every device, this one included."""
+        return Ended(ended=await self._sessions.log_out_everywhere(call.user))
+
+
+class Session(Wire):
+    """A device on which the caller is logged in; `current` is the one that asks."""
+
+    device: Annotated[str, Meta(examples=["web"])]
+    login_time: Moment
+    last_refresh_time: Moment
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
+    user_agent: str
+    browser: Annotated[str, Meta(examples=["Firefox 145"])]
+    os: Annotated[str, Meta(examples=["Linux"])]
+    current: bool
+
+
+class Sessions:
+    """``/api/auth/sessions``."""
+
+    def __init__(self, sessions: authn_sessions.Sessions) -> None:
+        self._sessions = sessions
+
+    @login
+    async def on_get(self, call: Call) -> list[Session]:
+        """List the caller's sessions, the latest login first."""
+        return [Session.of(session) for session in await self._sessions.own(call.user)]
+
+
+class SessionOnDevice:
+    """``/api/auth/sessions/{device}``."""
+
+    def __init__(self, sessions: authn_sessions.Sessions) -> None:
+        self._sessions = sessions
+
+    @login
+    @logged("auth", "end a session", "LOGOUT")
+    @refuses(NotFound)
+    async def on_delete(self, call: Call, device: str) -> None:
+        """End the caller's session on a device."""
+        await self._sessions.end_own(call.user, device)

@@ -12,6 +12,7 @@ import sys
 from importlib import import_module
 
 BENCHMARKS = {
+    "guarded": "what it costs a request to be guarded, against bare Falcon",
     "decide": "what a decision costs, by the number of bound resources, against a plain Casbin",
 }
 

@@ -1,0 +1,166 @@
+"""What it costs to be guarded: one GET with everything on, against bare Falcon, in one run.
+
+Each server has one worker on one core, and the load comes from another. Rounds alternate, and each ratio is
+that of two neighbouring rounds, so that a machine whose speed drifts does no harm.
+"""
+
+# ruff: noqa: T201 - it talks to a person at a terminal
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+
+import uvloop
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from service.authn.login import Login
+from service.authn.pairs import Pairs
+from service.authn.passwords import Passwords
+from service.authn.tokens import Tokens
+from service.authz.live import LivePolicy
+from service.authz.shipped import read_shipped
+from service.embedded import EmbeddedStores
+from service.keyspace import SessionStore
+from service.launch.prepare import publish_policy
+from service.records.database import Database
+from service.settings import Settings, load
+from tests.benchmarks.guarded_apps import TEMPLATE
+from tests.benchmarks.load import rate, request_bytes
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+
+ROUNDS = 5
+SECONDS = 3.0
+CONNECTIONS = 64
+LIMIT = 0.5
+
+
+def main() -> None:
+    """Print requests a second and the ratio, for HS256 and EdDSA tokens."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        place = Path(folder)
+        with EmbeddedStores(place / "data", durable=False) as stores:
+            seed_database(stores.database_url)
+            _pin_to_last_core()
+            for algorithm in ("HS256", "EdDSA"):
+                _compare(algorithm, _environment(stores, place, algorithm))
+
+
+def _compare(algorithm: str, environ: Mapping[str, str]) -> None:
+    settings = load(environ)
+    publish_policy(settings, read_shipped())
+    token = asyncio.run(_token(settings))
+    with ExitStack() as stack:
+        bare = stack.enter_context(_server("bare", environ))
+        guarded = stack.enter_context(_server("guarded", environ))
+        pairs = [
+            (
+                _measure(request_bytes(TEMPLATE, bare), bare),
+                _measure(request_bytes(TEMPLATE, guarded, Authorization=f"Bearer {token}"), guarded),
+            )
+            for _ in range(ROUNDS)
+        ]
+    ratios = sorted(with_all / alone for alone, with_all in pairs)
+    print(f"{algorithm}: {CONNECTIONS} connections, {ROUNDS} pairs of {SECONDS:.0f} s")
+    print(f"  bare Falcon   {median(alone for alone, _ in pairs):9,.0f} requests/s")
+    print(f"  guarded       {median(with_all for _, with_all in pairs):9,.0f} requests/s")
+    kept = "is kept" if median(ratios) >= LIMIT else "is NOT kept"
+    print(
+        f"  ratio {median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}); at least {LIMIT} {kept}\n",
+        flush=True,
+    )
+
+
+def _measure(request: bytes, port: int) -> float:
+    return uvloop.run(rate(port, request, connections=CONNECTIONS, seconds=SECONDS))
+
+
+async def _token(settings: Settings) -> str:
+    """Log the administrator in, as the service would, and return the access token."""
+    database = Database(settings.database.url)
+    store = SessionStore(settings.redis, settings.auth)
+    passwords = Passwords(settings.password)
+    live = LivePolicy(read_shipped())
+    try:
+        await live.load(database)
+        pairs = Pairs(Tokens(settings.auth), lambda: live.current.permission_map)
+        login = Login(database, store, passwords, pairs)
+        pair = await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "127.0.0.1", "bench")
+    finally:
+        passwords.close()
+        await store.close()
+        await database.close()
+    return pair.access_token
+
+
+def _environment(stores: EmbeddedStores, place: Path, algorithm: str) -> dict[str, str]:
+    environ = {
+        "DATABASE_URL": stores.database_url,
+        "REDIS_URL": stores.redis_url,
+        "PORTCULLIS_SERVER__DATA": str(place / "service"),
+        "PORTCULLIS_AUTH__JWT_ALGORITHM": algorithm,
+        "PORTCULLIS_LOG__FORMAT": "json",
+    }
+    if algorithm.startswith("HS"):
+        return environ | {"JWT_SECRET": secrets.token_hex(32)}
+    key = Ed25519PrivateKey.generate()
+    private, public = place / "private.pem", place / "public.pem"
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    private.chmod(0o600)
+    public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    return environ | {
+        "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(private),
+        "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(public),
+    }
+
+
+@contextmanager
+def _server(application: str, environ: Mapping[str, str]) -> Iterator[int]:
+    """Run uvicorn with one worker on the first core and yield its port; its log goes to a file."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port: int = bound.getsockname()[1]
+    words = ["--factory", "--port", str(port), "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
+    with tempfile.TemporaryFile() as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "uvicorn", f"tests.benchmarks.guarded_apps:{application}", *words],
+            env={**os.environ, **environ},
+            stdout=log,
+            stderr=log,
+        )
+        os.sched_setaffinity(server.pid, {min(os.sched_getaffinity(0) | _FIRST)})
+        try:
+            _wait_for(port, server)
+            yield port
+        finally:
+            server.terminate()
+            server.wait()
+
+
+_FIRST = {min(os.sched_getaffinity(0))}
+
+
+def _pin_to_last_core() -> None:
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(300):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        if server.poll() is not None:
+            break
+        time.sleep(0.1)
+    raise RuntimeError("the server did not start")

@@ -1,0 +1,63 @@
+"""The two applications that the benchmark ``guarded`` compares, each as uvicorn loads it."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import falcon.asgi
+from msgspec import Meta
+
+from service.app import Lifespan, Parts
+from service.authz.shipped import read_shipped
+from service.settings import load
+from service.web.call import Call
+from service.web.entrance import Entrance, falcon_app
+from service.web.marks import logged, needs
+from service.web.observe import configure_logging
+from service.web.routes import Routes
+from service.web.wire import Wire
+
+TEMPLATE = "/api/role/list"
+"""A route that has its endpoint lines and its bindings in every installation."""
+
+
+class Answer(Wire):
+    """A small answer, the same for both."""
+
+    status: Annotated[str, Meta(max_length=16)] = "open"
+
+
+class Guarded:
+    """Does nothing behind the gate, so that only the gate and its surroundings are measured."""
+
+    @needs("system:role:list", "system:user:create", "system:user:update")
+    @logged("bench", "ping", "QUERY")
+    async def on_get(self, call: Call) -> Answer:  # noqa: ARG002 - every responder takes it
+        """Answer."""
+        return Answer()
+
+
+class Bare:
+    """The same answer from Falcon alone."""
+
+    async def on_get(self, _request: Any, response: falcon.asgi.Response) -> None:
+        response.data = b'{"data":{"status":"open"}}'
+
+
+def guarded() -> Entrance:
+    """Return the service with everything on, whose one route does nothing."""
+    settings = load(os.environ)
+    configure_logging(settings.log.format, settings.log.level)
+    parts = Parts(settings, read_shipped())
+    app = falcon_app()
+    Routes(app, parts.gate).add(TEMPLATE, Guarded())
+    app.add_middleware(Lifespan(parts))
+    return Entrance(app)
+
+
+def bare() -> falcon.asgi.App[Any, Any]:
+    """Return Falcon with one route."""
+    app = falcon.asgi.App()
+    app.add_route(TEMPLATE, Bare())
+    return app

@@ -1,0 +1,88 @@
+"""A load generator that costs less than what it measures: equal requests over a few connections."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import cast
+
+
+class _Client(asyncio.Protocol):
+    """Sends one request after another over one connection; all answers must be as long as the first."""
+
+    def __init__(self, request: bytes, length: int, ended: asyncio.Future[None]) -> None:
+        self._request = request
+        self._length = length
+        self._ended = ended
+        self._received = 0
+        self.answers = 0
+        self.stopping = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+        self._transport.write(self._request)
+
+    def data_received(self, data: bytes) -> None:
+        if self._received == 0 and not data.startswith(b"HTTP/1.1 200 "):
+            self._fail(f"an answer was {data[:200]!r}")
+            return
+        self._received += len(data)
+        if self._received < self._length:
+            return
+        if self._received > self._length:
+            self._fail("an answer was longer than the first")
+            return
+        self._received = 0
+        self.answers += 1
+        if self.stopping:
+            self._transport.close()
+        else:
+            self._transport.write(self._request)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+    def _fail(self, reason: str) -> None:
+        if not self._ended.done():
+            self._ended.set_exception(RuntimeError(reason))
+        self._transport.abort()
+
+
+def request_bytes(path: str, port: int, **headers: str) -> bytes:
+    """Return a GET request in HTTP/1.1."""
+    lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+async def answer_length(port: int, request: bytes) -> int:
+    """Return the length in bytes of the whole answer to ``request``; RuntimeError unless it is a 200."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    head = await reader.readuntil(b"\r\n\r\n")
+    if not head.startswith(b"HTTP/1.1 200 "):
+        raise RuntimeError(f"the answer was {head!r}")
+    fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
+    body = await reader.readexactly(int(fields[b"content-length"]))
+    writer.close()
+    return len(head) + len(body)
+
+
+async def rate(port: int, request: bytes, *, connections: int, seconds: float) -> float:
+    """Return how many requests a second are answered, over ``connections`` that send without a pause."""
+    loop = asyncio.get_running_loop()
+    length = await answer_length(port, request)
+    clients = []
+    started = time.perf_counter()
+    for _ in range(connections):
+        client = _Client(request, length, loop.create_future())
+        await loop.create_connection(lambda client=client: client, "127.0.0.1", port)  # type: ignore[misc]
+        clients.append(client)
+    await asyncio.sleep(seconds)
+    answers, elapsed = sum(client.answers for client in clients), time.perf_counter() - started
+    for client in clients:
+        client.stopping = True
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(client._ended for client in clients))
+    return answers / elapsed
