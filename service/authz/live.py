@@ -14,6 +14,7 @@ from service.authz.lines import Lines
 from service.authz.policy import Policy
 from service.authz.shipped import Shipped
 from service.authz.undisturbed import undisturbed
+from service.errors import Unavailable
 from service.records import menus, policy_revisions
 from service.records.database import Database
 
@@ -31,6 +32,7 @@ class LivePolicy:
         self.current = Policy(shipped.model_text)
         self._model_text = shipped.model_text
         self._loading = asyncio.Lock()
+        self._swapped = asyncio.Event()
 
     async def load(self, database: Database) -> bool:
         """Put the newest published policy in force; tell whether there was a newer one.
@@ -64,7 +66,22 @@ class LivePolicy:
         newer = policy.revision > self.current.revision
         if newer:
             self.current = policy
+            self._swapped.set()
+            self._swapped = asyncio.Event()
         return newer
+
+    async def at_least(self, revision: int, *, within: float) -> Policy:
+        """Return the policy in force once it is of ``revision`` or newer.
+
+        Unavailable when it is not after ``within`` seconds.
+        """
+        try:
+            async with asyncio.timeout(within):
+                while self.current.revision < revision:
+                    await self._swapped.wait()
+        except TimeoutError:
+            raise Unavailable(f"This worker decides by a revision older than {revision}") from None
+        return self.current
 
     def _read(self, connection: Connection) -> Lines:
         model = Model()

@@ -16,7 +16,7 @@ from service.records.schema.access import (
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.files import file
 from service.records.schema.logs import login_log, operation_log
-from service.records.schema.policy import CasbinRule, casbin_rule, policy_revision
+from service.records.schema.policy import CasbinRule, casbin_rule, policy_revision, policy_worker
 
 __all__ = [
     "SCHEMA",
@@ -30,6 +30,7 @@ __all__ = [
     "metadata",
     "operation_log",
     "policy_revision",
+    "policy_worker",
     "resource",
     "role",
     "role_menu",

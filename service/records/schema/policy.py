@@ -27,6 +27,15 @@ policy_revision = Table(
     CheckConstraint("revision > 0", name="revision"),
 )
 
+policy_worker = Table(
+    "policy_worker",
+    metadata,
+    Column("worker", Text, CheckConstraint("worker <> ''", name="worker"), primary_key=True),
+    Column("revision", BigInteger, CheckConstraint("revision >= 0", name="revision"), nullable=False),
+    Column("fault", Text),
+    moment("seen_time"),
+)
+
 
 class _Base(DeclarativeBase):
     metadata = metadata

@@ -1,0 +1,51 @@
+"""``sys.policy_worker``: which revision each worker decides by, as it reports itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.schema import policy_worker
+
+REPORT_EVERY: Final = 5.0
+"""Seconds after which a worker reports again, even if nothing has changed."""
+
+_FORGOTTEN: Final = timedelta(seconds=3 * REPORT_EVERY)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyWorker:
+    """A worker, the revision that it decides by, and why that is not the newest, if it can't be."""
+
+    worker: str
+    revision: int
+    fault: str | None
+    seen_time: datetime
+
+
+async def report(connection: AsyncConnection, worker: str, revision: int, fault: str | None) -> None:
+    """Note that ``worker`` lives and decides by ``revision``; forget those that no longer report."""
+    row = upsert(policy_worker).values(worker=worker, revision=revision, fault=fault)
+    renewed = {"revision": revision, "fault": fault, "seen_time": func.now()}
+    await connection.execute(row.on_conflict_do_update(index_elements=[policy_worker.c.worker], set_=renewed))
+    silent = select(policy_worker.c.worker).where(policy_worker.c.seen_time < func.now() - _FORGOTTEN)
+    # A row that somebody holds is being renewed or removed already; waiting could end in a deadlock.
+    unheld = silent.with_for_update(skip_locked=True)
+    await connection.execute(delete(policy_worker).where(policy_worker.c.worker.in_(unheld)))
+
+
+async def leave(connection: AsyncConnection, worker: str) -> None:
+    """Forget a worker that ends."""
+    await connection.execute(delete(policy_worker).where(policy_worker.c.worker == worker))
+
+
+async def present(connection: AsyncConnection) -> list[PolicyWorker]:
+    """Return the workers that have reported lately, by name."""
+    lately = policy_worker.c.seen_time >= func.now() - _FORGOTTEN
+    found = await connection.execute(select(policy_worker).where(lately).order_by(policy_worker.c.worker))
+    return [PolicyWorker(*row) for row in found]

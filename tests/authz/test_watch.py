@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+
+import pytest
+from sqlalchemy import text
+
+from service.authz.live import LivePolicy
+from service.authz.policy import Policy
+from service.authz.publisher import publish_if_changed
+from service.authz.shipped import Shipped, read_shipped
+from service.authz.watch import Announced, PolicyWatch
+from service.embedded import EmbeddedStores
+from service.errors import Unavailable
+from service.records import casbin_rule
+from service.records.announcements import announcements
+from service.records.database import Database
+from tests.support.seeded import seed_database
+
+pytestmark = pytest.mark.anyio
+
+SHIPPED = read_shipped()
+SELDOM = 3600.0
+"""Seconds: a poll that no test lives to see."""
+
+
+@pytest.fixture
+async def database(seeded_database_url: str) -> AsyncIterator[Database]:
+    opened = Database(seeded_database_url)
+    await publish(opened)
+    yield opened
+    await opened.close()
+
+
+async def execute(database: Database, *statements: str) -> None:
+    async with database.transaction() as connection:
+        for statement in statements:
+            await connection.execute(text(statement))
+
+
+async def publish(database: Database, *changes: str, shipped: Shipped = SHIPPED) -> Policy:
+    async with database.transaction(within=30) as connection:
+        for change in changes:
+            await connection.execute(text(change))
+        return await publish_if_changed(connection, shipped, "test")
+
+
+def enabled(state: bool) -> str:
+    return f"UPDATE sys.menu SET enabled = {state} WHERE auth_mark = 'system:user:list'"
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not holds():  # noqa: ASYNC110 - no event tells what a watch has seen
+            await asyncio.sleep(0.01)
+
+
+async def silence() -> AsyncGenerator[str, None]:
+    """Hear nothing, as if every announcement got lost."""
+    await asyncio.Event().wait()
+    yield ""
+
+
+@asynccontextmanager
+async def watching(
+    database: Database, announced: Announced, *, poll_every: float = SELDOM, worker: str = "a:1"
+) -> AsyncIterator[tuple[LivePolicy, PolicyWatch]]:
+    live = LivePolicy(SHIPPED)
+    watch = PolicyWatch(live, database, announced, worker, poll_every=poll_every)
+    await watch.look()
+    task = asyncio.create_task(watch.run())
+    yield live, watch
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def listening(url: str) -> Announced:
+    return partial(announcements, url, casbin_rule.CHANNEL)
+
+
+async def test_a_published_revision_is_in_force_when_it_is_announced(
+    database: Database, seeded_database_url: str
+) -> None:
+    async with watching(database, listening(seeded_database_url)) as (live, _):
+        for state in (False, True, False):
+            published = await publish(database, enabled(state))
+            await until(lambda published=published: live.current.digest == published.digest)  # type: ignore[misc]
+
+
+async def test_a_revision_whose_announcement_is_lost_is_found_by_looking(database: Database) -> None:
+    async with watching(database, silence, poll_every=0.05) as (live, _):
+        published = await publish(database, enabled(False))
+
+        await until(lambda: live.current.revision == published.revision)
+
+
+async def test_a_lost_connection_is_opened_again_and_hears_again(
+    database: Database, seeded_database_url: str
+) -> None:
+    begun = 0
+
+    def counted() -> AsyncGenerator[str, None]:
+        nonlocal begun
+        begun += 1
+        return announcements(seeded_database_url, casbin_rule.CHANNEL)
+
+    async with watching(database, counted, poll_every=0.05):
+        await until(lambda: begun == 1)
+        await execute(
+            database,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%'"
+            " AND datname = current_database()",
+        )
+        await until(lambda: begun == 2)
+
+
+async def test_a_revision_that_can_not_be_loaded_leaves_the_last_valid_one_and_says_so(
+    database: Database,
+) -> None:
+    async with watching(database, silence, poll_every=0.05) as (live, watch):
+        await until(lambda: live.current.revision == 1)
+        await execute(
+            database,
+            "UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = '@unregistered'",
+            "INSERT INTO sys.policy_revision (revision, digest, line_count, cause)"
+            " SELECT 2, digest, line_count, 'forced' FROM sys.policy_revision",
+        )
+        await until(lambda: watch.fault is not None)
+        assert live.current.revision == 1
+        assert "digest of revision 2" in (watch.fault or "")
+        told = [(one.worker, one.revision, one.fault) for one in await watch.workers()]
+        assert told == [("a:1", 1, watch.fault)]
+
+        mended = await publish(database)
+
+        await until(lambda: live.current.revision == mended.revision)
+        await until(lambda: watch.fault is None)
+
+
+async def test_a_database_that_goes_away_leaves_the_last_valid_policy_and_is_found_again(
+    own_stores: EmbeddedStores,
+) -> None:
+    seed_database(own_stores.database_url)
+    database = Database(own_stores.database_url, timeout=0.5)
+    await publish(database)
+    async with watching(database, listening(own_stores.database_url), poll_every=0.05) as (live, watch):
+        own_stores.postgres.stop()
+        await until(lambda: watch.fault is not None)
+        assert live.current.revision == 1
+
+        own_stores.postgres.start()
+        published = await publish(database, enabled(False))
+
+        await until(lambda: live.current.revision == published.revision and watch.fault is None)
+    await database.close()
+
+
+async def test_every_worker_is_seen_with_its_revision_until_it_leaves(database: Database) -> None:
+    async with (
+        watching(database, silence, poll_every=0.05) as (_, watch),
+        watching(database, silence, worker="b:1") as (_, other),
+    ):
+        await publish(database, enabled(False))
+
+        async def told() -> list[tuple[str, int]]:
+            return [(one.worker, one.revision) for one in await watch.workers()]
+
+        async with asyncio.timeout(20):
+            while await told() != [("a:1", 2), ("b:1", 1)]:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.01)
+        await other.leave()
+        assert await told() == [("a:1", 2)]
+
+
+async def test_who_waits_for_a_revision_gets_it_as_soon_as_it_is_in_force() -> None:
+    live = LivePolicy(SHIPPED)
+    live.offer(Policy(SHIPPED.model_text, revision=4))
+    assert (await live.at_least(4, within=0)).revision == 4
+    waiting = [asyncio.create_task(live.at_least(revision, within=20)) for revision in (5, 6, 7)]
+    await asyncio.sleep(0)
+
+    live.offer(Policy(SHIPPED.model_text, revision=5))
+    live.offer(Policy(SHIPPED.model_text, revision=7))
+
+    assert [policy.revision for policy in await asyncio.gather(*waiting)] == [7, 7, 7]
+
+
+async def test_who_waits_in_vain_for_a_revision_is_refused() -> None:
+    with pytest.raises(Unavailable, match="older than 9"):
+        await LivePolicy(SHIPPED).at_least(9, within=0.01)
