@@ -27,6 +27,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
+"""The versions of HTTP that Falcon knows. The HTTP server passes on 0.9 and 2.0 of a request line too."""
 
 
 def falcon_app() -> App[Request, Response]:
@@ -83,6 +85,8 @@ class Entrance:
 
 
 def _refuse_ambiguous(scope: Scope) -> None:
+    if scope.get("http_version", "1.1") not in _VERSIONS:
+        raise BadRequest("The request line names a version of HTTP that is not spoken here")
     raw_path = scope.get("raw_path")
     # A server that sends no raw path has decoded it; encoding it anew finds what the router would read.
     scope["path"] = canonical(quote(scope["path"]) if raw_path is None else raw_path)

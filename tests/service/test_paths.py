@@ -132,3 +132,11 @@ def test_a_canonical_request_with_a_token_is_served(service: Running, administra
     token = f"Authorization: {administrator['Authorization']}"
     assert status(talk(service.port, request(f"GET {LIST}", token))) == 200
     assert status(talk(service.port, request(f"GET {LIST}", token, version="HTTP/1.0"))) == 200
+
+
+@pytest.mark.parametrize("version", ["HTTP/0.9", "HTTP/2.0", "HTTP/3.0", "HTTP/1.2", "HTTQ/1.1"])
+def test_a_version_that_is_not_spoken_is_refused(
+    service: Running, administrator: dict[str, str], version: str
+) -> None:
+    token = f"Authorization: {administrator['Authorization']}"
+    assert status(talk(service.port, request(f"GET {LIST}", token, version=version))) == 400
