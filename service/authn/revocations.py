@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any
 
 import structlog
 
@@ -35,9 +36,14 @@ class Revocations:
 
     def mark_soon(self, user_ids: Iterable[int]) -> None:
         """Start marking the users, in batches, and return at once."""
-        task = asyncio.get_running_loop().create_task(self._mark(list(map(str, user_ids))))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._start(self._mark(list(map(str, user_ids))))
+
+    async def end_sessions(self, user_id: int, *, keep: str = "") -> None:
+        """End the user's sessions but the one on ``keep`` before returning; later if the store is away."""
+        try:
+            await self._store.close_sessions(str(user_id), keep=keep)
+        except Unavailable:
+            self._start(self._end_sessions(str(user_id), keep))
 
     async def finish(self, patience: float = 5.0) -> None:
         """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
@@ -50,11 +56,23 @@ class Revocations:
             await asyncio.wait(left)
             _log.error("users were not marked: tokens with their old rights work on", markings=len(left))
 
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _mark(self, login_ids: list[str]) -> None:
-        while True:
-            try:
-                await self._store.mark(login_ids)
-            except Unavailable:
-                await asyncio.sleep(RETRY)
-            else:
-                return
+        await _until_done(lambda: self._store.mark(login_ids))
+
+    async def _end_sessions(self, login_id: str, keep: str) -> None:
+        await _until_done(lambda: self._store.close_sessions(login_id, keep=keep))
+
+
+async def _until_done(work: Callable[[], Awaitable[object]]) -> None:
+    while True:
+        try:
+            await work()
+        except Unavailable:
+            await asyncio.sleep(RETRY)
+        else:
+            return

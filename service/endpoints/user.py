@@ -6,11 +6,12 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.errors import RefreshRequired
+from service.authn.password_change import PasswordChange
+from service.errors import Conflict, NotFound, RateLimited, RefreshRequired
 from service.records import users
 from service.records.database import Database
 from service.web.call import Call
-from service.web.marks import login
+from service.web.marks import logged, login, needs, refuses
 from service.web.wire import Id, Wire
 
 
@@ -40,3 +41,59 @@ class Info:
         if info is None:  # deleted while the token lived
             raise RefreshRequired
         return UserInfo.of(info)
+
+
+NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
+
+
+class PasswordChangeOrder(Wire):
+    """The password that is, and the one that shall be."""
+
+    current_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
+    new_password: NewPassword
+
+
+class PasswordResetOrder(Wire):
+    """The password that shall be."""
+
+    new_password: NewPassword
+
+
+class OwnPassword:
+    """``/api/user/profile/password``."""
+
+    def __init__(self, passwords: PasswordChange) -> None:
+        self._passwords = passwords
+
+    @login
+    @logged("user", "change own password", "UPDATE", params=False, response=False)
+    @refuses(Conflict, RateLimited)
+    async def on_put(self, call: Call, body: PasswordChangeOrder) -> None:
+        """Change the caller's own password.
+
+        Ends the sessions on all other devices; this one must refresh its access token.
+        """
+        await self._passwords.change(
+            call.user,
+            body.current_password,
+            body.new_password,
+            address=call.address,
+            user_agent=call.user_agent,
+        )
+
+
+class UserPassword:
+    """``/api/user/{id}/password``."""
+
+    def __init__(self, passwords: PasswordChange) -> None:
+        self._passwords = passwords
+
+    @needs("system:user:reset-password")
+    @logged("user", "reset a password", "UPDATE", params=False, response=False)
+    @refuses(NotFound, Conflict)
+    async def on_put(self, call: Call, id: int, body: PasswordResetOrder) -> None:
+        """Set a user's password.
+
+        Ends all sessions of the user. Nobody sets the password of a user who holds more than they do.
+        """
+        await self._passwords.reset(call.user, id, body.new_password)

@@ -122,6 +122,18 @@ async def set_password_hash(
     return (await connection.execute(statement)).rowcount == 1
 
 
+async def change_password(
+    connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
+) -> bool:
+    """Store the hash of a new password if the stored one still is ``expected_hash``; tell whether it was."""
+    statement = (
+        update(user)
+        .where(user.c.id == user_id, user.c.password_hash == expected_hash)
+        .values(password_hash=password_hash, version=user.c.version + 1, update_time=func.now())
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
 async def rights(connection: AsyncConnection, user_id: int) -> Rights:
     """Return what the enabled roles of a user give; nothing for an unknown user.
 

@@ -1,0 +1,85 @@
+"""Setting passwords: one's own, which needs the current one, and somebody else's."""
+
+from __future__ import annotations
+
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.revocations import Revocations
+from service.authn.throttle import Throttle
+from service.errors import Conflict, NotFound, PermissionDenied, RefreshRequired, ValidationFailed
+from service.kernel.identity import Caller
+from service.keyspace import SessionStore
+from service.records import users
+from service.records.database import Database
+from service.records.users import Info
+
+
+class PasswordChange:
+    """Sets a password and ends the sessions that were opened with the old one.
+
+    Sessions end before the commit, so that nothing is saved while the store is away, and once more after it:
+    a login that read the old hash in between would else keep its session.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SessionStore,
+        passwords: Passwords,
+        rules: PasswordRules,
+        throttle: Throttle,
+        revocations: Revocations,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._passwords = passwords
+        self._rules = rules
+        self._throttle = throttle
+        self._revocations = revocations
+
+    async def change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
+        """Set the caller's own password; the session that asks stays, and must refresh its access token.
+
+        Attempts count as logins do. Raises ``RateLimited``, ``ValidationFailed`` for ``currentPassword`` and
+        ``newPassword``, ``Conflict`` when the password was changed meanwhile, and ``Unavailable``.
+        """
+        attempt = await self._throttle.login(caller.user_name, address, user_agent)
+        async with self._database.transaction() as connection:
+            known = await users.credentials_of(connection, caller.user_id)
+            account = await users.info(connection, caller.user_id)
+        if known is None or account is None:  # deleted while the token lived
+            raise RefreshRequired
+        if not await self._passwords.verify(known.password_hash, current):
+            raise ValidationFailed(("currentPassword", "is not the current password"))
+        await attempt.succeeded()
+        await self._set(account, new, expected_hash=known.password_hash, keep=caller.device)
+
+    async def reset(self, caller: Caller, user_id: int, new: str) -> None:
+        """Set the password of another user and end all of that user's sessions.
+
+        Raises ``NotFound``; ``PermissionDenied`` when the user holds a code that the caller does not, since
+        whoever sets a password can log in with it; ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
+        """
+        async with self._database.transaction() as connection:
+            known = await users.credentials_of(connection, user_id)
+            account = await users.info(connection, user_id)
+        if known is None or account is None:
+            raise NotFound("There is no such user")
+        beyond = [code for code in account.permissions if not caller.held.grants(code)]
+        if beyond:
+            raise PermissionDenied("The user holds permissions that you do not hold", required=beyond)
+        await self._set(account, new, expected_hash=known.password_hash, keep="")
+
+    async def _set(self, account: Info, new: str, *, expected_hash: str, keep: str) -> None:
+        self._rules.check("newPassword", new, (account.user_name, account.nick_name, account.email))
+        password_hash = await self._passwords.hash(new)
+        login_id = str(account.user_id)
+        async with self._database.transaction() as connection:
+            saved = await users.change_password(
+                connection, account.user_id, password_hash, expected_hash=expected_hash
+            )
+            if not saved:
+                raise Conflict("The password was changed meanwhile")
+            await self._store.close_sessions(login_id, keep=keep)
+        await self._revocations.end_sessions(account.user_id, keep=keep)

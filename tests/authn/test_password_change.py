@@ -1,0 +1,205 @@
+"""Changing and resetting passwords on real stores."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service.authn.password_change import PasswordChange
+from service.authn.password_rules import PasswordRules
+from service.authn.revocations import Revocations
+from service.authn.throttle import Throttle
+from service.errors import (
+    Conflict,
+    LoginFailed,
+    NotFound,
+    PermissionDenied,
+    RateLimited,
+    RefreshRejected,
+    RefreshRequired,
+    ValidationFailed,
+)
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+from service.records import users
+from service.settings import Password
+from service.settings import Throttle as Limits
+from tests.authn.conftest import Parts
+from tests.authn.people import USER_AGENT, log_in
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+
+NEW = "four wary herons"
+
+
+@pytest.fixture
+def change(parts: Parts) -> PasswordChange:
+    return PasswordChange(
+        database=parts.database,
+        store=parts.store,
+        passwords=parts.passwords,
+        rules=PasswordRules(Password()),
+        throttle=Throttle(Limits(), parts.store.counters),
+        revocations=Revocations(parts.store),
+    )
+
+
+async def caller_of(parts: Parts, permission_map: PermissionMap, device: str = "web") -> Caller:
+    pair = await log_in(parts, device)
+    return await parts.authenticator.authenticate(pair.access_token, permission_map)
+
+
+async def new_user(parts: Parts, name: str, *roles: str) -> int:
+    async with parts.database.transaction() as connection:
+        return await users.create(connection, name, name, await parts.passwords.hash("old but long"), roles)
+
+
+async def own(
+    change: PasswordChange, caller: Caller, current: str = ADMINISTRATOR_PASSWORD, new: str = NEW
+) -> None:
+    await change.change(caller, current, new, address="10.0.0.1", user_agent=USER_AGENT)
+
+
+async def test_after_a_change_only_the_new_password_logs_in(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    await own(change, await caller_of(parts, permission_map))
+
+    with pytest.raises(LoginFailed):
+        await log_in(parts)
+    assert (await log_in(parts, password=NEW)).user_name == ADMINISTRATOR
+
+
+async def test_a_change_ends_all_other_sessions_and_makes_this_one_refresh(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    elsewhere = await log_in(parts, "ios")
+    here = await log_in(parts, "web")
+    caller = await parts.authenticator.authenticate(here.access_token, permission_map)
+
+    await own(change, caller)
+
+    assert list(await parts.store.sessions(caller.login_id)) == ["web"]
+    for pair in (elsewhere, here):
+        with pytest.raises(RefreshRequired):
+            await parts.authenticator.authenticate(pair.access_token, permission_map)
+    with pytest.raises(RefreshRejected):
+        await parts.refresh.refresh(elsewhere.refresh_token)
+    renewed = await parts.refresh.refresh(here.refresh_token)
+    assert (await parts.authenticator.authenticate(renewed.access_token, permission_map)).device == "web"
+
+
+async def test_a_wrong_current_password_changes_nothing(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    caller = await caller_of(parts, permission_map)
+
+    with pytest.raises(ValidationFailed) as refused:
+        await own(change, caller, current="three weary herons")
+
+    assert [error["field"] for error in refused.value.extra["errors"]] == ["currentPassword"]
+    assert (await log_in(parts)).user_name == ADMINISTRATOR
+
+
+@pytest.mark.parametrize("weak", ["seven77", "password1", "administrator", "x" * 129])
+async def test_a_weak_new_password_is_refused_by_name(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap, weak: str
+) -> None:
+    with pytest.raises(ValidationFailed) as refused:
+        await own(change, await caller_of(parts, permission_map), new=weak)
+
+    assert [error["field"] for error in refused.value.extra["errors"]] == ["newPassword"]
+
+
+async def test_guessing_the_current_password_is_limited_like_logging_in(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    caller = await caller_of(parts, permission_map)
+    for _ in range(Limits().login_account):
+        with pytest.raises(ValidationFailed):
+            await own(change, caller, current="three weary herons")
+
+    with pytest.raises(RateLimited):
+        await own(change, caller)
+
+
+async def test_of_two_changes_at_once_one_wins(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    caller = await caller_of(parts, permission_map)
+    passwords = ("four wary herons", "five wary herons")
+
+    done = await asyncio.gather(*(own(change, caller, new=new) for new in passwords), return_exceptions=True)
+
+    lost = [error for error in done if error is not None]
+    # The slower one either found the password replaced, or was told that its own is not the current one.
+    assert len(lost) == 1
+    assert isinstance(lost[0], Conflict | ValidationFailed)
+    assert (await log_in(parts, password=passwords[done.index(None)])).user_name == ADMINISTRATOR
+
+
+async def test_a_reset_ends_every_session_of_the_user(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    user_id = await new_user(parts, "heron", "auditor")
+    await parts.login.login("heron", "old but long", "ios", "10.0.0.1", USER_AGENT)
+
+    await change.reset(await caller_of(parts, permission_map), user_id, NEW)
+
+    assert await parts.store.sessions(str(user_id)) == {}
+    with pytest.raises(LoginFailed):
+        await parts.login.login("heron", "old but long", "ios", "10.0.0.1", USER_AGENT)
+    assert (await parts.login.login("heron", NEW, "ios", "10.0.0.1", USER_AGENT)).user_id == user_id
+
+
+@pytest.mark.parametrize(
+    ("held", "role", "allowed"),
+    [
+        (["*"], "super", True),
+        (["system:*"], "super", False),
+        (["system:*"], "admin", True),
+        (["system:user:reset-password"], "auditor", False),
+        (["system:user:reset-password"], "user", True),
+        (["system:*:list", "system:*:detail", "system:policy:read"], "auditor", True),
+    ],
+)
+async def test_nobody_resets_the_password_of_a_user_who_holds_more(
+    parts: Parts,
+    change: PasswordChange,
+    permission_map: PermissionMap,
+    held: list[str],
+    role: str,
+    *,
+    allowed: bool,
+) -> None:
+    user_id = await new_user(parts, "heron", role)
+    administrator = await caller_of(parts, permission_map)
+    caller = Caller(
+        user_id=administrator.user_id,
+        login_id=administrator.login_id,
+        user_name="clerk",
+        nick_name="clerk",
+        device="web",
+        roles=(),
+        held=HeldCodes(held),
+        issued_at=administrator.issued_at,
+    )
+
+    if allowed:
+        await change.reset(caller, user_id, NEW)
+    else:
+        with pytest.raises(PermissionDenied):
+            await change.reset(caller, user_id, NEW)
+
+    password = NEW if allowed else "old but long"
+    assert (await parts.login.login("heron", password, "ios", "10.0.0.1", USER_AGENT)).user_id == user_id
+
+
+async def test_resetting_the_password_of_nobody_is_not_found(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    with pytest.raises(NotFound):
+        await change.reset(await caller_of(parts, permission_map), 4711, NEW)
