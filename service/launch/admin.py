@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 from getpass import getpass
 
+from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.launch.faults import PasswordFault
-from service.launch.prepare import refuse_weak
 from service.records import users
 from service.records.database import Database
 from service.settings import Settings
@@ -22,7 +22,8 @@ def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -
     and ``Unavailable``.
     """
     password = _asked()
-    refuse_weak(password, settings, "The password")
+    if complaint := PasswordRules(settings.password).complaint(password, (user_name,)):
+        raise PasswordFault(f"The password {complaint}")
     return asyncio.run(_create(settings, user_name, password, role_codes))
 
 

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.policy import Policy
 from service.authz.publisher import publish_if_changed
@@ -24,10 +25,14 @@ _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large polici
 
 @dataclass(frozen=True, slots=True)
 class FirstLogin:
-    """The administrator of a new database; ``password`` is None when the operator chose it."""
+    """The administrator of a new database.
+
+    ``password`` is None when the operator chose it, and ``complaint`` then says what is weak about it.
+    """
 
     user_name: str
     password: str | None
+    complaint: str | None = None
 
 
 def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLogin | None:
@@ -36,19 +41,25 @@ def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLog
     The administrator's password is ``PORTCULLIS_ADMIN_PASSWORD``, else random. Raises ``PasswordFault``,
     ``SchemaFault`` and ``Unavailable``.
     """
-    chosen = environ.get(PASSWORD)
+    chosen = environ.get(PASSWORD) or None
     password = chosen or secrets.token_urlsafe(_RANDOM_BYTES)
     passwords = Passwords(settings.password)
 
     def administrator_hash() -> str:
-        refuse_weak(password, settings, PASSWORD)
+        _refuse_outright(password, settings)
         return asyncio.run(passwords.hash(password))
 
     try:
         seeded = migrate.prepare(settings.database.url, administrator_hash)
     finally:
         passwords.close()
-    return FirstLogin(ADMINISTRATOR, None if chosen else password) if seeded else None
+    if not seeded:
+        return None
+    if chosen is None:
+        return FirstLogin(ADMINISTRATOR, password)
+    return FirstLogin(
+        ADMINISTRATOR, None, PasswordRules(settings.password).complaint(chosen, (ADMINISTRATOR,))
+    )
 
 
 def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
@@ -65,8 +76,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
         await database.close()
 
 
-def refuse_weak(password: str, settings: Settings, name: str) -> None:
-    """Raise ``PasswordFault`` when ``password``, called ``name`` in the message, is too short or too long."""
+def _refuse_outright(password: str, settings: Settings) -> None:
     low, high = settings.password.min_length, settings.password.max_length
     if not low <= len(password) <= high:
-        raise PasswordFault(f"{name} must be {low} to {high} characters long")
+        raise PasswordFault(f"{PASSWORD} must be {low} to {high} characters long")
