@@ -1,0 +1,33 @@
+"""docs/architecture.md shows the house as it stands."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from tests.docs.pages import ROOT, between, rows
+
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+HOUSE = [name for name, _ in rows(between(PAGE, "house"))]
+
+
+def test_the_house_has_these_parts_and_no_other() -> None:
+    folders = {path.parent.name for path in (ROOT / "service").glob("*/__init__.py")}
+    modules = {path.stem for path in (ROOT / "service").glob("*.py")} - {"__init__"}
+    assert sorted(HOUSE) == sorted(folders | modules)
+
+
+def test_the_parts_stand_in_the_order_of_the_import_contract() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (layers,) = (
+        contract["layers"]
+        for contract in settings["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers"
+    )
+    assert [name.strip() for layer in layers for name in layer.split("|")] == HOUSE
+
+
+def test_every_file_that_the_page_names_is_there() -> None:
+    named = {path for path in re.findall(r"`([\w./]+/[\w./]+)`", PAGE) if not path.startswith("/")}
+    assert "service/web/gate.py" in named
+    assert {path for path in named if not (ROOT / path).exists()} == set()
