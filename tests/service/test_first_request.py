@@ -98,7 +98,8 @@ def test_an_allowed_and_a_refused_answer_name_the_policy_revision(
 ) -> None:
     allowed = client.get(ROLE_LIST, headers=log_in(client))
     refused = client.get(ROLE_LIST, headers=log_in(client, newcomer))
-    assert allowed.headers["x-policy-revision"] == refused.headers["x-policy-revision"] == "1"
+    revision = client.get("/health/ready").json()["data"]["parts"]["policy"].split()[1].strip(";")
+    assert allowed.headers["x-policy-revision"] == refused.headers["x-policy-revision"] == revision
 
 
 def test_an_unknown_user_and_a_wrong_password_are_answered_alike(client: httpx.Client) -> None:
@@ -130,7 +131,8 @@ async def test_other_requests_are_answered_while_many_logins_hash(service: Runni
 
 def test_the_service_says_that_it_is_ready_and_with_what(client: httpx.Client) -> None:
     parts = client.get("/health/ready").json()["data"]["parts"]
-    assert parts == {"database": "up", "sessions": "up", "files": "up", "policy": "revision 1"}
+    assert parts.pop("policy").startswith("revision 1")  # and what the workers have told lately
+    assert parts == {"database": "up", "sessions": "up", "files": "up"}
 
 
 def test_what_is_not_there_is_a_problem_document_too(client: httpx.Client) -> None:
