@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
+import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
-import structlog
 from falcon.asgi import App, Response
 
 from service import __version__
@@ -21,13 +23,15 @@ from service.authn.refresh import Refresh
 from service.authn.sessions import Sessions
 from service.authn.throttle import Throttle
 from service.authn.tokens import Tokens
-from service.authz.faults import PolicyFault
+from service.authz.changes import PolicyChanges
 from service.authz.live import LivePolicy
 from service.authz.shipped import Shipped
-from service.endpoints import auth, online, role, user
-from service.errors import Unavailable
+from service.authz.watch import PolicyWatch
+from service.endpoints import auth, binding, online, resource, role, user
 from service.files.object_store import object_store
 from service.keyspace import SessionStore
+from service.records import casbin_rule
+from service.records.announcements import announcements
 from service.records.database import Database
 from service.settings import Settings
 from service.web.address import address_behind
@@ -41,9 +45,6 @@ from service.web.routes import Routes
 
 TITLE: Final = "Portcullis"
 DESCRIPTION: Final = "An administration service whose every authorization decision is one Casbin decision."
-_RETRY: Final = 1.0  # seconds between two attempts to load the policy
-
-_log = structlog.get_logger()
 
 
 class Parts:
@@ -55,6 +56,9 @@ class Parts:
         self.store = SessionStore(settings.redis, auth)
         self.objects = object_store(settings.objstore, settings.server.data / "files")
         self.live = LivePolicy(shipped)
+        self.changes = PolicyChanges(self.database, self.live, shipped)
+        announced = partial(announcements, database.url, casbin_rule.CHANNEL)
+        self.watch = PolicyWatch(self.live, self.database, announced, _worker_name())
         self.passwords = Passwords(settings.password)
         tokens = Tokens(auth)
         pairs = Pairs(tokens, lambda: self.live.current.permission_map)
@@ -68,12 +72,6 @@ class Parts:
             self.live,
         )
 
-    async def policy_state(self) -> str:
-        """Return the revision in force; Unavailable before the first."""
-        if not self.live.current.revision:
-            raise Unavailable("The policy is not loaded yet")
-        return f"revision {self.live.current.revision}"
-
     async def close(self) -> None:
         """Let go of threads and connections."""
         self.passwords.close()
@@ -86,32 +84,26 @@ class Lifespan:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._loading: asyncio.Task[None] | None = None
+        self._watching: asyncio.Task[None] | None = None
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Load the policy; while that fails, requests are refused and it is tried again."""
-        if not await self._load():
-            self._loading = asyncio.create_task(self._keep_loading())
+        """Load the policy and keep it the newest; until a first one is loaded, requests are refused."""
+        await self._parts.watch.look()
+        self._watching = asyncio.create_task(self._parts.watch.run())
 
     async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """End what runs and let go of the rest."""
-        if self._loading is not None:
-            self._loading.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
             with suppress(asyncio.CancelledError):
-                await self._loading
+                await self._watching
+            await self._parts.watch.leave()
         await self._parts.close()
 
-    async def _load(self) -> bool:
-        try:
-            await self._parts.live.load(self._parts.database)
-        except (PolicyFault, Unavailable) as fault:
-            _log.error("the policy can't be loaded", reason=str(fault))
-            return False
-        return True
 
-    async def _keep_loading(self) -> None:
-        while not await self._load():  # noqa: ASYNC110 - no event tells when a database is back
-            await asyncio.sleep(_RETRY)
+def _worker_name() -> str:
+    # Containers may share a host name, and each has a process 1.
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"
 
 
 def create_app(settings: Settings, shipped: Shipped) -> Entrance:
@@ -155,13 +147,19 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
     routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
     routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.sessions))
+    routes.add("/api/resource/list", resource.ResourceList(parts.database))
+    routes.add("/api/resource", resource.Resources(parts.changes))
+    routes.add("/api/resource/{id}", resource.OneResource(parts.database, parts.changes))
+    routes.add("/api/resource/{id}/enabled", resource.ResourceState(parts.changes))
+    routes.add("/api/resource/{id}/buttons", binding.ResourceButtons(parts.database, parts.changes))
+    routes.add("/api/menu/{id}/resources", binding.ButtonResources(parts.database, parts.changes))
     routes.add("/api/role/list", role.RoleList(parts.database))
     routes.add("/api/user/info", user.Info(parts.database))
     checks = {
         "database": parts.database.ping,
         "sessions": parts.store.ping,
         "files": parts.objects.ping,
-        "policy": parts.policy_state,
+        "policy": parts.watch.state,
     }
     routes.add_outside("/health/live", Live())
     routes.add_outside("/health/ready", Ready(checks))

@@ -23,6 +23,8 @@ POLL_EVERY: Final = 0.5
 RETRY_EVERY: Final = 5.0
 """Seconds before a revision that could not be loaded is tried again."""
 
+_TELL_WITHIN: Final = 0.5  # seconds for what others report; less than a readiness check has
+
 Announced = Callable[[], AsyncGenerator[str, None]]
 """Begins to listen for published revisions; see ``records.announcements``."""
 
@@ -78,6 +80,22 @@ class PolicyWatch:
         """Return what every worker of every node has reported lately; raises Unavailable."""
         async with self._database.transaction() as connection:
             return await policy_workers.present(connection)
+
+    async def state(self) -> str:
+        """Return the revision in force here, whether it had to be kept, and those of all workers, in words.
+
+        Unavailable before there is one. What strangers must not read, such as why, is left out.
+        """
+        revision = self._live.current.revision
+        if not revision:
+            raise Unavailable("The policy is not loaded yet")
+        words = f"revision {revision}"
+        if self.fault is not None:
+            words += ", kept: it can't be renewed"
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(_TELL_WITHIN):
+                words += f"; workers: {', '.join(str(one.revision) for one in await self.workers())}"
+        return words
 
     async def leave(self) -> None:
         """Report that this worker ends; when the database is out of reach, silence will tell it."""

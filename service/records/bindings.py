@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.records.menus import Button
 from service.records.resources import COLUMNS, Resource
 from service.records.schema import action_resource, menu, resource
 
@@ -77,16 +78,6 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
                 for resource_id, method, path, marks, states in part
             )
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class Button:
-    """A Button as bindings show it."""
-
-    id: int
-    title: str
-    auth_mark: str
-    enabled: bool
 
 
 _BUTTON: Final = (menu.c.id, menu.c.title, menu.c.auth_mark, menu.c.enabled)

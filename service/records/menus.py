@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
 
 from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.errors import NotFound, ValidationFailed
 from service.records.schema import menu
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A Button as bindings show it."""
+
+    id: int
+    title: str
+    auth_mark: str
+    enabled: bool
 
 
 async def permission_bits(connection: AsyncConnection) -> dict[str, int]:
@@ -18,7 +29,14 @@ async def permission_bits(connection: AsyncConnection) -> dict[str, int]:
     return {row.auth_mark: row.bit_position for row in await connection.execute(statement)}
 
 
-async def type_of(connection: AsyncConnection, menu_id: int) -> Literal["Menu", "Button"] | None:
-    """Return what the row of that id is; None when there is none."""
-    found = await connection.execute(select(menu.c.menu_type).where(menu.c.id == menu_id))
-    return found.scalar_one_or_none()
+async def button(connection: AsyncConnection, menu_id: int) -> Button:
+    """Return the Button of that id; NotFound when there is none, and ValidationFailed for a Menu."""
+    columns = (menu.c.id, menu.c.title, menu.c.auth_mark, menu.c.enabled)
+    found = await connection.execute(select(menu.c.menu_type, *columns).where(menu.c.id == menu_id))
+    row = found.one_or_none()
+    if row is None:
+        raise NotFound("There is no such menu")
+    menu_type, *values = row
+    if menu_type != "Button":
+        raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))
+    return Button(*values)

@@ -14,7 +14,7 @@ from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict
+from service.errors import Conflict, NotFound
 from service.records.paging import Page, containing, order_by, page_of
 from service.records.schema import resource
 
@@ -102,11 +102,13 @@ async def page(
     return Page(tuple(Resource(*row) for row in found.items), found.total)
 
 
-async def find(connection: AsyncConnection, resource_id: int) -> Resource | None:
-    """Return the resource of that id; None when there is none."""
+async def read(connection: AsyncConnection, resource_id: int) -> Resource:
+    """Return the resource of that id; NotFound when there is none."""
     found = await connection.execute(select(*COLUMNS).where(resource.c.id == resource_id))
     row = found.one_or_none()
-    return None if row is None else Resource(*row)
+    if row is None:
+        raise NotFound("There is no such resource")
+    return Resource(*row)
 
 
 async def registered(connection: AsyncConnection) -> list[Resource]:

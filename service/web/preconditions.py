@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 from typing import Final
 
 from service.errors import BadRequest, PreconditionFailed
 from service.web.call import Call
+from service.web.wire import envelope
 
 _TAG: Final = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS: Final = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*".encode())
@@ -24,10 +24,9 @@ def version_tag(version: int) -> str:
     return f'"{version}"'
 
 
-def set_tag(ids: Iterable[int]) -> str:
-    """Return the entity tag of a set of ids, such as the bindings of a resource; equal sets, equal tags."""
-    text = ",".join(map(str, sorted(ids)))
-    return f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
+def content_tag(answer: object) -> str:
+    """Return the entity tag of a record that has no version, by all that ``answer`` shows of it."""
+    return f'"{hashlib.sha256(envelope(answer)).hexdigest()[:16]}"'
 
 
 def answer_tag(call: Call, tag: str) -> None:

@@ -20,6 +20,9 @@ MAX_ID: Final = 2**63 - 1
 Id = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[1])]
 """An id: an integer from 1 to ``MAX_ID``."""
 
+Revision = Annotated[int, Meta(ge=1, examples=[12])]
+"""A policy revision."""
+
 T = TypeVar("T")
 
 
@@ -67,6 +70,12 @@ class PageQuery(Wire):
         return (self.page - 1) * self.size
 
 
+class Published(Wire):
+    """The policy revision from which the change is in force."""
+
+    policy_revision: Revision
+
+
 class Document(Struct, frozen=True):
     """An answer that is no JSON envelope: sent as it stands, with its media type."""
 
@@ -87,6 +96,10 @@ def whole(pattern: str) -> str:
     Python and in ECMA-262, which JSON Schema uses.
     """
     return rf"^(?:{pattern})(?![\s\S])"
+
+
+ONE_LINE: Final = whole(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?")
+"""What names for people look like: one line, no space at either end."""
 
 
 def envelope(data: object) -> bytes:

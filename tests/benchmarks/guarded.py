@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -66,24 +67,47 @@ def _compare(algorithm: str, environ: Mapping[str, str]) -> None:
         guarded = stack.enter_context(_server("guarded", environ))
         pairs = [
             (
-                _measure(request_bytes(TEMPLATE, bare), bare),
-                _measure(request_bytes(TEMPLATE, guarded, Authorization=f"Bearer {token}"), guarded),
+                _measure(bare, request_bytes(TEMPLATE, bare.port)),
+                _measure(guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {token}")),
             )
             for _ in range(ROUNDS)
         ]
-    ratios = sorted(with_all / alone for alone, with_all in pairs)
     print(f"{algorithm}: {CONNECTIONS} connections, {ROUNDS} pairs of {SECONDS:.0f} s")
-    print(f"  bare Falcon   {median(alone for alone, _ in pairs):9,.0f} requests/s")
-    print(f"  guarded       {median(with_all for _, with_all in pairs):9,.0f} requests/s")
+    for name, column in (("bare Falcon", 0), ("guarded", 1)):
+        rates = median(pair[column].rate for pair in pairs)
+        cpu = median(pair[column].cpu for pair in pairs)
+        print(f"  {name:<12} {rates:9,.0f} requests/s   {cpu:5.1f} µs of processor time each")
+    _print_ratio("requests/s", [with_all.rate / alone.rate for alone, with_all in pairs])
+    _print_ratio("processor time", [alone.cpu / with_all.cpu for alone, with_all in pairs])
+
+
+def _print_ratio(of: str, ratios: list[float]) -> None:
     kept = "is kept" if median(ratios) >= LIMIT else "is NOT kept"
-    print(
-        f"  ratio {median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}); at least {LIMIT} {kept}\n",
-        flush=True,
-    )
+    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+    print(f"  ratio by {of}: {median(ratios):.2f} ({spread}); at least {LIMIT} {kept}", flush=True)
 
 
-def _measure(request: bytes, port: int) -> float:
-    return uvloop.run(rate(port, request, connections=CONNECTIONS, seconds=SECONDS))
+@dataclass(frozen=True)
+class _Server:
+    port: int
+    pid: int
+
+    def cpu_seconds(self) -> float:
+        """Return the processor time that the server has used, by proc(5)."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True)
+class _Round:
+    rate: float
+    cpu: float
+
+
+def _measure(server: _Server, request: bytes) -> _Round:
+    before = server.cpu_seconds()
+    answered = uvloop.run(rate(server.port, request, connections=CONNECTIONS, seconds=SECONDS))
+    return _Round(answered, (server.cpu_seconds() - before) / (answered * SECONDS) * 1e6)
 
 
 async def _token(settings: Settings) -> str:
@@ -126,12 +150,13 @@ def _environment(stores: EmbeddedStores, place: Path, algorithm: str) -> dict[st
 
 
 @contextmanager
-def _server(application: str, environ: Mapping[str, str]) -> Iterator[int]:
-    """Run uvicorn with one worker on the first core and yield its port; its log goes to a file."""
+def _server(application: str, environ: Mapping[str, str]) -> Iterator[_Server]:
+    """Run uvicorn with one worker on the first core and yield it; its log goes to a file."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port: int = bound.getsockname()[1]
     words = ["--factory", "--port", str(port), "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
+    words += ["--no-proxy-headers", "--no-server-header"]
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "uvicorn", f"tests.benchmarks.guarded_apps:{application}", *words],
@@ -142,7 +167,7 @@ def _server(application: str, environ: Mapping[str, str]) -> Iterator[int]:
         os.sched_setaffinity(server.pid, {min(os.sched_getaffinity(0) | _FIRST)})
         try:
             _wait_for(port, server)
-            yield port
+            yield _Server(port, server.pid)
         finally:
             server.terminate()
             server.wait()

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import ValidationFailed
+from service.errors import NotFound, ValidationFailed
 from service.records import bindings, menus
 
 pytestmark = pytest.mark.anyio
@@ -87,6 +87,9 @@ async def test_only_resources_that_exist_are_bound(connection: AsyncConnection) 
 
 
 async def test_a_menu_is_told_from_a_button(connection: AsyncConnection) -> None:
-    assert await menus.type_of(connection, await button(connection, "system:file:list")) == "Button"
-    assert await menus.type_of(connection, await id_of(connection, "menu", "name = 'role'")) == "Menu"
-    assert await menus.type_of(connection, 10**12) is None
+    found = await menus.button(connection, await button(connection, "system:file:list"))
+    assert (found.auth_mark, found.enabled) == ("system:file:list", True)
+    with pytest.raises(ValidationFailed):
+        await menus.button(connection, await id_of(connection, "menu", "name = 'role'"))
+    with pytest.raises(NotFound):
+        await menus.button(connection, 10**12)

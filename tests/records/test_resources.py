@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict, ValidationFailed
+from service.errors import Conflict, NotFound, ValidationFailed
 from service.records import resources
 from service.records.resources import ResourceFilter, ResourceValues
 
@@ -21,7 +21,7 @@ async def test_a_resource_is_enabled_and_of_version_one_when_it_is_created(
     made = await resources.create(connection, REPORT)
 
     assert (made.enabled, made.version, made.path) == (True, 1, "/api/report/{id}")
-    assert await resources.find(connection, made.id) == made
+    assert await resources.read(connection, made.id) == made
 
 
 async def test_a_resource_can_be_created_disabled(connection: AsyncConnection) -> None:
@@ -77,7 +77,8 @@ async def test_deleting_a_resource_takes_its_bindings_along(connection: AsyncCon
 
     await resources.delete(connection, found.items[0].id)
 
-    assert await resources.find(connection, found.items[0].id) is None
+    with pytest.raises(NotFound):
+        await resources.read(connection, found.items[0].id)
     count = text("SELECT count(*) FROM sys.action_resource WHERE resource_id = :id")
     assert (await connection.execute(count, {"id": found.items[0].id})).scalar_one() == 0
 

@@ -7,7 +7,7 @@ import pytest
 
 from service.errors import BadRequest, PreconditionFailed
 from service.web.call import Call
-from service.web.preconditions import answer_tag, demand_match, set_tag, version_tag
+from service.web.preconditions import answer_tag, content_tag, demand_match, version_tag
 from service.web.request import CALL, Request
 
 
@@ -47,9 +47,10 @@ def test_what_is_no_list_of_entity_tags_is_a_bad_request(given: str) -> None:
         demand_match(call_with(given), version_tag(7))
 
 
-def test_the_tag_of_a_set_depends_on_its_members_alone() -> None:
-    assert set_tag([3, 1, 2]) == set_tag((1, 2, 3))
-    assert len({set_tag(ids) for ids in ([], [1], [2], [12], [1, 2])}) == 5
+def test_the_tag_of_a_content_depends_on_all_that_is_shown() -> None:
+    assert content_tag({"ids": [1, 2]}) == content_tag({"ids": [1, 2]})
+    assert len({content_tag(shown) for shown in ([], [1], [2], [12], [1, 2], {"ids": [1, 2]})}) == 6
+    demand_match(call_with(content_tag([1])), content_tag([1]))
 
 
 def test_a_tag_is_answered_as_etag() -> None:

@@ -1,0 +1,90 @@
+"""Changes of what the policy is derived from: saved, published and put in force as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.authz.faults import PolicyFault
+from service.authz.live import LivePolicy
+from service.authz.policy import Policy
+from service.authz.publisher import publish_if_changed
+from service.authz.shipped import Shipped
+from service.errors import Conflict, Unavailable
+from service.records import policy_revisions
+from service.records.database import Database
+
+WITHIN: Final = 30.0
+"""Seconds that a change may take, its turn included; a hundred thousand resources take a few."""
+
+
+class Change:
+    """A change under way; ``policy`` is there once it is committed."""
+
+    policy: Policy
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self.connection = connection
+
+
+class PolicyChanges:
+    """The one way to change resources, bindings, Buttons, or anything else that policy lines come from."""
+
+    def __init__(self, database: Database, live: LivePolicy, shipped: Shipped) -> None:
+        self._database = database
+        self._live = live
+        self._shipped = shipped
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def begin(self, cause: str) -> AsyncIterator[Change]:
+        """Save what the block does with ``change.connection``, and publish the policy that follows from it.
+
+        When the block has ended, all of it is committed and in force in this process, as ``change.policy``;
+        ``cause`` says who did what, for the list of revisions. No other change of any process happens
+        between the first statement of the block and the commit. What the block raises undoes everything, and
+        so does Conflict, with ``faults``, when no policy can be built from what would be stored, and
+        Unavailable.
+        """
+        async with self._own_turn():
+            async with self._database.transaction(within=WITHIN) as connection:
+                await policy_revisions.lock(connection)
+                change = Change(connection)
+                yield change
+                policy = await self._publish(connection, cause)
+            change.policy = policy
+            self._live.offer(policy)
+
+    async def reload(self, cause: str) -> Policy:
+        """Derive the policy anew from what is stored, publish it if it differs, and put it in force.
+
+        For rows that were changed past this service, and for published lines that were tampered with.
+        """
+        async with self.begin(cause) as change:
+            pass
+        return change.policy
+
+    @asynccontextmanager
+    async def _own_turn(self) -> AsyncIterator[None]:
+        # Waiting here takes no connection; waiting for the lock of the database takes one from all readers.
+        try:
+            async with asyncio.timeout(WITHIN):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise Unavailable("Other changes of the policy take too long") from None
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    async def _publish(self, connection: AsyncConnection, cause: str) -> Policy:
+        try:
+            return await publish_if_changed(connection, self._shipped, cause)
+        except PolicyFault as fault:
+            raise Conflict(
+                "The policy can't be built from what is stored", faults=list(fault.faults)
+            ) from fault

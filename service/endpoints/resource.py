@@ -1,0 +1,220 @@
+"""Resources, the routes that administrators register to guard them: ``/api/resource``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from service.authz.changes import Change, PolicyChanges
+from service.authz.paths import MAX_REGISTERED_PATH, registered_fault
+from service.authz.policy import Policy
+from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.records import resources
+from service.records.database import Database
+from service.web.call import Call
+from service.web.marks import created, logged, needs, refuses
+from service.web.preconditions import answer_tag, demand_match, version_tag
+from service.web.wire import ONE_LINE, Id, Moment, Page, PageQuery, Published, Revision, Wire, whole
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Resource(Wire):
+    """A registered route. Each edit raises `version`, which is its `ETag`; bindings have one of their own."""
+
+    id: Id
+    resource_name: Annotated[str, Meta(examples=["Read a report"])]
+    resource_code: Annotated[str, Meta(examples=["report.detail"])]
+    method: Method
+    path: Annotated[str, Meta(examples=["/api/report/{id}"])]
+    description: str | None
+    enabled: bool
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+    create_time: Moment
+    update_time: Moment
+
+
+class SavedResource(Resource):
+    """A resource as it was saved, and the policy revision from which that is in force."""
+
+    policy_revision: Revision
+
+
+Name = Annotated[str, Meta(max_length=128, pattern=ONE_LINE, examples=["Read a report"])]
+Code = Annotated[
+    str,
+    Meta(max_length=64, pattern=whole("[A-Za-z0-9][A-Za-z0-9._:-]*")),
+    Meta(examples=["report.detail"], description="The name by which programs know it; unique."),
+]
+Path = Annotated[
+    str,
+    Meta(max_length=MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),
+    Meta(
+        description="Segments of `[A-Za-z0-9._~-]`, or `{name}` for one whole segment. Method and path are "
+        "unique, whatever the parameters are called."
+    ),
+]
+
+
+class ResourceBody(Wire):
+    """What is said about a resource; `enabled` left out is true for a new one, and unchanged for another."""
+
+    resource_name: Name
+    resource_code: Code
+    method: Method
+    path: Path
+    description: Annotated[str, Meta(max_length=1000)] | None = None
+    enabled: bool | UnsetType = UNSET
+
+
+class State(Wire):
+    """Whether the resource counts; a disabled one is as good as not registered."""
+
+    enabled: bool
+
+
+class ResourceQuery(PageQuery):
+    """Which resources, by parts of their name (in any case), code and path; and in which order."""
+
+    resource_name: Annotated[str, Meta(max_length=128)] | None = None
+    resource_code: Annotated[str, Meta(max_length=64)] | None = None
+    method: Method | None = None
+    path: Annotated[str, Meta(max_length=256)] | None = None
+    enabled: bool | None = None
+    sort: Annotated[
+        str,
+        Meta(max_length=32, description=f"One of {', '.join(resources.SORTS)}; `-` before it descends."),
+    ] = "id"
+
+
+class ResourceList:
+    """``/api/resource/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:resource:list")
+    async def on_get(self, call: Call, query: ResourceQuery) -> Page[Resource]:
+        """List resources."""
+        wanted = resources.ResourceFilter(
+            query.resource_name, query.resource_code, query.method, query.path, query.enabled
+        )
+        async with self._database.snapshot() as connection:
+            found = await resources.page(
+                connection, wanted, page=query.page, size=query.size, sort=query.sort
+            )
+        return Page(
+            items=[Resource.of(one) for one in found.items],
+            page=query.page,
+            size=query.size,
+            total=found.total,
+        )
+
+
+class Resources:
+    """``/api/resource``."""
+
+    def __init__(self, changes: PolicyChanges) -> None:
+        self._changes = changes
+
+    @created
+    @needs("system:resource:create")
+    @logged("resource", "create", "INSERT")
+    @refuses(Conflict)
+    async def on_post(self, call: Call, body: ResourceBody) -> SavedResource:
+        """Register a resource.
+
+        From then on its own bindings decide, and none is an opening to everybody who is logged in.
+        """
+        values = _values(body)
+        cause = f"{body.method} {body.path} registered by {call.user.user_name}"
+        async with self._changes.begin(cause) as change:
+            saved = await resources.create(change.connection, values)
+        return _saved(call, saved, change.policy)
+
+
+class OneResource:
+    """``/api/resource/{id}``."""
+
+    def __init__(self, database: Database, changes: PolicyChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:resource:list")
+    @refuses(NotFound)
+    async def on_get(self, call: Call, id: int) -> Resource:
+        """Read a resource."""
+        async with self._database.transaction() as connection:
+            found = await resources.read(connection, id)
+        answer_tag(call, version_tag(found.version))
+        return Resource.of(found)
+
+    @needs("system:resource:update")
+    @logged("resource", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, call: Call, body: ResourceBody, id: int) -> SavedResource:
+        """Replace what is said about a resource; its bindings stay."""
+        values = _values(body)
+        async with self._changes.begin(f"resource {id} edited by {call.user.user_name}") as change:
+            await _demand_match(change, call, id)
+            saved = await resources.update(change.connection, id, values)
+        return _saved(call, saved, change.policy)
+
+    @needs("system:resource:delete")
+    @logged("resource", "delete", "DELETE")
+    @refuses(NotFound, PreconditionFailed)
+    async def on_delete(self, call: Call, id: int) -> Published:
+        """Delete a resource with its bindings.
+
+        Its requests are then decided by the next resource that fits, or count as not registered.
+        """
+        async with self._changes.begin(f"resource {id} deleted by {call.user.user_name}") as change:
+            await _demand_match(change, call, id)
+            await resources.delete(change.connection, id)
+        call.policy = change.policy
+        return Published(policy_revision=change.policy.revision)
+
+
+class ResourceState:
+    """``/api/resource/{id}/enabled``."""
+
+    def __init__(self, changes: PolicyChanges) -> None:
+        self._changes = changes
+
+    @needs("system:resource:update")
+    @logged("resource", "enable", "UPDATE")
+    @refuses(NotFound, PreconditionFailed)
+    async def on_put(self, call: Call, body: State, id: int) -> SavedResource:
+        """Enable or disable a resource."""
+        word = "enabled" if body.enabled else "disabled"
+        async with self._changes.begin(f"resource {id} {word} by {call.user.user_name}") as change:
+            await _demand_match(change, call, id)
+            saved = await resources.set_enabled(change.connection, id, body.enabled)
+        return _saved(call, saved, change.policy)
+
+
+def _values(body: ResourceBody) -> resources.ResourceValues:
+    if fault := registered_fault(body.path):
+        raise ValidationFailed(("path", fault))
+    return resources.ResourceValues(
+        body.resource_name,
+        body.resource_code,
+        body.method,
+        body.path,
+        body.description,
+        None if body.enabled is UNSET else body.enabled,
+    )
+
+
+async def _demand_match(change: Change, call: Call, resource_id: int) -> None:
+    stored = await resources.read(change.connection, resource_id)
+    demand_match(call, version_tag(stored.version))
+
+
+def _saved(call: Call, saved: resources.Resource, policy: Policy) -> SavedResource:
+    call.policy = policy
+    answer_tag(call, version_tag(saved.version))
+    fields = msgspec.structs.asdict(Resource.of(saved))
+    return SavedResource(**fields, policy_revision=policy.revision)

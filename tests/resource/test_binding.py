@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+
+async def resource(service: Inside, path: str) -> int:
+    found = await service.data("GET", f"/api/resource/list?path={path}")
+    number: int = found["items"][0]["id"]
+    return number
+
+
+async def menu(service: Inside, condition: str) -> int:
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        row = await (await connection.execute(f"SELECT id FROM sys.menu WHERE {condition}")).fetchone()
+    assert row is not None
+    number: int = row[0]
+    return number
+
+
+async def button(service: Inside, code: str) -> int:
+    return await menu(service, f"auth_mark = '{code}'")
+
+
+async def test_bindings_are_read_from_both_sides(service: Inside) -> None:
+    listing, creating = await resource(service, "/api/role/list"), await button(service, "system:user:create")
+
+    of_resource = await service.data("GET", f"/api/resource/{listing}/buttons")
+    of_button = await service.data("GET", f"/api/menu/{creating}/resources")
+
+    assert creating in of_resource["menuIds"]
+    assert [one["id"] for one in of_resource["buttons"]] == of_resource["menuIds"]
+    shown = {one["authMark"]: one["enabled"] for one in of_resource["buttons"]}
+    assert shown == {"system:role:list": True, "system:user:create": True, "system:user:update": True}
+    assert {one["path"] for one in of_button["resources"]} == {"/api/role/list", "/api/user"}
+    assert [one["id"] for one in of_button["resources"]] == of_button["resourceIds"]
+
+
+async def test_replacing_the_buttons_of_a_resource_is_in_force_when_it_is_answered(service: Inside) -> None:
+    info, share = await resource(service, "/api/user/info"), await button(service, "system:file:share")
+
+    saved = await service.ask("PUT", f"/api/resource/{info}/buttons", {"menuIds": [share, share]})
+
+    assert saved.json["data"]["menuIds"] == [share]
+    assert saved.json["data"]["policyRevision"] == 2
+    assert saved.header("x-policy-revision") == "2"
+    assert await service.data("GET", f"/api/menu/{share}/resources") == {
+        "resourceIds": [info],
+        "resources": [
+            {
+                "id": info,
+                "resourceName": "Own account",
+                "resourceCode": "user.info",
+                "method": "GET",
+                "path": "/api/user/info",
+                "enabled": True,
+            }
+        ],
+    }
+
+
+async def test_replacing_the_resources_of_a_button_leaves_those_of_other_buttons(service: Inside) -> None:
+    creating = await button(service, "system:user:create")
+    info, listing = await resource(service, "/api/user/info"), await resource(service, "/api/role/list")
+
+    saved = await service.data("PUT", f"/api/menu/{creating}/resources", {"resourceIds": [info]})
+
+    assert (saved["resourceIds"], saved["policyRevision"]) == ([info], 2)
+    left = await service.data("GET", f"/api/resource/{listing}/buttons")
+    assert {one["authMark"] for one in left["buttons"]} == {"system:role:list", "system:user:update"}
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [("/api/resource/{id}/buttons", "menuIds"), ("/api/menu/{id}/resources", "resourceIds")],
+)
+@pytest.mark.parametrize("ids", [[0], [-1], ["1"], [1.5], None, 1, [2**63]])
+async def test_what_is_no_list_of_ids_is_refused_by_its_field(
+    shared: Inside, path: str, field: str, ids: Any
+) -> None:
+    answer = await shared.ask("PUT", path.format(id=1), {field: ids})
+
+    assert answer.status == 422
+    assert answer.fields[0].startswith(field)
+
+
+async def test_one_bad_id_leaves_all_bindings_as_they_were(service: Inside) -> None:
+    listing = await resource(service, "/api/role/list")
+    page, share = await menu(service, "name = 'role'"), await button(service, "system:file:share")
+    before = await service.data("GET", f"/api/resource/{listing}/buttons")
+
+    answer = await service.ask("PUT", f"/api/resource/{listing}/buttons", {"menuIds": [share, page, 10**9]})
+
+    assert answer.fields == ["menuIds[1]", "menuIds[2]"]
+    assert await service.data("GET", f"/api/resource/{listing}/buttons") == before
+
+
+async def test_a_menu_that_is_no_button_has_no_resources(service: Inside) -> None:
+    page = await menu(service, "name = 'role'")
+
+    for answer in (
+        await service.ask("GET", f"/api/menu/{page}/resources"),
+        await service.ask("PUT", f"/api/menu/{page}/resources", {"resourceIds": []}),
+    ):
+        assert answer.fields == ["id"]
+    assert (await service.ask("GET", "/api/menu/999999/resources")).status == 404
+
+
+async def test_bindings_that_somebody_else_has_changed_are_not_overwritten(service: Inside) -> None:
+    listing, share = await resource(service, "/api/role/list"), await button(service, "system:file:share")
+    mine, theirs = f"/api/resource/{listing}/buttons", f"/api/menu/{share}/resources"
+    seen = {path: (await service.ask("GET", path)).header("etag") or "" for path in (mine, theirs)}
+    saved = await service.ask("PUT", theirs, {"resourceIds": [listing]}, ("If-Match", seen[theirs]))
+    assert saved.status == 200
+
+    late = await service.ask("PUT", mine, {"menuIds": []}, ("If-Match", seen[mine]))
+    again = await service.ask("PUT", theirs, {"resourceIds": []}, ("If-Match", seen[theirs]))
+
+    assert [(answer.status, answer.code) for answer in (late, again)] == [(412, "precondition_failed")] * 2
+    now = (await service.ask("GET", theirs)).header("etag") or ""
+    assert saved.header("etag") == now
+    await service.data("PUT", theirs, {"resourceIds": []}, ("If-Match", now))
+
+
+async def test_a_resource_bound_to_disabled_buttons_only_is_closed_even_to_who_holds_everything(
+    service: Inside,
+) -> None:
+    info, share = await resource(service, "/api/user/info"), await button(service, "system:file:share")
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await connection.execute("UPDATE sys.menu SET enabled = false WHERE id = %s", (share,))
+
+    await service.data("PUT", f"/api/resource/{info}/buttons", {"menuIds": [share]})
+    answer = await service.ask("GET", "/api/user/info")
+
+    assert (answer.status, answer.json["layer"], answer.json["required"]) == (403, "resource", [])
+    assert answer.json["decisionId"].startswith("r2-")

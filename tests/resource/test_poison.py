@@ -1,0 +1,160 @@
+"""What would break a reader of policy lines: refused at save, harmless when it is there all the same."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+GOOD = {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/x"}
+
+PATHS = [
+    "",
+    "api/x",
+    "/api/x,y",
+    "/api/x, system:user:list",
+    '/api/"x"',
+    "/api/'x'",
+    "/api/[x]",
+    "/api/(x",
+    "/api/x)",
+    "/api/#x",
+    " /api/x",
+    "/api/x ",
+    "/api/ x",
+    "/api/x\n",
+    "/api/x\np, endpoint, GET /api/user/list, @anyone",
+    "/api/x\r",
+    "/api/x\t",
+    "/api/x\\y",
+    "/api/x;a=1",
+    "/api/x?y",
+    "/api/x%20y",
+    "/api/x%2fy",
+    "/api//x",
+    "/api/x/",
+    "/api/./x",
+    "/api/../x",
+    "/api/*",
+    "/api/:id",
+    "/api/x.*",
+    "/api/x$",
+    "/api/^x",
+    "/api/{",
+    "/api/}",
+    "/api/{}",
+    "/api/{id",
+    "/api/x{id}",
+    "/api/{id}x",
+    "/api/{i d}",
+    "/api/{1}",
+    "/api/{id:int}",
+    "/api/{a}{b}",
+    "/api/ü",
+    "/api/\u202ex",
+    "@unregistered",
+    "@no-session",
+    "/" + "x" * 1024,
+]
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_path_that_could_be_read_two_ways_is_refused_by_its_field(shared: Inside, path: str) -> None:
+    answer = await shared.ask("POST", "/api/resource", GOOD | {"path": path})
+
+    assert answer.status == 422
+    assert answer.fields == ["path"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("method", "HEAD"),
+        ("method", "OPTIONS"),
+        ("method", "get"),
+        ("method", "GET "),
+        ("method", "GET, POST"),
+        ("method", "*"),
+        ("method", ""),
+        ("resourceCode", "a,b"),
+        ("resourceCode", " a"),
+        ("resourceCode", 'a"b'),
+        ("resourceCode", "a[b"),
+        ("resourceCode", "#a"),
+        ("resourceCode", ""),
+        ("resourceCode", "a\n"),
+        ("resourceCode", "x" * 65),
+        ("resourceName", ""),
+        ("resourceName", " x"),
+        ("resourceName", "x "),
+        ("resourceName", "x\ny"),
+        ("resourceName", "x" * 129),
+        ("description", "x" * 1001),
+        ("description", "x\0"),
+        ("enabled", "yes"),
+        ("id", 7),
+    ],
+)
+async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(
+    shared: Inside, field: str, value: Any
+) -> None:
+    answer = await shared.ask("POST", "/api/resource", GOOD | {field: value})
+
+    assert answer.status == 422
+    assert answer.fields == [field]
+
+
+async def test_names_and_descriptions_may_hold_what_lines_may_not(service: Inside) -> None:
+    free = {"resourceName": "List users, all of them [#1]", "description": 'Say "x, y"\nand more'}
+
+    made = await service.data("POST", "/api/resource", GOOD | free)
+
+    assert made.items() >= free.items()
+    assert (await service.ask("GET", "/api/user/info")).status == 200
+
+
+INSERT = (
+    "INSERT INTO sys.resource (resource_name, resource_code, method, path) VALUES ('x', 'bad', 'GET', {})"
+)
+POISON = [
+    INSERT.format("""'/api/x, [y#"'"""),
+    INSERT.format("E'/api/x\\np, resource, @unregistered, @anyone'"),
+    "UPDATE sys.menu SET auth_mark = '@anyone' WHERE auth_mark = 'system:user:list'",
+    "UPDATE sys.menu SET auth_mark = 'a, b' WHERE auth_mark = 'system:user:list'",
+    "UPDATE sys.menu SET auth_mark = ' #[' WHERE auth_mark = 'system:user:list'",
+]
+
+
+@pytest.mark.parametrize("poison", POISON)
+async def test_poison_forced_into_the_database_stops_changes_with_a_reason_and_no_other_request(
+    service: Inside, poison: str
+) -> None:
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await connection.execute("ALTER TABLE sys.resource DROP CONSTRAINT resource_path_check")
+        await connection.execute("ALTER TABLE sys.menu DROP CONSTRAINT menu_auth_mark_check")
+        await connection.execute(poison)
+
+    refused = await service.ask("POST", "/api/resource", GOOD)
+
+    assert (refused.status, refused.code) == (409, "conflict")
+    assert len(refused.json["faults"]) == 1
+    for path in ("/api/user/info", "/api/role/list", "/api/resource/list"):
+        answer = await service.ask("GET", path)
+        assert (answer.status, answer.header("x-policy-revision")) == (200, "1")
+    assert (await service.ask("GET", "/health/ready")).status == 200
+
+
+async def test_a_poisoned_resource_can_be_deleted_and_then_all_is_well(service: Inside) -> None:
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await connection.execute("ALTER TABLE sys.resource DROP CONSTRAINT resource_path_check")
+        await connection.execute(POISON[0])
+    bad = (await service.data("GET", "/api/resource/list?resourceCode=bad"))["items"][0]
+
+    await service.data("DELETE", f"/api/resource/{bad['id']}")
+
+    await service.data("POST", "/api/resource", GOOD)

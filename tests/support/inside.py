@@ -1,0 +1,89 @@
+"""The whole service inside the test's own process: one worker, its lifespan included, on real stores."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from service import settings
+from service.app import create_app
+from service.authz.changes import PolicyChanges
+from service.authz.live import LivePolicy
+from service.authz.shipped import read_shipped
+from service.records.database import Database
+from service.web.entrance import Entrance, Message
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.web.driver import JSON, Answer, ask
+
+
+class Inside:
+    """A service that runs; requests are sent with ``token`` unless another is given."""
+
+    def __init__(self, app: Entrance, database_url: str) -> None:
+        self._app = app
+        self.database_url = database_url
+        self.token: str | None = None
+
+    async def ask(
+        self, method: str, target: str, body: Any = None, *headers: tuple[str, str], token: str | None = None
+    ) -> Answer:
+        """Send one request with ``body`` as JSON."""
+        given = token or self.token
+        sent = list(headers) + ([("Authorization", f"Bearer {given}")] if given else [])
+        if body is None:
+            return await ask(self._app, method, target, *sent)
+        return await ask(self._app, method, target, JSON, *sent, body=json.dumps(body).encode())
+
+    async def data(self, method: str, target: str, body: Any = None, *headers: tuple[str, str]) -> Any:
+        """Send one request that must succeed, and return what it answers."""
+        answer = await self.ask(method, target, body, *headers)
+        assert answer.status in (200, 201), answer.body
+        return answer.json["data"]
+
+    async def log_in(self, user_name: str = ADMINISTRATOR, password: str = ADMINISTRATOR_PASSWORD) -> str:
+        """Return an access token of a user."""
+        answer = await ask(
+            self._app,
+            "POST",
+            "/api/auth/login",
+            JSON,
+            body=json.dumps({"userName": user_name, "password": password}).encode(),
+        )
+        assert answer.status == 200, answer.body
+        token: str = answer.json["data"]["accessToken"]
+        return token
+
+
+@asynccontextmanager
+async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIterator[Inside]:
+    """Publish the policy of a seeded database, run the service on it, and log the administrator in."""
+    environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
+    chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **variables})
+    shipped = read_shipped(chosen.policy.model, chosen.policy.folder)
+    database = Database(database_url)
+    await PolicyChanges(database, LivePolicy(shipped), shipped).reload("start")
+    await database.close()
+    app = create_app(chosen, shipped)
+    async with _lifespan(app):
+        service = Inside(app, database_url)
+        service.token = await service.log_in()
+        yield service
+
+
+@asynccontextmanager
+async def _lifespan(app: Entrance) -> AsyncIterator[None]:
+    incoming: asyncio.Queue[Message] = asyncio.Queue()
+    outgoing: asyncio.Queue[Message] = asyncio.Queue()
+    running = asyncio.create_task(
+        app({"type": "lifespan", "asgi": {"version": "3.0"}}, incoming.get, outgoing.put)
+    )
+    await incoming.put({"type": "lifespan.startup"})
+    assert (await outgoing.get())["type"] == "lifespan.startup.complete"
+    yield
+    await incoming.put({"type": "lifespan.shutdown"})
+    assert (await outgoing.get())["type"] == "lifespan.shutdown.complete"
+    await running
