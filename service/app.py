@@ -35,7 +35,8 @@ from service.records.announcements import announcements
 from service.records.database import Database
 from service.settings import Settings
 from service.web.address import address_behind
-from service.web.credentials import HeaderToken
+from service.web.cookies import Cookies
+from service.web.credentials import CookieToken, HeaderToken
 from service.web.docs import add_docs
 from service.web.entrance import Entrance, falcon_app
 from service.web.gate import Gate
@@ -66,11 +67,10 @@ class Parts:
         self.refresh = Refresh(self.database, self.store, tokens, pairs)
         self.sessions = Sessions(self.store)
         self.throttle = Throttle(settings.throttle, self.store.counters)
-        self.gate = Gate(
-            HeaderToken(auth.token_name, auth.token_prefix),
-            Authenticator(auth, tokens, self.store),
-            self.live,
-        )
+        self.cookies = Cookies(auth)
+        header = (auth.token_name, auth.token_prefix)
+        token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
+        self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live)
 
     async def close(self) -> None:
         """Let go of threads and connections."""
@@ -137,12 +137,16 @@ def check_routes(shipped: Shipped) -> None:
 def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
     routes = Routes(app, parts.gate)
-    routes.add("/api/auth/login", auth.Login(parts.login, parts.throttle))
-    routes.add("/api/auth/refresh", auth.Refresh(parts.refresh, parts.throttle))
-    routes.add("/api/auth/logout", auth.Logout(parts.sessions))
-    routes.add("/api/auth/logout/all", auth.LogoutAll(parts.sessions))
+    cookies = parts.cookies
+    routes.add("/api/auth/login", auth.Login(parts.login, parts.throttle, cookies))
+    if cookies.on:
+        routes.add("/api/auth/refresh", auth.RefreshInCookieMode(parts.refresh, parts.throttle, cookies))
+    else:
+        routes.add("/api/auth/refresh", auth.Refresh(parts.refresh, parts.throttle))
+    routes.add("/api/auth/logout", auth.Logout(parts.sessions, cookies))
+    routes.add("/api/auth/logout/all", auth.LogoutAll(parts.sessions, cookies))
     routes.add("/api/auth/sessions", auth.Sessions(parts.sessions))
-    routes.add("/api/auth/sessions/{device}", auth.SessionOnDevice(parts.sessions))
+    routes.add("/api/auth/sessions/{device}", auth.SessionOnDevice(parts.sessions, cookies))
     routes.add("/api/online/list", online.OnlineList(parts.sessions))
     routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
     routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
@@ -163,5 +167,6 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     }
     routes.add_outside("/health/live", Live())
     routes.add_outside("/health/ready", Ready(checks))
-    add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION)
+    access_cookie = cookies.access if cookies.on else None
+    add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
     return routes

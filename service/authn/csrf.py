@@ -1,8 +1,8 @@
 """Proof that a request with cookies was meant: where it came from, and a token that only our pages know.
 
-For state-changing requests in cookie mode. The token is random and bound to its session, that is to a user
-and a device, by HMAC: one that an attacker got for his own account is worth nothing in another's browser.
-It outlives refreshes.
+For state-changing requests in cookie mode. The token is random and bound by HMAC to the pair of tokens that
+was issued with it, that is to its user and its moment: one that an attacker got for an account of his own, or
+that is left from an earlier session, proves nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from service.authn.signing_keys import derived_key
 from service.errors import CsrfFailed
 from service.settings import Auth
 
-_FORM = re.compile(r"([a-z0-9][a-z0-9_-]{0,31})\.([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
+_FORM = re.compile(r"([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
 _PURPOSE = b"csrf"
 
 
@@ -27,26 +27,22 @@ class Csrf:
     def __init__(self, settings: Auth) -> None:
         self._key = derived_key(settings, _PURPOSE)
 
-    def issue(self, login_id: str, device: str) -> str:
-        """Return a token for the user's session on ``device``: the device, a nonce, and their HMAC."""
+    def issue(self, login_id: str, issued: int) -> str:
+        """Return a token for the user's pair of tokens of the moment ``issued`` (milliseconds)."""
         nonce = secrets.token_urlsafe(16)
-        return f"{device}.{nonce}.{self._mac(login_id, device, nonce)}"
+        return f"{nonce}.{self._mac(login_id, issued, nonce)}"
 
-    def check(self, token: str | None, login_id: str, device: str | None) -> None:
-        """Raise ``CsrfFailed`` unless ``token`` was issued for the user's session on ``device``.
-
-        For a refresh, whose token names no device, ``device`` is None: any device of the user will do.
-        """
+    def check(self, token: str | None, login_id: str, issued: int) -> None:
+        """Raise ``CsrfFailed`` unless ``token`` was issued for the user and that moment."""
         form = _FORM.fullmatch(token or "")
         if form is None:
             raise CsrfFailed
-        named, nonce, mac = form.groups()
-        genuine = hmac.compare_digest(mac, self._mac(login_id, named, nonce))
-        if not genuine or device not in (None, named):
+        nonce, mac = form.groups()
+        if not hmac.compare_digest(mac, self._mac(login_id, issued, nonce)):
             raise CsrfFailed
 
-    def _mac(self, login_id: str, device: str, nonce: str) -> str:
-        said = f"{login_id}.{device}.{nonce}".encode()
+    def _mac(self, login_id: str, issued: int, nonce: str) -> str:
+        said = f"{login_id}.{issued}.{nonce}".encode()
         return base64.urlsafe_b64encode(hmac.digest(self._key, said, sha256)).rstrip(b"=").decode()
 
 

@@ -11,10 +11,11 @@ from service.kernel.permission_map import PermissionMap
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """What a login or a refresh gives; lives in whole seconds."""
+    """What a login or a refresh gives; lives in whole seconds, ``issued`` (the ``iat``) in milliseconds."""
 
     access_token: str = field(repr=False)
     refresh_token: str = field(repr=False)
+    issued: int
     expires_in: int
     refresh_expires_in: int
     user_id: int
@@ -58,6 +59,7 @@ class Pairs:
         return TokenPair(
             access_token=access,
             refresh_token=refresh,
+            issued=issued,
             expires_in=expires_in,
             refresh_expires_in=(ends - issued) // 1000,
             user_id=account.user_id,

@@ -27,6 +27,7 @@ from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 
 MAX_LENGTH = 8192
+MAX_COOKIE = 4000  # a browser drops a cookie whose name and value have more than 4096 bytes together
 _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 _HEADER_MEMBERS = {"alg", "typ"}
 _Claims = TypeVar("_Claims", AccessClaims, RefreshClaims)
@@ -40,6 +41,7 @@ class Tokens:
         self._keys = signing_keys(settings)
         self._registry = _registry(settings.jwt_algorithm)
         self._header = {"alg": settings.jwt_algorithm, "typ": "JWT"}
+        self._longest = MAX_COOKIE if settings.is_read_cookie else MAX_LENGTH
 
     def issue_access(
         self,
@@ -101,7 +103,7 @@ class Tokens:
     def _sign(self, claims: AccessClaims | RefreshClaims) -> str:
         payload = msgspec.json.encode(claims)
         token = jws.serialize_compact(self._header, payload, self._keys.signs, registry=self._registry)
-        if len(token) > MAX_LENGTH:  # better no session than one whose token nobody takes
+        if len(token) > self._longest:  # better no session than one whose token nobody takes
             raise Conflict("The user's roles don't fit into a token")
         return token
 

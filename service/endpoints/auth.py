@@ -9,17 +9,22 @@ from msgspec import Meta
 from service.authn import login as authn
 from service.authn import refresh as renewal
 from service.authn import sessions as authn_sessions
+from service.authn.claims import RefreshClaims
 from service.authn.throttle import Throttle
 from service.errors import (
     AccountBanned,
     AccountDisabled,
+    BadRequest,
+    Conflict,
     LoginFailed,
     NotFound,
     RateLimited,
     RefreshRejected,
     TokenInvalid,
+    Unauthenticated,
 )
 from service.web.call import Call
+from service.web.cookies import Cookies
 from service.web.marks import logged, login, public, refuses
 from service.web.wire import Moment, Wire
 
@@ -42,10 +47,19 @@ class Credentials(Wire):
     ) = None
 
 
+TokenText = Annotated[str, Meta(min_length=1, max_length=8192)]
+
+
 class RefreshToken(Wire):
     """The refresh token that is to be spent."""
 
-    refresh_token: Annotated[str, Meta(min_length=1, max_length=8192)]
+    refresh_token: TokenText
+
+
+class RefreshTokenIfAny(Wire):
+    """The refresh token that is to be spent; left out, it is in the refresh cookie."""
+
+    refresh_token: TokenText | None = None
 
 
 class TokenPair(Wire):
@@ -59,23 +73,26 @@ class TokenPair(Wire):
 class Login:
     """``/api/auth/login``."""
 
-    def __init__(self, login: authn.Login, throttle: Throttle) -> None:
+    def __init__(self, login: authn.Login, throttle: Throttle, cookies: Cookies) -> None:
         self._login = login
         self._throttle = throttle
+        self._cookies = cookies
 
     @public
     @logged("auth", "login", "LOGIN", params=False, response=False)
-    @refuses(LoginFailed, AccountDisabled, AccountBanned, RateLimited)
+    @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
     async def on_post(self, call: Call, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
         Opens a session for the device, replacing the one that the user had on it.
         """
+        self._cookies.check_source(call.request)
         attempt = await self._throttle.login(body.user_name, call.address, call.user_agent)
         pair = await self._login.login(
             body.user_name, body.password, body.device, call.address, call.user_agent
         )
         await attempt.succeeded()
+        self._cookies.set(call, pair)
         return TokenPair.of(pair)
 
 
@@ -88,7 +105,7 @@ class Refresh:
 
     @public
     @logged("auth", "refresh", "REFRESH", params=False, response=False)
-    @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, RateLimited)
+    @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
     async def on_post(self, call: Call, body: RefreshToken) -> TokenPair:
         """Spend a refresh token for a new pair.
 
@@ -102,6 +119,47 @@ class Refresh:
         return TokenPair.of(await self._refresh.renew(claims))
 
 
+class RefreshInCookieMode:
+    """``/api/auth/refresh`` where the refresh token may be in its cookie."""
+
+    def __init__(self, refresh: renewal.Refresh, throttle: Throttle, cookies: Cookies) -> None:
+        self._refresh = refresh
+        self._throttle = throttle
+        self._cookies = cookies
+
+    @public
+    @logged("auth", "refresh", "REFRESH", params=False, response=False)
+    @refuses(Unauthenticated, TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned)
+    @refuses(Conflict, RateLimited)
+    async def on_post(self, call: Call, body: RefreshTokenIfAny) -> TokenPair:
+        """Spend a refresh token, of the body or of its cookie, for a new pair.
+
+        The new access token has the roles and permissions of this moment. Of requests that race with one
+        token, one wins and the others are refused as `superseded`; a spent token that comes back later
+        ends the session. With the cookie, the CSRF token must be in its header.
+        """
+        await self._throttle.refresh_from(call.address)
+        claims = self._claims(call, body.refresh_token)
+        await self._throttle.refresh_of(claims.sub)
+        pair = await self._refresh.renew(claims)
+        self._cookies.set(call, pair)
+        return TokenPair.of(pair)
+
+    def _claims(self, call: Call, sent: str | None) -> RefreshClaims:
+        """Return the claims of the one token that was sent, which the user meant to send."""
+        self._cookies.check_source(call.request)
+        kept = self._cookies.refresh_token(call.request)
+        if sent is not None and kept is not None:
+            raise BadRequest("The request carries two tokens")
+        if sent is not None:
+            return self._refresh.verify(sent)
+        if kept is None:
+            raise Unauthenticated
+        claims = self._refresh.verify(kept)
+        self._cookies.check_meant(call.request, claims.sub, claims.iat)
+        return claims
+
+
 class Ended(Wire):
     """How many sessions were ended."""
 
@@ -111,27 +169,32 @@ class Ended(Wire):
 class Logout:
     """``/api/auth/logout``."""
 
-    def __init__(self, sessions: authn_sessions.Sessions) -> None:
+    def __init__(self, sessions: authn_sessions.Sessions, cookies: Cookies) -> None:
         self._sessions = sessions
+        self._cookies = cookies
 
     @login
     @logged("auth", "logout", "LOGOUT")
     async def on_post(self, call: Call) -> None:
         """End the session of this device."""
         await self._sessions.log_out(call.user)
+        self._cookies.clear(call)
 
 
 class LogoutAll:
     """``/api/auth/logout/all``."""
 
-    def __init__(self, sessions: authn_sessions.Sessions) -> None:
+    def __init__(self, sessions: authn_sessions.Sessions, cookies: Cookies) -> None:
         self._sessions = sessions
+        self._cookies = cookies
 
     @login
     @logged("auth", "logout everywhere", "LOGOUT")
     async def on_post(self, call: Call) -> Ended:
         """End the caller's sessions on every device, this one included."""
-        return Ended(ended=await self._sessions.log_out_everywhere(call.user))
+        ended = await self._sessions.log_out_everywhere(call.user)
+        self._cookies.clear(call)
+        return Ended(ended=ended)
 
 
 class Session(Wire):
@@ -162,8 +225,9 @@ class Sessions:
 class SessionOnDevice:
     """``/api/auth/sessions/{device}``."""
 
-    def __init__(self, sessions: authn_sessions.Sessions) -> None:
+    def __init__(self, sessions: authn_sessions.Sessions, cookies: Cookies) -> None:
         self._sessions = sessions
+        self._cookies = cookies
 
     @login
     @logged("auth", "end a session", "LOGOUT")
@@ -171,3 +235,5 @@ class SessionOnDevice:
     async def on_delete(self, call: Call, device: str) -> None:
         """End the caller's session on a device."""
         await self._sessions.end_own(call.user, device)
+        if device == call.user.device:
+            self._cookies.clear(call)

@@ -63,7 +63,17 @@ class Auth:
     is_read_cookie: bool = setting(
         default=False,
         help="Cookie mode: tokens travel in cookies as well, and state-changing requests need a CSRF proof. "
-        "`false`: no cookie is read.",
+        "`false`: no cookie is read or set.",
+    )
+    cookie_secure: bool = setting(
+        default=True,
+        help="Cookie mode: cookies travel over TLS only, and their names start with `__Host-`. `false`: for "
+        "plain HTTP on a machine of one's own.",
+    )
+    cookie_same_site: Literal["Strict", "Lax"] = setting(
+        "Strict",
+        help="Cookie mode: whether browsers send the cookies when a link on another site is followed: "
+        "`Strict` (no) or `Lax` (yes).",
     )
     token_name: str = setting(
         "Authorization", check=field_name, help="The request header that carries the access token."

@@ -23,11 +23,20 @@ _ESCAPED_NUL: Final = b"\\u0000"
 S = TypeVar("S", bound=Struct)
 
 
+def is_optional(kind: type[Struct]) -> bool:
+    """Tell whether a body of ``kind`` may be left out: whether each of its members may."""
+    return not any(field.required for field in msgspec.structs.fields(kind))
+
+
 class JsonBody(Generic[S]):
-    """Reads the bodies of one operation as ``kind``."""
+    """Reads the bodies of one operation as ``kind``.
+
+    Where every member is optional, no body at all, or an empty one, stands for ``{}``.
+    """
 
     def __init__(self, kind: type[S]) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
+        self._instead_of_none = b"{}" if is_optional(kind) else b""
 
     async def read(self, request: Request) -> S:
         """Return the body of ``request``.
@@ -35,8 +44,12 @@ class JsonBody(Generic[S]):
         UnsupportedMediaType, TooLarge; BadRequest for what is no JSON text (RFC 8259) or names a member
         twice; ValidationFailed for JSON that breaks a rule of the type, or text with a NUL.
         """
+        if self._instead_of_none and request.content_type is None:
+            if not await request.body_within(MAX_BODY):
+                return self._parse(self._instead_of_none)
+            raise _not_json()
         _check_media_type(request)
-        return self._parse(await request.body_within(MAX_BODY))
+        return self._parse(await request.body_within(MAX_BODY) or self._instead_of_none)
 
     def _parse(self, raw: bytes) -> S:
         try:
@@ -55,9 +68,13 @@ class JsonBody(Generic[S]):
 def _check_media_type(request: Request) -> None:
     content_type = request.content_type
     if content_type != "application/json" and not _JSON.fullmatch((content_type or "").lower()):
-        raise UnsupportedMediaType("The body must be application/json in UTF-8")
+        raise _not_json()
     if request.raw_header(b"content-encoding") is not None:
         raise UnsupportedMediaType("The body must not be compressed")
+
+
+def _not_json() -> UnsupportedMediaType:
+    return UnsupportedMediaType("The body must be application/json in UTF-8")
 
 
 def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,8 +1,10 @@
-"""Where a request carries its access token."""
+"""Where a request carries its access token, and whether whoever sent it meant to."""
 
 from __future__ import annotations
 
 from service.errors import BadRequest, TokenInvalid, Unauthenticated
+from service.kernel.identity import Caller
+from service.web.cookies import Cookies
 from service.web.request import Request
 
 
@@ -30,6 +32,9 @@ class HeaderToken:
                 return token.decode("ascii")
         return self._loosely(value)
 
+    def check_meant(self, request: Request, caller: Caller) -> None:
+        """Pass: no browser sends this header unless a page of ours tells it to."""
+
     def _loosely(self, value: bytes) -> str:
         if b"," in value:
             raise BadRequest("The request carries two tokens")
@@ -44,3 +49,38 @@ class HeaderToken:
         if not token[0].isascii():
             raise TokenInvalid
         return token[0].decode("ascii")
+
+
+class CookieToken(HeaderToken):
+    """The token in the access cookie; without that cookie, the one in the header."""
+
+    def __init__(self, name: str, prefix: str, cookies: Cookies) -> None:
+        """Take the header's name and prefix, and the cookies that are read before it."""
+        super().__init__(name, prefix)
+        self._cookies = cookies
+
+    def of(self, request: Request) -> str:
+        """Return the token of ``request``; BadRequest when cookie and header both carry one."""
+        token = self._cookies.access_token(request)
+        if token is None:
+            return super().of(request)
+        if self._is_in_header(request):
+            raise BadRequest("The request carries two tokens")
+        return token
+
+    def check_meant(self, request: Request, caller: Caller) -> None:
+        """Raise CsrfFailed for a cookie that may have been sent without the user's will.
+
+        ``caller`` is whom its token names.
+        """
+        if self._cookies.access_token(request) is not None:
+            self._cookies.check_meant(request, caller.login_id, caller.issued_at)
+
+    def _is_in_header(self, request: Request) -> bool:
+        try:
+            super().of(request)
+        except Unauthenticated:  # none, or credentials of another scheme
+            return False
+        except TokenInvalid:  # an empty one
+            pass
+        return True

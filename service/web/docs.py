@@ -47,10 +47,17 @@ class Shown:
         return self._document
 
 
-def add_docs(routes: Routes, *, title: str, version: str, description: str) -> None:
-    """Add the pages to ``routes``. It comes last: the document shows what is registered by then."""
+def add_docs(
+    routes: Routes, *, title: str, version: str, description: str, access_cookie: str | None = None
+) -> None:
+    """Add the pages to ``routes``. It comes last: the document shows what is registered by then.
+
+    ``access_cookie`` is the name of that cookie, in cookie mode.
+    """
     operations = [*routes.operations, *routes.outside]
-    document = openapi(operations, title=title, version=version, description=description)
+    document = openapi(
+        operations, title=title, version=version, description=description, access_cookie=access_cookie
+    )
     pages: dict[str, tuple[bytes, str]] = {
         "/docs": ((_STATIC / "docs.html").read_bytes(), HTML),
         "/docs/openapi.json": (msgspec.json.encode(document), "application/json"),

@@ -27,7 +27,8 @@ class Gate:
     async def admit(self, call: Call, operation: Operation) -> None:
         """Let ``call`` pass, its caller and policy set, or raise.
 
-        Public? Then nobody is authenticated; else who calls is. The live policy is taken once, so that the
+        Public? Then nobody is authenticated; else who calls is, and what changes something must have been
+        meant: see ``CookieToken``. The live policy is taken once, so that the
         permission map and both layers are of one revision. Both layers must allow. Raises what the token and
         the authenticator raise, and PermissionDenied.
         """
@@ -36,6 +37,8 @@ class Gate:
         if not operation.public:
             token = self._token.of(call.request)
             caller = call.caller = await self._authenticator.authenticate(token, policy.permission_map)
+            if operation.method != "GET":
+                self._token.check_meant(call.request, caller)
         path = call.request.path
         _require(call, policy.decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller))
         _require(call, policy.decide(ENDPOINT, operation.object, caller))

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from service.authz.rules import ANYONE
+from service.web.bodies import is_optional
+from service.web.cookies import CSRF_HEADER
 from service.web.openapi_problems import PROBLEM, problem_examples, problem_responses
 from service.web.operation import Operation
 from service.web.routes import GROUP
@@ -22,14 +24,25 @@ _BEARER: Final = {
 }
 
 
-def openapi(operations: Iterable[Operation], *, title: str, version: str, description: str) -> dict[str, Any]:
-    """Return the OpenAPI document of ``operations``, but for those that answer no JSON envelope."""
+def openapi(
+    operations: Iterable[Operation],
+    *,
+    title: str,
+    version: str,
+    description: str,
+    access_cookie: str | None = None,
+) -> dict[str, Any]:
+    """Return the OpenAPI document of ``operations``, but for those that answer no JSON envelope.
+
+    ``access_cookie`` is the name of the cookie that carries the access token, in cookie mode.
+    """
     shown = [operation for operation in operations if operation.signature.answer is not Document]
     schemas = Schemas(shown)
     paths: dict[str, dict[str, Any]] = {}
     for operation in shown:
         methods = paths.setdefault(operation.template, {})
-        methods[operation.method.lower()] = _operation(operation, schemas)
+        cookies = access_cookie is not None
+        methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
     return {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version, "description": description},
@@ -39,19 +52,39 @@ def openapi(operations: Iterable[Operation], *, title: str, version: str, descri
         "components": {
             "schemas": {"Problem": PROBLEM, **schemas.components},
             "examples": problem_examples(),
-            "securitySchemes": {"bearer": _BEARER},
+            "securitySchemes": {"bearer": _BEARER, **_cookie_schemes(access_cookie)},
         },
     }
 
 
-def _operation(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+def _cookie_schemes(access_cookie: str | None) -> dict[str, Any]:
+    if access_cookie is None:
+        return {}
+    return {
+        "cookie": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": access_cookie,
+            "description": "The cookie that a login or a refresh sets; never beside a token in the header.",
+        },
+        "csrf": {
+            "type": "apiKey",
+            "in": "header",
+            "name": CSRF_HEADER,
+            "description": "The value of the CSRF cookie, where a cookie is used to change something.",
+        },
+    }
+
+
+def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) -> dict[str, Any]:
     access = operation.access or (ANYONE,)
+    problems = problem_responses(operation, with_cookies=with_cookies)
     made: dict[str, Any] = {
         "operationId": _operation_id(operation),
         "tags": [_tag(operation)],
         "summary": operation.summary,
-        "responses": {str(operation.status): _success(operation, schemas), **problem_responses(operation)},
-        "security": [] if access == (ANYONE,) else [{"bearer": []}],
+        "responses": {str(operation.status): _success(operation, schemas), **problems},
+        "security": [] if access == (ANYONE,) else _security(operation, with_cookies=with_cookies),
         "x-permissions": list(access),
     }
     if operation.description:
@@ -59,8 +92,16 @@ def _operation(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if parameters := schemas.parameters(operation):
         made["parameters"] = parameters
     if (body := operation.signature.body) is not None:
-        made["requestBody"] = {"required": True, "content": schemas.content(schemas.of(body))}
+        content = schemas.content(schemas.of(body))
+        made["requestBody"] = {"required": not is_optional(body), "content": content}
     return made
+
+
+def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, list[str]]]:
+    ways: list[dict[str, list[str]]] = [{"bearer": []}]
+    if with_cookies:
+        ways.append({"cookie": []} if operation.method == "GET" else {"cookie": [], "csrf": []})
+    return ways
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:

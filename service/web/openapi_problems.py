@@ -9,6 +9,7 @@ import msgspec
 from service.errors import (
     AccountBanned,
     BadRequest,
+    CsrfFailed,
     InternalFault,
     PermissionDenied,
     RefreshRequired,
@@ -61,22 +62,24 @@ _EXTRA: Final[dict[str, dict[str, Any]]] = {
 }
 
 
-def refusals_of(operation: Operation) -> list[type[Refusal]]:
-    """Return every refusal that ``operation`` can answer, by status and code."""
+def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[type[Refusal]]:
+    """Return every refusal that ``operation`` can answer, in cookie mode or not, by status and code."""
     possible: set[type[Refusal]] = {*ALWAYS, *operation.mark.refusals}
     if operation.template.startswith(GROUP):
         possible.update(IN_GROUP)
         if not operation.public:
             possible.update(WITH_LOGIN)
+        if with_cookies and operation.method != "GET":
+            possible.add(CsrfFailed)
     if operation.signature.body is not None:
         possible.update(WITH_BODY)
     return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
 
 
-def problem_responses(operation: Operation) -> dict[str, Any]:
+def problem_responses(operation: Operation, *, with_cookies: bool = False) -> dict[str, Any]:
     """Return the responses of ``operation`` that are problem documents, by status."""
     by_status: dict[int, list[type[Refusal]]] = {}
-    for refusal in refusals_of(operation):
+    for refusal in refusals_of(operation, with_cookies=with_cookies):
         by_status.setdefault(refusal.status, []).append(refusal)
     return {str(status): _response(group) for status, group in by_status.items()}
 

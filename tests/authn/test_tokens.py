@@ -139,6 +139,15 @@ def test_more_roles_than_a_token_may_hold_are_refused_when_it_is_issued(tokens: 
         issue_access(tokens, roles=[f"role-{number}" for number in range(1000)])
 
 
+def test_in_cookie_mode_no_token_is_issued_that_a_browser_would_drop() -> None:
+    roles = [f"role-{number}" for number in range(300)]
+    plain, _ = issue_access(Tokens(Auth(jwt_secret=SECRET)), roles=roles)
+
+    assert len(plain) > 4096
+    with pytest.raises(Conflict):
+        issue_access(Tokens(Auth(jwt_secret=SECRET, is_read_cookie=True)), roles=roles)
+
+
 def test_the_two_kinds_of_tokens_never_pass_for_one_another(tokens: Tokens) -> None:
     access, _ = issue_access(tokens)
     refresh = tokens.issue_refresh(login_id="7", rid="r" * 24, issued=now(), ends=now() + 5000)

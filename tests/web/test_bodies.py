@@ -203,6 +203,24 @@ async def test_any_other_type_of_body_is_unsupported(headers: list[tuple[str, st
     assert (answer.status, answer.code) == (415, "unsupported_media_type")
 
 
+@pytest.mark.parametrize("headers", [[], [JSON], [("Content-Length", "0")]])
+async def test_no_body_stands_for_one_whose_members_are_all_left_out(headers: list[tuple[str, str]]) -> None:
+    assert (await ask(APP, "PUT", "/api/open", *headers)).status == 200
+    assert (await ask(APP, "PUT", "/api/open", *headers, body=[b"", b""])).status == 200
+
+
+async def test_no_body_stands_for_nothing_where_a_member_is_needed() -> None:
+    assert (await ask(APP, "POST", "/api/thing")).code == "unsupported_media_type"
+    assert (await ask(APP, "POST", "/api/thing", JSON)).code == "bad_request"
+
+
+async def test_a_body_without_a_type_is_never_taken_for_none() -> None:
+    for body in ([b"{}"], [b"", b"{}"], [b" "]):
+        assert (await ask(APP, "PUT", "/api/open", body=body)).code == "unsupported_media_type"
+    assert (await ask(APP, "PUT", "/api/open", JSON, body=b" ")).code == "bad_request"
+    assert (await ask(APP, "PUT", "/api/open", ("Content-Type", "text/plain"))).status == 415
+
+
 def padded(size: int) -> bytes:
     return b'{"userName":"alice"}'.ljust(size)
 

@@ -67,6 +67,30 @@ async def test_a_public_operation_needs_no_token(document: Any) -> None:
     assert "401" not in opened["responses"]
 
 
+async def test_in_cookie_mode_a_cookie_will_do_and_changes_need_the_csrf_token(routes: Routes) -> None:
+    made = openapi([*routes.operations, *routes.outside], **INFO, access_cookie="__Host-access")
+    validate(made)
+    schemes = made["components"]["securitySchemes"]
+    assert (schemes["cookie"]["in"], schemes["cookie"]["name"]) == ("cookie", "__Host-access")
+    assert (schemes["csrf"]["in"], schemes["csrf"]["name"]) == ("header", "X-CSRF-Token")
+    read, made_new = (made["paths"]["/api/thing"][method] for method in ("get", "post"))
+    assert read["security"] == [{"bearer": []}, {"cookie": []}]
+    assert made_new["security"] == [{"bearer": []}, {"cookie": [], "csrf": []}]
+    assert "csrf_failed" in made_new["responses"]["403"]["description"]
+    assert "csrf_failed" not in read["responses"]["403"]["description"]
+    assert made["paths"]["/api/open"]["get"]["security"] == []
+
+
+async def test_without_cookie_mode_no_cookie_is_mentioned(document: Any) -> None:
+    assert document["components"]["securitySchemes"].keys() == {"bearer"}
+    assert "csrf_failed" not in json.dumps(document["paths"])
+
+
+async def test_a_body_may_be_left_out_where_all_its_members_may(document: Any) -> None:
+    assert document["paths"]["/api/open"]["put"]["requestBody"]["required"] is False
+    assert document["paths"]["/api/thing"]["post"]["requestBody"]["required"] is True
+
+
 async def test_every_refusal_that_an_operation_can_answer_is_there(document: Any, routes: Routes) -> None:
     for operation in routes.operations:
         responses = document["paths"][operation.template][operation.method.lower()]["responses"]
