@@ -79,8 +79,7 @@ def first(folder: Path, options: Options) -> FirstLife:
         processes = descendants(service.process.pid)
         assert len(processes) > 6  # a worker, Valkey, PostgreSQL and its children
         service.kill()
-        eventually(lambda: not any(map(lives, processes)))
-        left = [pid for pid in processes if lives(pid)]
+        left = left_of(processes)
     return FirstLife(service.errors, service.output, service.password or "", mode, token, left)
 
 
@@ -98,8 +97,13 @@ def second(folder: Path, options: Options, first: FirstLife) -> SecondLife:
         processes = descendants(service.process.pid)
         answer = _asked_while_stopping(service, json.dumps(body).encode())
         status = service.stop()
-    left = [pid for pid in processes if lives(pid)]
-    return SecondLife(service.errors, rival.errors, statuses, answer, status, left)
+    return SecondLife(service.errors, rival.errors, statuses, answer, status, left_of(processes))
+
+
+def left_of(processes: list[int]) -> list[int]:
+    """Return those that still live when there was time enough to end."""
+    eventually(lambda: not any(map(lives, processes)))
+    return [pid for pid in processes if lives(pid)]
 
 
 def _asked_while_stopping(service: Running, body: bytes) -> bytes:
