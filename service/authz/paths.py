@@ -8,6 +8,7 @@ exactly one reading.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
@@ -22,6 +23,7 @@ _PARAMETER = r"\{[A-Za-z_][A-Za-z0-9_]*\}"
 _NO_DOTS = r"(?!\.{1,2}(?:/|\Z))"
 _SEGMENT = rf"(?:{_NO_DOTS}[A-Za-z0-9._~-]+|{_PARAMETER})"
 _REGISTERED = re.compile(rf"/(?:{_SEGMENT}(?:/{_SEGMENT})*)?")
+_REMEMBERED = 1024  # paths: most requests are for few of them
 _ANY_PARAMETER = re.compile(_PARAMETER)
 
 # RFC 3986 §3.3: pchar without ";", and no percent-encoding. Nearly every path ends here.
@@ -34,6 +36,7 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 _TRICKS = frozenset(b"/\\%;")
 
 
+@lru_cache(_REMEMBERED)
 def canonical(raw_path: bytes | str) -> str:
     """Return the decoded path of a request whose path has one spelling; it is what the router routes on.
 

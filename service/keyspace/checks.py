@@ -56,6 +56,8 @@ class Checks:
         cause: BaseException | None = None
         try:
             while self._waiting:
+                # One more turn of the loop: whatever has arrived by now is asked for in the same command.
+                await asyncio.sleep(0)
                 batch, self._waiting = self._waiting, []
                 _settle(batch, await self._exchange(batch))
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever it is, nobody may be left

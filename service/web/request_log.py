@@ -6,6 +6,7 @@ directly, at half the cost of structlog's layers; everywhere else structlog writ
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from time import perf_counter
 from typing import Any, Final
@@ -46,6 +47,7 @@ class RequestLog:
         self._log = structlog.get_logger().bind()
         self._output = json_output()
         self._all = self._log.is_enabled_for(logging.INFO)
+        self._pending: list[bytes] = []
 
     def write(self, call: Call) -> None:
         """Write the line of ``call``, which is over."""
@@ -53,12 +55,20 @@ class RequestLog:
             return
         line = _line(call)
         if self._output is not None:
-            self._output(json_line(line))
+            self._pending.append(json_line(line))
+            if len(self._pending) == 1:
+                asyncio.get_running_loop().call_soon(self._write_pending)
             return
         fields: dict[str, Any] = msgspec.to_builtins(line)
         for name in ("time", "request_id"):
             del fields[name]
         getattr(self._log, fields.pop("level"))(**fields)
+
+    def _write_pending(self) -> None:
+        """Write what all requests have left in this turn of the loop: one system call for all of them."""
+        lines, self._pending = self._pending, []
+        if self._output is not None:
+            self._output(b"\n".join(lines))
 
 
 def _line(call: Call) -> _Line:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -94,6 +95,7 @@ async def ask(
         receive,
         send,
     )
+    await asyncio.sleep(0)  # its log line is written in the next turn of the loop
     start, *rest = outgoing
     return Answer(
         start["status"],
