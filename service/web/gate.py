@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from service.authn.authenticate import Authenticator
 from service.authz.live import LivePolicy
-from service.authz.policy import Decision
+from service.authz.policy import Decision, Policy
 from service.authz.rules import ENDPOINT, RESOURCE
-from service.errors import PermissionDenied
+from service.errors import BadRequest, PermissionDenied
 from service.web.call import Call
 from service.web.credentials import HeaderToken
 
 if TYPE_CHECKING:  # operation.py imports this module
     from service.web.operation import Operation
+
+MIN_REVISION: Final = "X-Policy-Min-Revision"
+"""The header that names the oldest policy revision by which the request may be decided."""
+PATIENCE: Final = 2.0
+"""Seconds that such a request waits for that revision."""
+
+_MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
+_REVISION: Final = re.compile(rb"[0-9]{1,18}")
 
 
 class Gate:
@@ -28,11 +37,13 @@ class Gate:
         """Let ``call`` pass, its caller and policy set, or raise.
 
         Public? Then nobody is authenticated; else who calls is, and what changes something must have been
-        meant: see ``CookieToken``. The live policy is taken once, so that the
-        permission map and both layers are of one revision. Both layers must allow. Raises what the token and
-        the authenticator raise, and PermissionDenied.
+        meant: see ``CookieToken``. The live policy is taken once, so that the permission map and both layers
+        are of one revision; a request that asks for a newer one waits for it. Both layers must allow. Raises
+        what the token and the authenticator raise, and PermissionDenied, BadRequest and Unavailable.
         """
         policy = call.policy = self._live.current
+        if (least := call.request.raw_header(_MIN_REVISION)) is not None:
+            policy = call.policy = await self._at_least(least)
         caller = None
         if not operation.public:
             token = self._token.of(call.request)
@@ -42,6 +53,11 @@ class Gate:
         path = call.request.path
         _require(call, policy.decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller))
         _require(call, policy.decide(ENDPOINT, operation.object, caller))
+
+    async def _at_least(self, text: bytes) -> Policy:
+        if _REVISION.fullmatch(text) is None:
+            raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
+        return await self._live.at_least(int(text), within=PATIENCE)
 
 
 def _require(call: Call, decision: Decision) -> None:

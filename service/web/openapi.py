@@ -9,6 +9,7 @@ from typing import Any, Final
 from service.authz.rules import ANYONE
 from service.web.bodies import is_optional
 from service.web.cookies import CSRF_HEADER
+from service.web.openapi_headers import header_parameters
 from service.web.openapi_problems import PROBLEM, problem_examples, problem_responses
 from service.web.operation import Operation
 from service.web.routes import GROUP
@@ -89,7 +90,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     }
     if operation.description:
         made["description"] = operation.description
-    if parameters := schemas.parameters(operation):
+    if parameters := [*schemas.parameters(operation), *header_parameters(operation)]:
         made["parameters"] = parameters
     if (body := operation.signature.body) is not None:
         content = schemas.content(schemas.of(body))

@@ -28,9 +28,10 @@ from service.web.routes import GROUP
 
 ALWAYS: Final = (BadRequest, InternalFault)
 """What any operation may answer: a path or header that can't be read, and a fault of the service."""
-IN_GROUP: Final = (PermissionDenied, ValidationFailed)
-"""What any operation of the group may answer as well: the enforcer's refusal, and unknown parameters."""
-WITH_LOGIN: Final = (Unauthenticated, TokenInvalid, TokenExpired, RefreshRequired, AccountBanned, Unavailable)
+IN_GROUP: Final = (PermissionDenied, ValidationFailed, Unavailable)
+"""What any operation of the group may answer as well: the enforcer's refusal, unknown parameters, and that a
+store or the policy revision asked for is out of reach."""
+WITH_LOGIN: Final = (Unauthenticated, TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
 """What operations that need a login may answer as well."""
 WITH_BODY: Final = (TooLarge, UnsupportedMediaType)
 """What operations that read a body may answer as well."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from service.errors import Conflict, NotFound
+from service.errors import Conflict, NotFound, PreconditionFailed
 from service.web.call import Call
 from service.web.entrance import Entrance, falcon_app
 from service.web.gate import Gate
@@ -106,6 +106,7 @@ class OneThing:
         return Thing(id, "x" * (id % 8), Colour.GREEN)
 
     @needs("thing:delete")
+    @refuses(PreconditionFailed)
     async def on_delete(self, _call: Call, id: int) -> None:  # noqa: A002 - as above
         """Delete a thing."""
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 
 import pytest
@@ -59,11 +60,15 @@ class Table(Authenticator):
 
 
 def guarded(rules: Iterable[Rule], name: str = "Authorization", prefix: str = "Bearer ") -> Entrance:
+    app, _ = example(Gate(HeaderToken(name, prefix), Table(), live_policy(rules)))
+    return app
+
+
+def live_policy(rules: Iterable[Rule]) -> LivePolicy:
     shipped = read_shipped()
     live = LivePolicy(shipped)
     live.offer(Policy(shipped.model_text, rules, {}, REVISION))
-    app, _ = example(Gate(HeaderToken(name, prefix), Table(), live))
-    return app
+    return live
 
 
 APP = guarded([*OPENINGS, *ENDPOINTS])
@@ -215,3 +220,45 @@ async def test_no_header_changes_what_is_decided(header: str) -> None:
             APP, "POST", "/api/thing", JSON, ("Authorization", "Bearer lister"), (header, value)
         )
         assert answer.code == "permission_denied"
+
+
+async def at_least(revision: str, path: str = "/api/thing", app: Entrance = APP) -> Answer:
+    token = ("Authorization", "Bearer lister")
+    return await ask(app, "GET", path, token, ("X-Policy-Min-Revision", revision))
+
+
+@pytest.mark.parametrize("revision", ["0", str(REVISION - 1), str(REVISION)])
+async def test_a_revision_that_is_in_force_is_not_waited_for(revision: str) -> None:
+    answer = await at_least(revision)
+    assert (answer.status, answer.header("x-policy-revision")) == (200, str(REVISION))
+
+
+@pytest.mark.parametrize("path", ["/api/thing", "/api/open"])
+async def test_a_revision_that_does_not_come_is_unavailable(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.web.gate.PATIENCE", 0.01)
+    answer = await at_least(str(REVISION + 1), path, guarded([*OPENINGS, *ENDPOINTS]))
+    assert (answer.status, answer.code) == (503, "unavailable")
+    assert answer.header("retry-after") == "1"
+    assert answer.header("x-policy-revision") == str(REVISION)
+
+
+@pytest.mark.parametrize(
+    "revision", ["", "-1", "+1", "1.0", "x", "1, 2", "9" * 19, "\u0663".encode().decode("latin-1")]
+)
+async def test_what_is_no_revision_is_a_bad_request(revision: str) -> None:
+    answer = await at_least(revision)
+    assert (answer.status, answer.code) == (400, "bad_request")
+
+
+async def test_a_request_that_asks_for_a_newer_revision_is_decided_by_it() -> None:
+    live = live_policy([*OPENINGS, *ENDPOINTS])
+    app, _ = example(Gate(HeaderToken("Authorization", "Bearer "), Table(), live))
+    waiting = asyncio.create_task(at_least(str(REVISION + 1), app=app))
+    await asyncio.sleep(0)
+
+    live.offer(Policy(live.current.model_text, OPENINGS, {}, REVISION + 1))
+
+    answer = await waiting
+    assert (answer.status, answer.header("x-policy-revision")) == (403, str(REVISION + 1))

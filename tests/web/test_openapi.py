@@ -113,7 +113,7 @@ async def test_names_are_those_of_the_wire(document: Any) -> None:
     thing = document["components"]["schemas"]["NewThing"]["properties"]
     assert {"userName", "shortCode"} <= set(thing)
     names = [parameter["name"] for parameter in document["paths"]["/api/thing"]["get"]["parameters"]]
-    assert names == ["page", "size", "userName", "colour", "deep"]
+    assert names == ["page", "size", "userName", "colour", "deep", "X-Policy-Min-Revision"]
 
 
 async def test_parameters_have_their_types_defaults_and_descriptions(document: Any) -> None:
@@ -123,8 +123,17 @@ async def test_parameters_have_their_types_defaults_and_descriptions(document: A
     assert parameters["size"]["schema"] == {"type": "integer", "minimum": 1, "maximum": 200, "default": 20}
     assert parameters["deep"]["description"] == "Look into the parts too."
     assert parameters["userName"]["schema"] == {"type": "string"}
-    (id_,) = document["paths"]["/api/thing/{id}"]["get"]["parameters"]
+    id_, _ = document["paths"]["/api/thing/{id}"]["get"]["parameters"]
     assert (id_["name"], id_["in"], id_["required"], id_["schema"]["type"]) == ("id", "path", True, "integer")
+
+
+async def test_headers_that_an_operation_reads_are_named(document: Any) -> None:
+    named = {
+        name: [one["name"] for one in operation.get("parameters", ()) if one["in"] == "header"]
+        for name, operation in operations(document)
+    }
+    assert named["DELETE /api/thing/{id}"] == ["If-Match", "X-Policy-Min-Revision"]
+    assert named.pop("DELETE /api/thing/{id}") not in named.values()
 
 
 async def test_operation_ids_are_unique_and_speak(document: Any) -> None:
