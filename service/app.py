@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import secrets
 import socket
@@ -18,8 +19,11 @@ from service import __version__
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.pairs import Pairs
+from service.authn.password_change import PasswordChange
+from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
+from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
 from service.authn.throttle import Throttle
 from service.authn.tokens import Tokens
@@ -66,7 +70,16 @@ class Parts:
         self.login = Login(self.database, self.store, self.passwords, pairs)
         self.refresh = Refresh(self.database, self.store, tokens, pairs)
         self.sessions = Sessions(self.store)
+        self.revocations = Revocations(self.store)
         self.throttle = Throttle(settings.throttle, self.store.counters)
+        self.password_change = PasswordChange(
+            database=self.database,
+            store=self.store,
+            passwords=self.passwords,
+            rules=PasswordRules(settings.password),
+            throttle=self.throttle,
+            revocations=self.revocations,
+        )
         self.cookies = Cookies(auth)
         header = (auth.token_name, auth.token_prefix)
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
@@ -75,6 +88,7 @@ class Parts:
     async def close(self) -> None:
         """Let go of threads and connections."""
         self.passwords.close()
+        await self.revocations.finish()
         await self.store.close()
         await self.database.close()
 
@@ -90,6 +104,9 @@ class Lifespan:
         """Load the policy and keep it the newest; until a first one is loaded, requests are refused."""
         await self._parts.watch.look()
         self._watching = asyncio.create_task(self._parts.watch.run())
+        # What is there by now stays: the collector need not walk all of it, amid requests, to find that out.
+        gc.collect()
+        gc.freeze()
 
     async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """End what runs and let go of the rest."""
@@ -159,6 +176,8 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/menu/{id}/resources", binding.ButtonResources(parts.database, parts.changes))
     routes.add("/api/role/list", role.RoleList(parts.database))
     routes.add("/api/user/info", user.Info(parts.database))
+    routes.add("/api/user/profile/password", user.OwnPassword(parts.password_change))
+    routes.add("/api/user/{id}/password", user.UserPassword(parts.password_change))
     checks = {
         "database": parts.database.ping,
         "sessions": parts.store.ping,
