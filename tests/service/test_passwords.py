@@ -1,0 +1,70 @@
+"""Passwords, set over HTTP."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from tests.service.callers import PASSWORD, log_in
+from tests.service.conftest import External
+from tests.support.running import portcullis
+
+NEW = "five wary herons"
+
+
+@pytest.fixture
+def user(external: External) -> str:
+    """The name of a user of the test's own, without any right."""
+    name = f"heron-{uuid4().hex[:8]}"
+    done = portcullis(external.folder, "admin", "create", name, given=f"{PASSWORD}\n", **external.variables)
+    assert (done.status, done.errors) == (0, "")
+    return name
+
+
+def test_a_user_changes_the_own_password_and_nobody_hears_it(
+    external: External, client: httpx.Client, user: str
+) -> None:
+    bearer = log_in(client, user)
+    body = {"currentPassword": PASSWORD, "newPassword": NEW}
+
+    answer = client.put("/api/user/profile/password", json=body, headers=bearer)
+
+    assert (answer.status_code, answer.json()) == (200, {"data": None})
+    refused = client.post("/api/auth/login", json={"userName": user, "password": PASSWORD})
+    assert (refused.status_code, refused.json()["code"]) == (401, "login_failed")
+    assert client.post("/api/auth/login", json={"userName": user, "password": NEW}).status_code == 200
+    assert NEW not in external.running.output
+
+
+def test_a_wrong_current_password_is_named_and_not_repeated(client: httpx.Client, user: str) -> None:
+    body = {"currentPassword": "six weary herons", "newPassword": NEW}
+
+    answer = client.put("/api/user/profile/password", json=body, headers=log_in(client, user))
+
+    assert (answer.status_code, answer.json()["code"]) == (422, "validation_failed")
+    assert [error["field"] for error in answer.json()["errors"]] == ["currentPassword"]
+    assert "herons" not in answer.text
+
+
+def test_a_reset_needs_its_code_and_says_so(client: httpx.Client, user: str) -> None:
+    answer = client.put("/api/user/1/password", json={"newPassword": NEW}, headers=log_in(client, user))
+
+    assert (answer.status_code, answer.json()["code"]) == (403, "permission_denied")
+    assert answer.json()["required"] == ["system:user:reset-password"]
+    assert answer.json()["layer"] == "endpoint"
+
+
+def test_an_administrator_resets_the_password_of_a_user(
+    client: httpx.Client, user: str, administrator: dict[str, str]
+) -> None:
+    bearer = log_in(client, user)
+    user_id = client.get("/api/user/info", headers=bearer).json()["data"]["userId"]
+
+    answer = client.put(f"/api/user/{user_id}/password", json={"newPassword": NEW}, headers=administrator)
+
+    assert (answer.status_code, answer.json()) == (200, {"data": None})
+    ended = client.get("/api/user/info", headers=bearer)
+    assert (ended.status_code, ended.json()["code"]) == (401, "refresh_required")
+    assert client.post("/api/auth/login", json={"userName": user, "password": NEW}).status_code == 200
