@@ -31,7 +31,7 @@ from service.authz.changes import PolicyChanges
 from service.authz.live import LivePolicy
 from service.authz.shipped import Shipped
 from service.authz.watch import PolicyWatch
-from service.endpoints import auth, binding, online, resource, role, user
+from service.endpoints import auth, binding, online, resource, role, sessions, user
 from service.files.object_store import object_store
 from service.keyspace import SessionStore
 from service.records import casbin_rule
@@ -160,10 +160,10 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
         routes.add("/api/auth/refresh", auth.RefreshInCookieMode(parts.refresh, parts.throttle, cookies))
     else:
         routes.add("/api/auth/refresh", auth.Refresh(parts.refresh, parts.throttle))
-    routes.add("/api/auth/logout", auth.Logout(parts.sessions, cookies))
-    routes.add("/api/auth/logout/all", auth.LogoutAll(parts.sessions, cookies))
-    routes.add("/api/auth/sessions", auth.Sessions(parts.sessions))
-    routes.add("/api/auth/sessions/{device}", auth.SessionOnDevice(parts.sessions, cookies))
+    routes.add("/api/auth/logout", sessions.Logout(parts.sessions, cookies))
+    routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
+    routes.add("/api/auth/sessions", sessions.Sessions(parts.sessions))
+    routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
     routes.add("/api/online/list", online.OnlineList(parts.sessions))
     routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
     routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))

@@ -1,4 +1,4 @@
-"""Authentication: ``/api/auth``."""
+"""Tokens: ``/api/auth/login`` and ``/api/auth/refresh``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from msgspec import Meta
 
 from service.authn import login as authn
 from service.authn import refresh as renewal
-from service.authn import sessions as authn_sessions
 from service.authn.claims import RefreshClaims
 from service.authn.throttle import Throttle
 from service.errors import (
@@ -17,7 +16,6 @@ from service.errors import (
     BadRequest,
     Conflict,
     LoginFailed,
-    NotFound,
     RateLimited,
     RefreshRejected,
     TokenInvalid,
@@ -25,8 +23,8 @@ from service.errors import (
 )
 from service.web.call import Call
 from service.web.cookies import Cookies
-from service.web.marks import logged, login, public, refuses
-from service.web.wire import Moment, Wire
+from service.web.marks import logged, public, refuses
+from service.web.wire import Wire
 
 
 class Credentials(Wire):
@@ -158,82 +156,3 @@ class RefreshInCookieMode:
         claims = self._refresh.verify(kept)
         self._cookies.check_meant(call.request, claims.sub, claims.iat)
         return claims
-
-
-class Ended(Wire):
-    """How many sessions were ended."""
-
-    ended: Annotated[int, Meta(ge=0, examples=[2])]
-
-
-class Logout:
-    """``/api/auth/logout``."""
-
-    def __init__(self, sessions: authn_sessions.Sessions, cookies: Cookies) -> None:
-        self._sessions = sessions
-        self._cookies = cookies
-
-    @login
-    @logged("auth", "logout", "LOGOUT")
-    async def on_post(self, call: Call) -> None:
-        """End the session of this device."""
-        await self._sessions.log_out(call.user)
-        self._cookies.clear(call)
-
-
-class LogoutAll:
-    """``/api/auth/logout/all``."""
-
-    def __init__(self, sessions: authn_sessions.Sessions, cookies: Cookies) -> None:
-        self._sessions = sessions
-        self._cookies = cookies
-
-    @login
-    @logged("auth", "logout everywhere", "LOGOUT")
-    async def on_post(self, call: Call) -> Ended:
-        """End the caller's sessions on every device, this one included."""
-        ended = await self._sessions.log_out_everywhere(call.user)
-        self._cookies.clear(call)
-        return Ended(ended=ended)
-
-
-class Session(Wire):
-    """A device on which the caller is logged in; `current` is the one that asks."""
-
-    device: Annotated[str, Meta(examples=["web"])]
-    login_time: Moment
-    last_refresh_time: Moment
-    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
-    user_agent: str
-    browser: Annotated[str, Meta(examples=["Firefox 145"])]
-    os: Annotated[str, Meta(examples=["Linux"])]
-    current: bool
-
-
-class Sessions:
-    """``/api/auth/sessions``."""
-
-    def __init__(self, sessions: authn_sessions.Sessions) -> None:
-        self._sessions = sessions
-
-    @login
-    async def on_get(self, call: Call) -> list[Session]:
-        """List the caller's sessions, the latest login first."""
-        return [Session.of(session) for session in await self._sessions.own(call.user)]
-
-
-class SessionOnDevice:
-    """``/api/auth/sessions/{device}``."""
-
-    def __init__(self, sessions: authn_sessions.Sessions, cookies: Cookies) -> None:
-        self._sessions = sessions
-        self._cookies = cookies
-
-    @login
-    @logged("auth", "end a session", "LOGOUT")
-    @refuses(NotFound)
-    async def on_delete(self, call: Call, device: str) -> None:
-        """End the caller's session on a device."""
-        await self._sessions.end_own(call.user, device)
-        if device == call.user.device:
-            self._cookies.clear(call)
