@@ -18,7 +18,8 @@ class PasswordChange:
     """Sets a password and ends the sessions that were opened with the old one.
 
     Sessions end before the commit, so that nothing is saved while the store is away, and once more after it:
-    a login that read the old hash in between would else keep its session.
+    a login that read the old hash in between would else keep its session. The session that stays is the one
+    that asked, and not one that has replaced it on its device meanwhile.
     """
 
     def __init__(
@@ -53,7 +54,7 @@ class PasswordChange:
         if not await self._passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
         await attempt.succeeded()
-        await self._set(account, new, expected_hash=known.password_hash, keep=caller.device)
+        await self._set(account, new, expected_hash=known.password_hash, keep=caller)
 
     async def reset(self, caller: Caller, user_id: int, new: str) -> None:
         """Set the password of another user and end all of that user's sessions.
@@ -69,17 +70,18 @@ class PasswordChange:
         beyond = [code for code in account.permissions if not caller.held.grants(code)]
         if beyond:
             raise PermissionDenied("The user holds permissions that you do not hold", required=beyond)
-        await self._set(account, new, expected_hash=known.password_hash, keep="")
+        await self._set(account, new, expected_hash=known.password_hash, keep=None)
 
-    async def _set(self, account: Info, new: str, *, expected_hash: str, keep: str) -> None:
+    async def _set(self, account: Info, new: str, *, expected_hash: str, keep: Caller | None) -> None:
         self._rules.check("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
         login_id = str(account.user_id)
+        device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
         async with self._database.transaction() as connection:
             saved = await users.change_password(
                 connection, account.user_id, password_hash, expected_hash=expected_hash
             )
             if not saved:
                 raise Conflict("The password was changed meanwhile")
-            await self._store.close_sessions(login_id, keep=keep)
-        await self._revocations.end_sessions(account.user_id, keep=keep)
+            await self._store.close_sessions(login_id, keep=device, opened_by=opened_by)
+        await self._revocations.end_sessions(account.user_id, keep=device, opened_by=opened_by)

@@ -38,12 +38,15 @@ class Revocations:
         """Start marking the users, in batches, and return at once."""
         self._start(self._mark(list(map(str, user_ids))))
 
-    async def end_sessions(self, user_id: int, *, keep: str = "") -> None:
-        """End the user's sessions but the one on ``keep`` before returning; later if the store is away."""
+    async def end_sessions(self, user_id: int, *, keep: str = "", opened_by: float = 0.0) -> None:
+        """End the user's sessions before returning; later if the store is away.
+
+        The one on ``keep`` stays, if it was opened by ``opened_by`` (seconds).
+        """
         try:
-            await self._store.close_sessions(str(user_id), keep=keep)
+            await self._store.close_sessions(str(user_id), keep=keep, opened_by=opened_by)
         except Unavailable:
-            self._start(self._end_sessions(str(user_id), keep))
+            self._start(self._end_sessions(str(user_id), keep, opened_by))
 
     async def finish(self, patience: float = 5.0) -> None:
         """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
@@ -64,8 +67,8 @@ class Revocations:
     async def _mark(self, login_ids: list[str]) -> None:
         await _until_done(lambda: self._store.mark(login_ids))
 
-    async def _end_sessions(self, login_id: str, keep: str) -> None:
-        await _until_done(lambda: self._store.close_sessions(login_id, keep=keep))
+    async def _end_sessions(self, login_id: str, keep: str, opened_by: float) -> None:
+        await _until_done(lambda: self._store.close_sessions(login_id, keep=keep, opened_by=opened_by))
 
 
 async def _until_done(work: Callable[[], Awaitable[object]]) -> None:

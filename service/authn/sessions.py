@@ -6,12 +6,15 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+import structlog
+
 from service.errors import NotFound, ValidationFailed
-from service.kernel.clock import from_seconds
+from service.kernel.clock import from_seconds, rfc3339
 from service.kernel.device import is_device
 from service.kernel.identity import Caller
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
 
+_log = structlog.get_logger(__name__)
 _LOGIN_ID = re.compile(r"[1-9][0-9]{0,18}")
 
 
@@ -64,8 +67,9 @@ class Banned:
 class Sessions:
     """Lists and ends device sessions. Whoever loses one must log in, and all his tokens must be refreshed.
 
-    Raises ``ValidationFailed`` for a device that follows no grammar and ``NotFound`` for a login id that
-    does: neither ever becomes part of a key.
+    Raises ``ValidationFailed`` for a device and ``NotFound`` for a login id that follow no grammar: neither
+    ever becomes part of a key. What administrators do to others is told to the log; the line of the request,
+    which has the same id, says who did it.
     """
 
     def __init__(self, store: SessionStore) -> None:
@@ -87,11 +91,7 @@ class Sessions:
 
     async def end_own(self, caller: Caller, device: str) -> None:
         """End the caller's session on ``device``; ``NotFound`` when there is none."""
-        await self.kick_device(caller.login_id, device)
-
-    async def end_others(self, caller: Caller) -> int:
-        """End the caller's sessions on all other devices, as after a change of the password."""
-        return await self._store.close_sessions(caller.login_id, keep=caller.device)
+        await self._end(caller.login_id, device)
 
     async def online(
         self,
@@ -125,26 +125,38 @@ class Sessions:
         ended = await self._store.close_sessions(_login_id(login_id))
         if not ended:
             raise NotFound("The user has no session")
+        _security("all sessions of a user were ended", login_id, ended=ended)
         return ended
 
     async def kick_device(self, login_id: str, device: str) -> None:
         """End one session of a user; ``NotFound`` when there is none on ``device``."""
-        if not is_device(device):
-            raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
-        if not await self._store.close_session(_login_id(login_id), device):
-            raise NotFound("There is no such session")
+        await self._end(_login_id(login_id), device)
+        _security("a session of a user was ended", login_id, device=device)
 
     async def ban(self, login_id: str, seconds: int | None, reason: str) -> Banned:
         """Ban a user for ``seconds``, or without end, and end all sessions.
 
         A ban that lasts longer already keeps its end. Whether there is such a user is the caller's question.
         """
-        until, ended = await self._store.ban(_login_id(login_id), seconds, reason)
-        return Banned(None if until is None else from_seconds(until / 1000), ended)
+        ends, ended = await self._store.ban(_login_id(login_id), seconds, reason)
+        until = None if ends is None else from_seconds(ends / 1000)
+        _security("a user was banned", login_id, until=until and rfc3339(until), ended=ended)
+        return Banned(until, ended)
 
     async def unban(self, login_id: str) -> None:
         """Clear the ban of a user, if there is one."""
-        await self._store.unban(_login_id(login_id))
+        if await self._store.unban(_login_id(login_id)):
+            _security("the ban of a user was cleared", login_id)
+
+    async def _end(self, login_id: str, device: str) -> None:
+        if not is_device(device):
+            raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
+        if not await self._store.close_session(login_id, device):
+            raise NotFound("There is no such session")
+
+
+def _security(event: str, login_id: str, **facts: object) -> None:
+    _log.info(event, event_type="security", login_id=login_id, **facts)
 
 
 def _login_id(text: str) -> str:

@@ -111,9 +111,13 @@ class SessionStore:
         before = round(1000 * opened_by)
         return bool(await self._scripts.run("close", login_id, self._mark_life, before, device, ""))
 
-    async def close_sessions(self, login_id: str, *, keep: str = "") -> int:
-        """End all device sessions but the one on ``keep``, mark the user, and return how many ended."""
-        return len(await self._scripts.run("close", login_id, self._mark_life, 0, "", keep))
+    async def close_sessions(self, login_id: str, *, keep: str = "", opened_by: float = 0.0) -> int:
+        """End all device sessions but the one on ``keep``, mark the user, and return how many ended.
+
+        With ``opened_by`` (seconds) a session that was opened later is not kept, whatever its device.
+        """
+        before = round(1000 * opened_by)
+        return len(await self._scripts.run("close", login_id, self._mark_life, before, "", keep))
 
     async def sessions(self, login_id: str) -> dict[str, DeviceSession]:
         """Return the live sessions of a user by device."""

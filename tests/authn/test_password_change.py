@@ -92,6 +92,19 @@ async def test_a_change_ends_all_other_sessions_and_makes_this_one_refresh(
     assert (await parts.authenticator.authenticate(renewed.access_token, permission_map)).device == "web"
 
 
+async def test_a_session_that_replaced_the_one_that_asks_ends_with_the_others(
+    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+) -> None:
+    """Somebody who knows the old password logs in on the same device while it is being changed."""
+    caller = await caller_of(parts, permission_map)
+    intruder = await log_in(parts)
+    await own(change, caller)
+
+    with pytest.raises(RefreshRejected):
+        await parts.refresh.refresh(intruder.refresh_token)
+    assert await parts.store.sessions(caller.login_id) == {}
+
+
 async def test_a_wrong_current_password_changes_nothing(
     parts: Parts, change: PasswordChange, permission_map: PermissionMap
 ) -> None:

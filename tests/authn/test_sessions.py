@@ -72,16 +72,6 @@ async def test_logout_everywhere_ends_all_sessions_and_counts_them(parts: Parts,
     assert await devices(parts) == []
 
 
-async def test_after_a_change_of_the_password_only_this_session_is_left(
-    parts: Parts, sessions: Sessions
-) -> None:
-    caller = await caller_on(parts, "web")
-    await log_in(parts, "ios")
-
-    assert await sessions.end_others(caller) == 1
-    assert await devices(parts) == ["web"]
-
-
 async def test_a_user_ends_one_of_his_sessions(parts: Parts, sessions: Sessions) -> None:
     caller = await caller_on(parts, "web")
     await log_in(parts, "ios")

@@ -43,6 +43,17 @@ async def test_closing_everything_leaves_the_device_to_keep(
     assert list(await store.sessions("1")) == ["ios"]
 
 
+async def test_closing_everything_keeps_no_session_that_has_replaced_the_one_to_keep(
+    open_session: OpenSession, store: SessionStore
+) -> None:
+    asking = await open_session(rid="a")
+    assert await store.close_sessions("1", keep="web", opened_by=asking.issued / 1000) == 0
+    await open_session(rid="b")
+
+    assert await store.close_sessions("1", keep="web", opened_by=asking.issued / 1000) == 1
+    assert await store.sessions("1") == {}
+
+
 async def test_closing_everything_marks_even_a_user_without_a_session(store: SessionStore, raw: Raw) -> None:
     """A login may be under way that has verified the old password."""
     assert await store.close_sessions("1") == 0

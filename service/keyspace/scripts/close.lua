@@ -1,16 +1,21 @@
 -- Ends device sessions of a user and marks them: tokens issued until now must be refreshed.
--- id, marker life, before (0: any; else only sessions opened by then), device ('': all), device to keep ('': none)
--- -> devices ended...
+-- id, marker life, before (0: at any time), device ('': all), device to keep ('': none) -> devices ended...
+-- Only a session that was opened by `before` is ended by its device, or kept.
 local id, life, before, only, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local sessions = sessions_of(id)
 local ended = {}
+
+local function in_time(session)
+  return before == 0 or milliseconds(session.login_time) <= before
+end
+
 if only ~= '' then
   local session = sessions[only] or read_session(id, only)
   sessions[only] = session
-  if session and (before == 0 or milliseconds(session.login_time) <= before) then ended[1] = only end
+  if session and in_time(session) then ended[1] = only end
 else
-  for device in pairs(sessions) do
-    if device ~= keep then ended[#ended + 1] = device end
+  for device, session in pairs(sessions) do
+    if device ~= keep or not in_time(session) then ended[#ended + 1] = device end
   end
 end
 if #ended > 0 or only == '' then mark(id, clock(), life, sessions) end
