@@ -10,10 +10,14 @@ from __future__ import annotations
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
 
+import structlog
+
 from service.errors import RateLimited
 from service.kernel.names import name_key
 from service.keyspace import Counters
 from service.settings import Throttle as Settings
+
+_log = structlog.get_logger(__name__)
 
 
 class Attempt:
@@ -31,7 +35,7 @@ class Attempt:
 
 
 class Throttle:
-    """Lets attempts through or raises ``RateLimited`` with the seconds to wait."""
+    """Lets attempts through, or raises ``RateLimited`` with the seconds to wait and tells the log."""
 
     def __init__(self, settings: Settings, counters: Counters) -> None:
         self._settings = settings
@@ -43,20 +47,22 @@ class Throttle:
         device = _digest(account, address, user_agent)
         share = "strangers"
         if self._settings.enabled:
-            await self._hit(self._settings.login_address, "login-address", _network(address))
+            facts = {"user_name": user_name, "address": address}
+            await self._hit(self._settings.login_address, "login-address", _network(address), **facts)
             share = device if await self._counters.knows(device) else share
-            await self._hit(self._settings.login_account, "login", account, share)
+            await self._hit(self._settings.login_account, "login", account, share, **facts)
         return Attempt(self, account, device, share)
 
     async def refresh_from(self, address: str) -> None:
         """Count a refresh from an address, before its token is looked at."""
         if self._settings.enabled:
-            await self._hit(self._settings.refresh_address, "refresh-address", _network(address))
+            network = _network(address)
+            await self._hit(self._settings.refresh_address, "refresh-address", network, address=address)
 
     async def refresh_of(self, login_id: str) -> None:
         """Count a refresh of an account, once the token has proved to be genuine."""
         if self._settings.enabled:
-            await self._hit(self._settings.refresh_account, "refresh", login_id)
+            await self._hit(self._settings.refresh_account, "refresh", login_id, login_id=login_id)
 
     async def forgive(self, account: str, device: str, share: str) -> None:
         """Forget the attempts at a share of an account, and know the device that got in."""
@@ -65,9 +71,10 @@ class Throttle:
             await self._counters.clear(settings.login_account, settings.window, "login", account, share)
             await self._counters.know(device, settings.known_device_life)
 
-    async def _hit(self, most: int, *name: str) -> None:
-        wait = await self._counters.hit(most, self._settings.window, *name)
+    async def _hit(self, most: int, limit: str, *name: str, **facts: str) -> None:
+        wait = await self._counters.hit(most, self._settings.window, limit, *name)
         if wait is not None:
+            _log.warning("too many attempts", event_type="security", limit=limit, **facts)
             raise RateLimited(wait)
 
 
