@@ -29,9 +29,9 @@ from service.authn.throttle import Throttle
 from service.authn.tokens import Tokens
 from service.authz.changes import PolicyChanges
 from service.authz.live import LivePolicy
-from service.authz.shipped import Shipped
+from service.authz.shipped import Shipped, configured
 from service.authz.watch import PolicyWatch
-from service.endpoints import auth, binding, online, resource, role, sessions, user
+from service.endpoints import auth, binding, coverage, online, policy, resource, role, sessions, user
 from service.files.object_store import object_store
 from service.keyspace import SessionStore
 from service.records import casbin_rule
@@ -61,7 +61,7 @@ class Parts:
         self.store = SessionStore(settings.redis, auth)
         self.objects = object_store(settings.objstore, settings.server.data / "files")
         self.live = LivePolicy(shipped)
-        self.changes = PolicyChanges(self.database, self.live, shipped)
+        self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
         announced = partial(announcements, database.url, casbin_rule.CHANNEL)
         self.watch = PolicyWatch(self.live, self.database, announced, _worker_name())
         self.passwords = Passwords(settings.password)
@@ -168,6 +168,10 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
     routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
     routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.sessions))
+    routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
+    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes))
+    routes.add("/api/policy/explain", policy.Explain(parts.database, parts.live))
+    routes.add("/api/policy/reload", policy.Reload(parts.changes))
     routes.add("/api/resource/list", resource.ResourceList(parts.database))
     routes.add("/api/resource", resource.Resources(parts.changes))
     routes.add("/api/resource/{id}", resource.OneResource(parts.database, parts.changes))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
+import structlog
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.authz.faults import PolicyFault
@@ -21,6 +22,8 @@ from service.records.database import Database
 WITHIN: Final = 30.0
 """Seconds that a change may take, its turn included; a hundred thousand resources take a few."""
 
+_log = structlog.get_logger()
+
 
 class Change:
     """A change under way; ``policy`` is there once it is committed."""
@@ -34,10 +37,14 @@ class Change:
 class PolicyChanges:
     """The one way to change resources, bindings, Buttons, or anything else that policy lines come from."""
 
-    def __init__(self, database: Database, live: LivePolicy, shipped: Shipped) -> None:
+    def __init__(
+        self, database: Database, live: LivePolicy, shipped: Shipped, read: Callable[[], Shipped]
+    ) -> None:
+        """Publish with the lines of ``shipped``; ``read`` reads them again from where they came from."""
         self._database = database
         self._live = live
         self._shipped = shipped
+        self._read = read
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
@@ -63,10 +70,22 @@ class PolicyChanges:
         """Derive the policy anew from what is stored, publish it if it differs, and put it in force.
 
         For rows that were changed past this service, and for published lines that were tampered with.
+        Conflict as for ``begin``, and when the model or the policy files can't be used, or are no longer
+        those of the start: other workers would not know them.
         """
+        await self._check_files()
         async with self.begin(cause) as change:
             pass
         return change.policy
+
+    async def _check_files(self) -> None:
+        try:
+            found = await asyncio.to_thread(self._read)
+        except PolicyFault as fault:
+            _log.error("the model or the policy files can't be used", reason=str(fault))
+            raise Conflict("The model or the policy files can't be used; the log says why") from fault
+        if found != self._shipped:
+            raise Conflict("The model or the policy files have changed: restart the service to use them")
 
     @asynccontextmanager
     async def _own_turn(self) -> AsyncIterator[None]:

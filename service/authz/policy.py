@@ -90,7 +90,11 @@ class Policy:
         """
         if caller is None:
             return NO_SESSION
-        return self._resources.find(method, path) or UNREGISTERED
+        return self.resource_at(method, path) or UNREGISTERED
+
+    def resource_at(self, method: str, path: str) -> str | None:
+        """Return the most specific registered resource that fits; None when none does."""
+        return self._resources.find(method, path)
 
     def decide(self, layer: str, object_: str, caller: Caller | None, /) -> Decision:
         """Decide whether ``caller`` may touch ``object_`` in ``layer``; None is nobody logged in."""

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Final
 
 import service
+from service import settings
 from service.authz.faults import PolicyFault
 from service.authz.model_lint import lint_model
-from service.authz.rules import ENDPOINT, RESOURCE, Rule, read_rules
+from service.authz.rules import ENDPOINT, RESOURCE, UNREGISTERED, Rule, read_rules
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
@@ -24,16 +25,24 @@ class Shipped:
     endpoints: tuple[Rule, ...]
 
 
-def read_shipped(model: Path | None = None, folder: Path | None = None) -> Shipped:
+def configured(settings: settings.Policy) -> Shipped:
+    """Read what ``settings`` name, as ``read_shipped`` does."""
+    return read_shipped(settings.model, settings.folder, strict=settings.unregistered == "deny")
+
+
+def read_shipped(model: Path | None = None, folder: Path | None = None, *, strict: bool = False) -> Shipped:
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
 
-    PolicyFault with the file, line and reason of what is wrong. Base lines belong to the resource layer and
-    endpoint lines to the endpoint layer, so that each file says only what its name says.
+    ``strict`` leaves out the lines for ``@unregistered``. PolicyFault with the file, line and reason of what
+    is wrong. Base lines belong to the resource layer and endpoint lines to the endpoint layer, so that each
+    file says only what its name says.
     """
     model = model or _shipped(MODEL)
     folder = folder or _shipped(POLICIES)
     text = _model_text(model)
     base = _read_layer(folder / "base.csv", RESOURCE)
+    if strict:
+        base = tuple(rule for rule in base if rule.object != UNREGISTERED)
     endpoints = _read_layer(folder / "endpoints.csv", ENDPOINT)
     return Shipped(text, base, endpoints)
 

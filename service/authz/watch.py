@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
+from datetime import UTC, datetime
+from operator import attrgetter
 from time import monotonic
 from typing import Final
 
@@ -77,9 +79,16 @@ class PolicyWatch:
             self._say(refusal.detail)
 
     async def workers(self) -> list[PolicyWorker]:
-        """Return what every worker of every node has reported lately; raises Unavailable."""
-        async with self._database.transaction() as connection:
-            return await policy_workers.present(connection)
+        """Return what every worker of every node has reported lately, and the truth about this one.
+
+        This one alone when the others can't be asked in time.
+        """
+        found: list[PolicyWorker] = []
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(_TELL_WITHIN), self._database.transaction() as connection:
+                found = await policy_workers.present(connection)
+        here = PolicyWorker(self._worker, self._live.current.revision, self.fault, datetime.now(UTC))
+        return sorted([here, *(one for one in found if one.worker != self._worker)], key=attrgetter("worker"))
 
     async def state(self) -> str:
         """Return the revision in force here, whether it had to be kept, and those of all workers, in words.
@@ -92,10 +101,7 @@ class PolicyWatch:
         words = f"revision {revision}"
         if self.fault is not None:
             words += ", kept: it can't be renewed"
-        with suppress(Unavailable, TimeoutError):
-            async with asyncio.timeout(_TELL_WITHIN):
-                words += f"; workers: {', '.join(str(one.revision) for one in await self.workers())}"
-        return words
+        return words + f"; workers: {', '.join(str(one.revision) for one in await self.workers())}"
 
     async def leave(self) -> None:
         """Report that this worker ends; when the database is out of reach, silence will tell it."""

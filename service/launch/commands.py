@@ -10,7 +10,7 @@ from typing import TextIO
 from service import settings as table
 from service.app import check_routes
 from service.authz.faults import PolicyFault
-from service.authz.shipped import read_shipped
+from service.authz.shipped import configured
 from service.embedded import EmbeddedFault
 from service.errors import Refusal
 from service.launch.admin import create_user
@@ -48,7 +48,7 @@ def _settings(_options: Namespace, _environ: Environ) -> None:
 
 def _check(_options: Namespace, environ: Environ) -> None:
     settings = table.load(environ)
-    shipped = read_shipped(settings.policy.model, settings.policy.folder)
+    shipped = configured(settings.policy)
     check_routes(shipped)
     _say(
         f"The model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines are in order."

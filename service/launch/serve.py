@@ -12,7 +12,7 @@ from uvicorn.supervisors import Multiprocess
 
 from service import settings as table
 from service.app import check_routes
-from service.authz.shipped import read_shipped
+from service.authz.shipped import configured
 from service.files.object_store import object_store
 from service.installation import check_installation
 from service.launch.banner import banner
@@ -41,7 +41,7 @@ def serve(environ: Mapping[str, str]) -> None:
     check_installation()
     settings = table.load(environ)
     configure_logging(settings.log.format, settings.log.level)
-    shipped = read_shipped(settings.policy.model, settings.policy.folder)
+    shipped = configured(settings.policy)
     check_routes(shipped)
     with listener(settings) as bound, running(settings) as stores:
         first = prepare_database(stores.settings, environ)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from service.app import create_app
-from service.authz.shipped import read_shipped
+from service.authz.shipped import configured
 from service.launch.parent import end_with_parent
 from service.settings import load
 from service.web.entrance import Entrance
@@ -17,4 +17,4 @@ def app() -> Entrance:
     end_with_parent()
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
-    return create_app(settings, read_shipped(settings.policy.model, settings.policy.folder))
+    return create_app(settings, configured(settings.policy))

@@ -94,6 +94,18 @@ async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[But
     return tuple(Button(*row) for row in await connection.execute(statement))
 
 
+async def disabled_marks(connection: AsyncConnection, method: str, path: str) -> tuple[str, ...]:
+    """Return the codes of the disabled Buttons that the resource of that method and path is bound to."""
+    statement = (
+        select(menu.c.auth_mark)
+        .join(action_resource, action_resource.c.menu_id == menu.c.id)
+        .join(resource, resource.c.id == action_resource.c.resource_id)
+        .where(resource.c.method == method, resource.c.path == path, ~menu.c.enabled)
+        .order_by(menu.c.auth_mark)
+    )
+    return tuple((await connection.execute(statement)).scalars())
+
+
 async def resources_of(connection: AsyncConnection, menu_id: int) -> tuple[Resource, ...]:
     """Return the resources that a Button opens, by id."""
     statement = (

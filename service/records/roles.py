@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import select
+from sqlalchemy import func, select
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
 from service.records.paging import Page, containing, order_by, page_of
-from service.records.schema import role
+from service.records.schema import menu, role, role_menu
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +68,16 @@ async def page(
     order = order_by(sort, SORTS, role.c.id)
     found = await page_of(connection, statement, page=page, size=size, order=order)
     return Page(tuple(Role(*row) for row in found.items), found.total)
+
+
+async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
+    """Return, by role code, the permission codes that each enabled role gives, sorted."""
+    given = (
+        select(role.c.role_code, func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)))
+        .join(role_menu, role_menu.c.role_id == role.c.id)
+        .join(menu, menu.c.id == role_menu.c.menu_id)
+        .where(role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
+        .group_by(role.c.role_code)
+        .order_by(role.c.role_code)
+    )
+    return {role_code: tuple(codes) for role_code, codes in await connection.execute(given)}

@@ -19,6 +19,12 @@ class Policy:
 
     model: OptionalPath = setting(None, shown="the shipped `model.conf`", help="Another `model.conf`.")
     folder: OptionalPath = setting(None, shown="the shipped `policies`", help="Another folder of base lines.")
+    unregistered: Literal["allow", "deny"] = setting(
+        "allow",
+        help="Requests of logged-in callers that no registered resource fits. `deny` leaves out the line "
+        "`p, resource, @unregistered, @login` of `base.csv`, and does nothing else; `allow` leaves the file "
+        "as it stands.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

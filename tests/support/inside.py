@@ -11,9 +11,8 @@ from typing import Any
 
 from service import settings
 from service.app import create_app
-from service.authz.changes import PolicyChanges
-from service.authz.live import LivePolicy
-from service.authz.shipped import read_shipped
+from service.authz.publisher import publish_if_changed
+from service.authz.shipped import configured
 from service.records.database import Database
 from service.web.entrance import Entrance, Message
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -63,9 +62,10 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
     """Publish the policy of a seeded database, run the service on it, and log the administrator in."""
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
     chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **variables})
-    shipped = read_shipped(chosen.policy.model, chosen.policy.folder)
+    shipped = configured(chosen.policy)
     database = Database(database_url)
-    await PolicyChanges(database, LivePolicy(shipped), shipped).reload("start")
+    async with database.transaction(within=30) as connection:
+        await publish_if_changed(connection, shipped, "start")
     await database.close()
     app = create_app(chosen, shipped)
     async with _lifespan(app):

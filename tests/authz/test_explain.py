@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from service.authz.explain import Explanation, Fired, explain
+from service.authz.policy import Policy
+from service.authz.rules import Rule
+from service.kernel.codes import HeldCodes
+from tests.policies.stock import MODEL
+
+RULES = [
+    Rule("resource", "@unregistered", "@login"),
+    Rule("resource", "@no-session", "@anyone"),
+    Rule("resource", "GET /api/role/list", "audit:role:read"),
+    Rule("resource", "GET /api/user/{id}", "@nobody"),
+    Rule("resource", "POST /api/auth/login", "audit:role:read"),
+    Rule("endpoint", "GET /api/role/list", "system:role:list"),
+    Rule("endpoint", "GET /api/role/list", "system:user:create"),
+    Rule("endpoint", "GET /api/user/info", "@login"),
+    Rule("endpoint", "GET /api/user/{id}", "system:user:detail"),
+    Rule("endpoint", "POST /api/auth/login", "@anyone"),
+]
+POLICY = Policy(MODEL.read_text("utf-8"), RULES, revision=4)
+
+
+def asked(method: str, path: str, *codes: str) -> Explanation:
+    return explain(POLICY, method, path, HeldCodes(codes))
+
+
+def test_an_allowed_request_names_lines_deciding_line_and_every_held_code_that_fired() -> None:
+    found = asked("GET", "/api/role/list", "audit:role:read", "system:*", "system:*:create", "other")
+
+    assert found.allowed
+    assert found.resource.line == "p, resource, GET /api/role/list, audit:role:read"
+    assert found.resource.fired == (Fired("audit:role:read", "holdsExactly"),)
+    assert found.endpoint is not None
+    assert found.endpoint.lines == (
+        "p, endpoint, GET /api/role/list, system:role:list",
+        "p, endpoint, GET /api/role/list, system:user:create",
+    )
+    assert found.endpoint.line == found.endpoint.lines[0]
+    assert found.endpoint.fired == (Fired("system:*", "holdsSubtree"),)
+    assert found.endpoint.reason == "opened"
+
+
+def test_a_denial_names_what_would_do_and_its_decision() -> None:
+    found = asked("GET", "/api/role/list", "system:role:list")
+
+    assert not found.allowed
+    assert (found.resource.reason, found.resource.required) == ("not_held", ("audit:role:read",))
+    assert (found.resource.line, found.resource.fired) == (None, ())
+    decision = POLICY.judge("resource", "GET /api/role/list", HeldCodes(["system:role:list"]))
+    assert found.resource.decision_id == decision.id
+    assert found.endpoint is not None
+    assert found.endpoint.allowed
+
+
+def test_a_line_of_a_word_is_opened_by_no_code() -> None:
+    found = asked("GET", "/api/user/info", "*")
+
+    assert found.endpoint is not None
+    assert found.endpoint.allowed
+    assert (found.endpoint.line, found.endpoint.fired) == ("p, endpoint, GET /api/user/info, @login", ())
+
+
+def test_a_closed_object_can_be_opened_by_no_code() -> None:
+    found = asked("GET", "/api/user/7", "*")
+
+    assert (found.resource.reason, found.resource.required) == ("closed", ())
+    assert found.endpoint is not None
+    assert found.endpoint.fired == (Fired("*", "holdsEverything"),)
+
+
+def test_without_a_session_the_resource_layer_leaves_it_to_the_endpoint_layer() -> None:
+    found = explain(POLICY, "GET", "/api/role/list", None)
+
+    assert (found.resource.object, found.resource.allowed) == ("@no-session", True)
+    assert found.endpoint is not None
+    assert (found.endpoint.reason, found.endpoint.allowed) == ("not_logged_in", False)
+
+
+def test_a_public_route_answers_everybody_as_a_caller_without_a_session() -> None:
+    found = asked("POST", "/api/auth/login", "nothing:of:use")
+
+    assert (found.public, found.allowed, found.resource.object) == (True, True, "@no-session")
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/api/nothing"), ("DELETE", "/api/role/list")])
+def test_a_request_without_a_route_has_no_endpoint_layer(method: str, path: str) -> None:
+    found = asked(method, path, "*")
+
+    assert found.endpoint is None
+    assert not found.allowed
+    assert found.resource.object == "@unregistered"
+
+
+def test_a_layer_without_a_line_says_so() -> None:
+    found = explain(Policy(MODEL.read_text("utf-8"), RULES[2:]), "GET", "/api/user/info", HeldCodes())
+
+    assert found.resource.reason == "closed"
+    strict = explain(Policy(MODEL.read_text("utf-8"), RULES[-2:]), "GET", "/api/user/7", HeldCodes())
+    assert strict.resource.reason == "no_line"

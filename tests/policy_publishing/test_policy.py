@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.policies.stock import MODEL, POLICIES
+from tests.support.inside import Inside, inside
+
+pytestmark = pytest.mark.anyio
+
+EXPLAIN = "/api/policy/explain"
+
+
+async def execute(service: Inside, *statements: str) -> None:
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        for statement in statements:
+            await connection.execute(statement)
+
+
+async def test_the_policy_in_force_is_shown_whole(shared: Inside) -> None:
+    found = await shared.data("GET", "/api/policy")
+
+    assert found["revision"] == 1
+    assert found["model"] == MODEL.read_text("utf-8")
+    assert "p, resource, @unregistered, @login" in found["rules"]
+    assert "p, resource, GET /api/user/list, system:user:list" in found["rules"]
+    assert "p, endpoint, GET /api/policy, system:policy:read" in found["rules"]
+    async with await psycopg.AsyncConnection.connect(shared.database_url) as connection:
+        row = await (await connection.execute("SELECT digest FROM sys.policy_revision")).fetchone()
+    assert (found["digest"],) == row
+    assert [(one["revision"], one["fault"]) for one in found["workers"]] == [(1, None)]
+
+
+async def test_an_allowed_request_is_explained_by_lines_codes_and_predicates(shared: Inside) -> None:
+    found = await shared.data(
+        "POST",
+        EXPLAIN,
+        {"method": "GET", "path": "/api/role/list", "permissions": ["system:*:list", "system:user:create"]},
+    )
+
+    assert (found["allowed"], found["public"], found["revision"]) == (True, False, 1)
+    assert found["resource"]["object"] == "GET /api/role/list"
+    assert found["resource"]["line"] == "p, resource, GET /api/role/list, system:role:list"
+    assert found["resource"]["fired"] == [{"code": "system:*:list", "predicate": "holdsPattern"}]
+    assert len(found["endpoint"]["lines"]) == 3
+    assert (found["endpoint"]["reason"], found["endpoint"]["wouldOpen"]) == ("opened", None)
+
+
+async def test_a_denial_is_explained_by_what_would_open_it(shared: Inside) -> None:
+    found = await shared.data(
+        "POST", EXPLAIN, {"method": "GET", "path": "/api/user/list", "permissions": ["system:user:detail"]}
+    )
+
+    assert not found["allowed"]
+    assert (found["resource"]["reason"], found["resource"]["line"]) == ("not_held", None)
+    assert found["resource"]["wouldOpen"] == {
+        "permissions": ["system:user:list"],
+        "roles": ["admin", "auditor", "super"],
+        "disabledButtons": [],
+    }
+    assert found["endpoint"] is None  # there is no such route yet
+
+
+async def test_an_explanation_and_the_gate_agree(service: Inside) -> None:
+    await execute(
+        service, "UPDATE sys.menu SET enabled = false WHERE auth_mark LIKE 'system:%' AND auth_mark !~ '\\*$'"
+    )
+    await service.data("POST", "/api/policy/reload")
+
+    found = await service.data(
+        "POST", EXPLAIN, {"method": "GET", "path": "/api/role/list", "userName": "admin"}
+    )
+    refused = await service.ask("GET", "/api/role/list")
+
+    assert (found["userStatus"], found["permissions"]) == ("enabled", ["*"])
+    assert (found["allowed"], found["resource"]["reason"]) == (False, "closed")
+    assert found["resource"]["lines"] == ["p, resource, GET /api/role/list, @nobody"]
+    assert found["resource"]["wouldOpen"] == {
+        "permissions": [],
+        "roles": [],
+        "disabledButtons": ["system:role:list", "system:user:create", "system:user:update"],
+    }
+    assert found["endpoint"]["allowed"]
+    assert (refused.status, refused.json["decisionId"]) == (403, found["resource"]["decisionId"])
+
+
+async def test_a_visitor_is_explained_too(shared: Inside) -> None:
+    found = await shared.data("POST", EXPLAIN, {"method": "GET", "path": "/api/user/info"})
+
+    assert (found["permissions"], found["resource"]["object"]) == (None, "@no-session")
+    assert found["endpoint"]["reason"] == "not_logged_in"
+    assert found["endpoint"]["wouldOpen"]["permissions"] == ["@login"]
+    login = await shared.data("POST", EXPLAIN, {"method": "POST", "path": "/api/auth/login"})
+    assert (login["allowed"], login["public"]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"path": "/api/role/list/"}, "path"),
+        ({"path": "//api/role/list"}, "path"),
+        ({"path": "/api/role/list?x=1"}, "path"),
+        ({"path": "/api/role/{id}"}, "path"),
+        ({"path": ""}, "path"),
+        ({"method": "HEAD"}, "method"),
+        ({"userName": "nobody-of-that-name"}, "userName"),
+        ({"userName": "admin", "permissions": []}, "permissions"),
+        ({"permissions": ["ok", "not ok"]}, "permissions[1]"),
+        ({"permissions": ["@login"]}, "permissions[0]"),
+    ],
+)
+async def test_a_question_that_can_not_be_asked_is_refused_by_its_field(
+    shared: Inside, change: dict[str, Any], field: str
+) -> None:
+    answer = await shared.ask("POST", EXPLAIN, {"method": "GET", "path": "/api/role/list"} | change)
+
+    assert answer.fields == [field]
+
+
+async def test_coverage_shows_every_route_and_how_it_is_guarded(service: Inside) -> None:
+    await service.data(
+        "POST",
+        "/api/resource",
+        {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/nowhere/{id}"},
+    )
+
+    found = await service.data("GET", "/api/policy/coverage")
+
+    shown = {f"{one['method']} {one['path']}": one for one in found["routes"]}
+    assert shown["GET /api/role/list"] == {
+        "method": "GET",
+        "path": "/api/role/list",
+        "guard": "permission",
+        "required": ["system:role:list", "system:user:create", "system:user:update"],
+        "resource": "GET /api/role/list",
+        "resourceCodes": ["system:role:list", "system:user:create", "system:user:update"],
+    }
+    assert shown["POST /api/auth/login"]["guard"] == "public"
+    assert shown["POST /api/auth/logout"]["guard"] == "login"
+    assert shown["GET /api/resource/{id}"]["resource"] == "@unregistered"
+    assert (shown["GET /health/live"]["guard"], shown["GET /health/live"]["resource"]) == ("outside", None)
+    assert "GET /api/nowhere/{id}" in found["unrouted"]
+    assert "GET /api/role/list" not in found["unrouted"]
+    document = (await service.ask("GET", "/docs/openapi.json")).json
+    served = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
+    assert served <= set(shown)
+
+
+async def test_a_reload_derives_what_was_changed_past_the_service(service: Inside) -> None:
+    await execute(service, "DELETE FROM sys.action_resource")
+
+    assert await service.data("POST", "/api/policy/reload") == {"policyRevision": 2}
+
+    found = await service.data("GET", "/api/policy")
+    assert "p, resource, GET /api/user/list, @login" in found["rules"]
+    assert await service.data("POST", "/api/policy/reload") == {"policyRevision": 2}
+
+
+async def test_a_reload_mends_published_lines_that_were_tampered_with(service: Inside) -> None:
+    before = await service.data("GET", "/api/policy")
+    await execute(service, "UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = '@unregistered'")
+
+    assert await service.data("POST", "/api/policy/reload") == {"policyRevision": 2}
+
+    after = await service.data("GET", "/api/policy")
+    assert (after["digest"], after["rules"]) == (before["digest"], before["rules"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "[request_definition]\nnonsense",
+        MODEL.read_text("utf-8").replace("r.layer == p.layer && ", ""),
+        "# only a comment more\n" + MODEL.read_text("utf-8"),
+    ],
+)
+async def test_a_model_that_is_not_that_of_the_start_is_not_reloaded_and_the_last_policy_stays(
+    seeded_database_url: str, redis_url: str, tmp_path: Path, model: str
+) -> None:
+    file = tmp_path / "model.conf"
+    file.write_text(MODEL.read_text("utf-8"))
+    async with inside(seeded_database_url, redis_url, PORTCULLIS_POLICY__MODEL=str(file)) as service:
+        file.write_text(model)
+
+        answer = await service.ask("POST", "/api/policy/reload")
+
+        assert (answer.status, answer.code) == (409, "conflict")
+        assert str(tmp_path) not in answer.body.decode()
+        found = await service.ask("GET", "/api/policy")
+        assert (found.status, found.json["data"]["revision"]) == (200, 1)
+
+
+async def test_without_the_line_for_unregistered_requests_they_are_refused(
+    seeded_database_url: str, redis_url: str
+) -> None:
+    async with inside(seeded_database_url, redis_url, PORTCULLIS_POLICY__UNREGISTERED="deny") as strict:
+        refused = await strict.ask("GET", "/api/resource/1")
+        allowed = await strict.ask("GET", "/api/role/list")
+        rules = (await strict.data("GET", "/api/policy"))["rules"]
+
+    assert (refused.status, refused.json["layer"], refused.json["required"]) == (403, "resource", [])
+    assert allowed.status == 200
+    base = [line for line in (POLICIES / "base.csv").read_text("utf-8").splitlines() if line[:2] == "p,"]
+    assert [line for line in base if line not in rules] == ["p, resource, @unregistered, @login"]
