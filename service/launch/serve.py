@@ -12,6 +12,7 @@ from uvicorn.supervisors import Multiprocess
 
 from service import settings as table
 from service.app import check_routes
+from service.authn.signing_keys import signing_keys
 from service.authz.shipped import configured
 from service.files.object_store import object_store
 from service.installation import check_installation
@@ -40,6 +41,7 @@ def serve(environ: Mapping[str, str]) -> None:
     """
     check_installation()
     settings = table.load(environ)
+    _check_keys(settings)
     configure_logging(settings.log.format, settings.log.level)
     shipped = configured(settings.policy)
     check_routes(shipped)
@@ -73,6 +75,12 @@ def listener(settings: Settings) -> socket.socket:
         raise ListenFault(f"{host} port {port} can't be listened on: {error.strerror}") from error
     bound.set_inheritable(True)
     return bound
+
+
+def _check_keys(settings: Settings) -> None:
+    """Raise ``SettingsError`` for keys that don't fit: a worker would find out, and be started for ever."""
+    if settings.auth.jwt_secret or not settings.auth.jwt_algorithm.startswith("HS"):
+        signing_keys(settings.auth)
 
 
 def _address(bound: socket.socket) -> str:

@@ -1,0 +1,67 @@
+"""Sessions while the session store is away, slow or emptied: 503 in bounded time or refused, never a pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+
+import httpx
+import pytest
+
+from service.embedded.server import Server
+from tests.service.test_outages import frozen, stopped
+from tests.sessions.conftest import Mortal
+from tests.sessions.site import code_of, credentials, log_in, renew, session_of, works
+from tests.support.waiting import eventually
+
+BOUND = 2.0  # seconds in which every request is answered
+
+
+@pytest.mark.parametrize(("gone", "seconds"), [(stopped, 1.0), (frozen, 5.0)])
+def test_without_the_store_nothing_about_sessions_passes_and_all_is_as_before_once_it_is_back(
+    mortal: Mortal, gone: Callable[[Server], AbstractContextManager[None]], seconds: float
+) -> None:
+    site = mortal.site
+    admin_user, user = site.user("super"), site.user()
+    with site.client() as client:
+        admin, session = log_in(client, admin_user), log_in(client, user)
+        requests: list[Callable[[], httpx.Response]] = [
+            lambda: client.post("/api/auth/login", json=credentials(user)),
+            lambda: renew(client, session),
+            lambda: client.post("/api/auth/logout", headers=session.header),
+            lambda: client.post("/api/auth/logout/all", headers=session.header),
+            lambda: client.get("/api/auth/sessions", headers=session.header),
+            lambda: client.get("/api/online/list", headers=admin.header),
+            lambda: client.delete(f"/api/online/{user.id}", headers=admin.header),
+            lambda: client.post(f"/api/online/{user.id}/ban", headers=admin.header, json={}),
+        ]
+        slowest = 0.0
+        with gone(mortal.stores.valkey), ThreadPoolExecutor(len(requests)) as threads:
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                started = time.monotonic()
+                for answer in threads.map(lambda request: request(), requests):
+                    assert code_of(answer) == (503, "unavailable")
+                    assert int(answer.headers["retry-after"]) >= 1
+                slowest = max(slowest, time.monotonic() - started)
+
+        assert slowest < BOUND
+        assert eventually(lambda: client.get("/health/ready").status_code == 200)
+        assert works(client, admin)
+        # What was asked for meanwhile was refused before anything was done: not even the refresh is spent.
+        assert works(client, session)
+        assert works(client, session_of(renew(client, session)))
+
+
+def test_a_store_that_comes_back_empty_knows_nobody(mortal: Mortal) -> None:
+    site = mortal.site
+    with site.client() as client, site.store() as store:
+        user = site.user()
+        session = log_in(client, user)
+        store.flushall()
+
+        assert not works(client, session)
+        assert renew(client, session).json()["reason"] == "unknown"
+        assert works(client, log_in(client, user))

@@ -1,0 +1,102 @@
+"""How often one may try, over HTTP, behind a proxy and past it."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from tests.sessions.site import PROXY, Site, User, at_once, code_of, credentials, log_in, renew
+
+ACCOUNT_LIMIT = 40  # as the fixture ``site`` sets it
+WRONG = "not the password"
+HOME = {"X-Forwarded-For": "203.0.113.7", "User-Agent": "her browser"}
+
+
+def hammer(site: Site, user: User) -> list[httpx.Response]:
+    """Guess at an account from many addresses until no more guesses are let through."""
+
+    def guess(_: httpx.Client, number: int) -> list[httpx.Response]:
+        with site.client(PROXY) as client:
+            return [
+                client.post(
+                    "/api/auth/login",
+                    json=credentials(user, password=WRONG),
+                    headers={"X-Forwarded-For": f"198.51.100.{number * 8 + time}"},
+                )
+                for time in range(7)
+            ]
+
+    return [answer for answers in at_once(site, 8, guess) for answer in answers]
+
+
+def attempt(client: httpx.Client, user: User, headers: dict[str, str]) -> httpx.Response:
+    return client.post("/api/auth/login", json=credentials(user), headers=headers)
+
+
+def test_while_an_account_is_hammered_its_user_gets_in_from_her_own_device_and_nobody_else_does(
+    site: Site,
+) -> None:
+    user = site.user()
+    with site.client(PROXY) as proxied, site.client() as direct:
+        assert attempt(proxied, user, HOME).status_code == 200
+        answers = hammer(site, user)
+
+        assert sum(answer.status_code == 401 for answer in answers) == ACCOUNT_LIMIT
+        refused = [answer for answer in answers if answer.status_code != 401]
+        assert {code_of(answer) for answer in refused} == {(429, "rate_limited")}
+        assert all(1 <= int(answer.headers["retry-after"]) <= 300 for answer in refused)
+
+        assert attempt(proxied, user, HOME).status_code == 200
+        # The right password will not do from elsewhere, nor from an address that only the client claims.
+        elsewhere = HOME | {"X-Forwarded-For": "203.0.113.8"}
+        claimed = HOME | {"X-Forwarded-For": "203.0.113.7, 203.0.113.9"}
+        for answer in (
+            attempt(proxied, user, elsewhere),
+            attempt(proxied, user, claimed),
+            attempt(proxied, user, HOME | {"User-Agent": "another browser"}),
+            attempt(direct, user, HOME),
+        ):
+            assert code_of(answer) == (429, "rate_limited")
+        assert attempt(direct, site.user(), HOME).status_code == 200
+
+
+def test_a_locked_account_is_told_to_the_log_without_a_password(site: Site) -> None:
+    user = site.user()
+    hammer(site, user)
+    events = [line for line in site.service.log if line.get("user_name") == user.name]
+
+    assert events
+    assert {(line["event_type"], line["limit"]) for line in events} == {("security", "login")}
+    assert all(line["address"].startswith("198.51.100.") for line in events)
+    assert WRONG not in site.service.output
+
+
+@pytest.mark.parametrize(
+    ("local", "forwarded", "address"),
+    [
+        (PROXY, "203.0.113.7", "203.0.113.7"),
+        (PROXY, "198.51.100.1, 203.0.113.7", "203.0.113.7"),
+        (PROXY, "203.0.113.7, 127.0.0.2", "203.0.113.7"),
+        (PROXY, "nonsense", "127.0.0.2"),
+        (PROXY, None, "127.0.0.2"),
+        (None, "203.0.113.7", "127.0.0.1"),
+        (None, None, "127.0.0.1"),
+    ],
+)
+def test_only_a_trusted_proxy_tells_the_address_of_a_login(
+    site: Site, local: str | None, forwarded: str | None, address: str
+) -> None:
+    with site.client(local) as client:
+        sent = {"X_Forwarded_For": forwarded} if forwarded else {}
+        session = log_in(client, site.user(), **sent)
+        (one,) = client.get("/api/auth/sessions", headers=session.header).json()["data"]
+
+    assert one["loginIp"] == address
+
+
+def test_one_account_may_not_refresh_without_end(site: Site, client: httpx.Client) -> None:
+    session = log_in(client, site.user())
+    answers = [renew(client, session) for _ in range(122)]
+
+    assert [answer.status_code for answer in answers] == [200] + [401] * 119 + [429] * 2
+    assert int(answers[-1].headers["retry-after"]) >= 1
