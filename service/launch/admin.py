@@ -9,18 +9,22 @@ from getpass import getpass
 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
-from service.launch.faults import PasswordFault
+from service.kernel.names import name_fault
+from service.launch.faults import NameFault, PasswordFault, UnpreparedFault
 from service.records import users
 from service.records.database import Database
+from service.records.seed import is_seeded
 from service.settings import Settings
 
 
 def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -> int:
     """Create an enabled user in the roles of ``role_codes``, ask for the password, and return the id.
 
-    Raises ``PasswordFault``, ``Conflict`` for a name that is taken, ``ValidationFailed`` for an unknown role
-    and ``Unavailable``.
+    Raises ``NameFault``, ``PasswordFault``, ``Conflict`` for a taken name, ``ValidationFailed`` for an
+    unknown role, ``UnpreparedFault`` for a database that no start has filled yet, and ``Unavailable``.
     """
+    if fault := name_fault(user_name):
+        raise NameFault(f"The user name {fault}")
     password = _asked()
     if complaint := PasswordRules(settings.password).complaint(password, (user_name,)):
         raise PasswordFault(f"The password {complaint}")
@@ -33,6 +37,8 @@ async def _create(settings: Settings, user_name: str, password: str, role_codes:
     try:
         password_hash = await passwords.hash(password)
         async with database.transaction() as connection:
+            if not await is_seeded(connection):
+                raise UnpreparedFault("The database has no roles yet: start the service once, then try again")
             return await users.create(connection, user_name, user_name, password_hash, role_codes)
     finally:
         passwords.close()

@@ -12,7 +12,7 @@ from service.app import check_routes
 from service.authz.faults import PolicyFault
 from service.authz.shipped import configured
 from service.embedded import EmbeddedFault
-from service.errors import Refusal
+from service.errors import Refusal, ValidationFailed
 from service.launch.admin import create_user
 from service.launch.faults import LaunchFault
 from service.launch.serve import serve
@@ -30,6 +30,10 @@ def run(options: Namespace, environ: Environ) -> int:
     """Run the command that ``options`` name; return the exit status, 1 after a fault."""
     try:
         _COMMANDS[options.family, getattr(options, "action", None)](options, environ)
+    except ValidationFailed as refusal:
+        for error in refusal.extra["errors"]:
+            _say(f"portcullis: {error['field']}: {error['message']}", sys.stderr)
+        return 1
     except _EXPECTED as fault:
         _say(f"portcullis: {fault}", sys.stderr)
         return 1

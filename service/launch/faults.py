@@ -13,3 +13,11 @@ class ListenFault(LaunchFault):
 
 class PasswordFault(LaunchFault):
     """The first administrator's password will not do."""
+
+
+class NameFault(LaunchFault):
+    """The name will not do."""
+
+
+class UnpreparedFault(LaunchFault):
+    """The database has not been filled by a first start."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, exists, insert, null, or_, select
+from sqlalchemy import Connection, Table, exists, func, insert, null, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
 from service.records.schema import action_resource, menu, resource, role, role_menu, user, user_role
@@ -42,6 +43,15 @@ def seed(connection: Connection, administrator_hash: Callable[[], str]) -> bool:
     )
     connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
     return True
+
+
+async def is_seeded(connection: AsyncConnection) -> bool:
+    """Tell whether a first start has filled the database; False also when it has no tables yet."""
+    if (
+        await connection.execute(select(func.to_regclass(f"{role.schema}.{role.name}")))
+    ).scalar_one() is None:
+        return False
+    return bool((await connection.execute(select(exists(select(role.c.id))))).scalar_one())
 
 
 def _menus(connection: Connection) -> tuple[dict[str, list[int]], dict[str, int]]:
