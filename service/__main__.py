@@ -50,6 +50,10 @@ def _parser() -> argparse.ArgumentParser:
 
     policy = families.add_parser("policy", help="the policy").add_subparsers(dest="action", required=True)
     policy.add_parser("check", help="check model, lines and routes against one another; start nothing")
+    exporting = policy.add_parser("export", parents=[data], help="write the published policy for any Casbin")
+    exporting.add_argument("folder", metavar="DIR", help="where model.conf and policy.csv go")
+    syncing = policy.add_parser("sync", parents=[data], help="register routes that nobody has registered")
+    syncing.add_argument("--dry-run", action="store_true", help="only tell the differences")
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     admin = families.add_parser("admin", help="users, past the API").add_subparsers(

@@ -132,8 +132,8 @@ def create_app(settings: Settings, shipped: Shipped) -> Entrance:
     return Entrance(app, address_behind(settings.server.trusted_proxies))
 
 
-def check_routes(shipped: Shipped) -> None:
-    """Raise RoutesFault unless every route has a mark and the endpoint lines of ``shipped`` say the same.
+def check_routes(shipped: Shipped) -> Routes:
+    """Return all routes; RoutesFault unless each has a mark, and endpoint lines in ``shipped`` that agree.
 
     The parts are made for this alone: of no real store, and never started.
     """
@@ -146,9 +146,11 @@ def check_routes(shipped: Shipped) -> None:
     )
     parts = Parts(nowhere, shipped)
     try:
-        add_routes(falcon_app(), parts).check(shipped.endpoints)
+        routes = add_routes(falcon_app(), parts)
+        routes.check(shipped.endpoints)
     finally:
         parts.passwords.close()
+    return routes
 
 
 def add_routes(app: App[Request, Response], parts: Parts) -> Routes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TextIO
 
 from service import settings as table
@@ -15,6 +16,7 @@ from service.embedded import EmbeddedFault
 from service.errors import Refusal, ValidationFailed
 from service.launch.admin import create_user
 from service.launch.faults import LaunchFault
+from service.launch.policy import export_policy, sync
 from service.launch.serve import serve
 from service.launch.stores import reachable
 from service.records.migrate import SchemaFault, migrate
@@ -59,6 +61,16 @@ def _check(_options: Namespace, environ: Environ) -> None:
     )
 
 
+def _export(options: Namespace, environ: Environ) -> None:
+    with reachable(table.load(environ)) as settings:
+        _say(export_policy(settings, Path(options.folder)))
+
+
+def _sync(options: Namespace, environ: Environ) -> None:
+    with reachable(table.load(environ)) as settings:
+        _say(sync(settings, dry_run=options.dry_run))
+
+
 def _migrate(_options: Namespace, environ: Environ) -> None:
     with reachable(table.load(environ)) as settings:
         changed = migrate(settings.database.url)
@@ -79,6 +91,8 @@ _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], None]] = 
     ("serve", None): _serve,
     ("settings", None): _settings,
     ("policy", "check"): _check,
+    ("policy", "export"): _export,
+    ("policy", "sync"): _sync,
     ("db", "migrate"): _migrate,
     ("admin", "create"): _create,
 }

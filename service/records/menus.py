@@ -40,3 +40,10 @@ async def button(connection: AsyncConnection, menu_id: int) -> Button:
     if menu_type != "Button":
         raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))
     return Button(*values)
+
+
+async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
+    """Return the ids of all enabled Buttons by their codes."""
+    wanted = (menu.c.menu_type == "Button", menu.c.enabled)
+    found = await connection.execute(select(menu.c.auth_mark, menu.c.id).where(*wanted))
+    return {row.auth_mark: row.id for row in found}

@@ -36,6 +36,13 @@ def migrate(url: str) -> bool:
         return _upgrade(connection)
 
 
+def demand_current(url: str) -> None:
+    """Raise SchemaFault unless the database at ``url`` has this version's schema; change nothing."""
+    with out_of_reach(), engine(url).connect() as connection:
+        if _stored(connection) != _steps(connection)[1].get_current_head():
+            raise SchemaFault("The database does not have this version's schema: start the service once")
+
+
 def prepare(url: str, administrator_hash: Callable[[], str]) -> bool:
     """Migrate the database at ``url`` and seed it if it is new; tell whether it was seeded.
 
@@ -61,13 +68,9 @@ def _upgrade(connection: Connection) -> bool:
         raise SchemaFault(
             f"PostgreSQL {_LEAST_SERVER // 10000} or later is needed; this is {int(server) // 10000}"
         )
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    steps = ScriptDirectory.from_config(config)
+    config, steps = _steps(connection)
     connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
-    stored = MigrationContext.configure(
-        connection, opts={"version_table_schema": SCHEMA}
-    ).get_current_revision()
+    stored = _stored(connection)
     if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
         raise SchemaFault(
             f"The database has schema {stored}, which this version of the program does not know: a newer "
@@ -77,3 +80,15 @@ def _upgrade(connection: Connection) -> bool:
         return False
     command.upgrade(config, "head")
     return True
+
+
+def _steps(connection: Connection) -> tuple[Config, ScriptDirectory]:
+    config = Config(attributes={"connection": connection})
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    return config, ScriptDirectory.from_config(config)
+
+
+def _stored(connection: Connection) -> str | None:
+    return MigrationContext.configure(
+        connection, opts={"version_table_schema": SCHEMA}
+    ).get_current_revision()

@@ -1,0 +1,104 @@
+"""``portcullis policy export`` and ``policy sync``: the stored policy, for the operator."""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+from service.app import check_routes
+from service.authz.changes import PolicyChanges
+from service.authz.export import export
+from service.authz.live import LivePolicy
+from service.authz.shipped import configured
+from service.authz.sync import Differences, KnownRoute, differences, register
+from service.launch.faults import LaunchFault
+from service.records.database import Database
+from service.records.migrate import demand_current
+from service.settings import Settings
+
+T = TypeVar("T")
+
+
+class ExportFault(LaunchFault):
+    """The files can't be written."""
+
+
+def export_policy(settings: Settings, folder: Path) -> str:
+    """Write the published policy into ``folder``; return what to say of it.
+
+    Raises ``PolicyFault`` when none was published or it is not that of this model, ``ExportFault``,
+    ``SchemaFault`` and ``Unavailable``.
+    """
+    live = LivePolicy(configured(settings.policy))
+    _with_database(settings, live.load)
+    try:
+        model, lines = export(live.current, folder)
+    except OSError as error:
+        raise ExportFault(f"{folder} can't be written: {error.strerror}") from error
+    count = len(live.current.rules)
+    return f"Revision {live.current.revision}: {model} and {count} lines in {lines}."
+
+
+def sync(settings: Settings, *, dry_run: bool) -> str:
+    """Register the routes that nobody has registered, unless ``dry_run``; return the differences in words.
+
+    Nothing is ever deleted. Raises as ``export_policy`` does, ``RoutesFault`` and ``Conflict``.
+    """
+    shipped = configured(settings.policy)
+    routes = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
+
+    async def compare(database: Database) -> Differences:
+        async with database.snapshot() as connection:
+            return await differences(connection, routes)
+
+    async def change(database: Database) -> Differences:
+        found = await compare(database)
+        if found.proposed:
+            changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped)
+            async with changes.begin(f"policy sync by {_operator()}") as begun:
+                found = await differences(begun.connection, routes)
+                await register(begun.connection, found.proposed)
+        return found
+
+    found = _with_database(settings, compare if dry_run else change)
+    return _described(found, dry_run=dry_run)
+
+
+def _with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+    demand_current(settings.database.url)
+
+    async def work() -> T:
+        database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+        try:
+            return await do(database)
+        finally:
+            await database.close()
+
+    return asyncio.run(work())
+
+
+def _operator() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a container's user without an entry
+        return "the operator"
+
+
+def _described(found: Differences, *, dry_run: bool) -> str:
+    lines = [f"+ {one.route.object}  {', '.join(one.buttons) or 'login'}" for one in found.proposed]
+    lines += [
+        f"! {route.object}  not registered: no enabled Button has {' or '.join(route.access)}"
+        for route in found.unbindable
+    ]
+    lines += [
+        f"? {one.method} {one.path}  resource {one.id}: no route serves it; it is left as it is"
+        for one in found.unrouted
+    ]
+    done = "would be registered" if dry_run else "registered"
+    lines.append(
+        f"{len(found.proposed)} {done}, {len(found.unbindable)} can't be, {len(found.unrouted)} fit no route."
+    )
+    return "\n".join(lines)

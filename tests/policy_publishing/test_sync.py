@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from service.authz.shipped import configured
+from service.launch.policy import sync
+from service.launch.prepare import publish_policy
+from service.records.migrate import SchemaFault
+from service.settings import Settings, load
+from tests.support.running import portcullis
+
+SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
+
+
+def settings_for(url: str) -> Settings:
+    return load({"PORTCULLIS_CONFIG": "", "DATABASE_URL": url, "JWT_SECRET": SECRET})
+
+
+@pytest.fixture
+def settings(seeded_database_url: str) -> Settings:
+    found = settings_for(seeded_database_url)
+    publish_policy(found, configured(found.policy))
+    return found
+
+
+def rows(settings: Settings, query: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(settings.database.url) as connection:
+        return connection.execute(query).fetchall()
+
+
+def execute(settings: Settings, statement: str) -> None:
+    with psycopg.connect(settings.database.url) as connection:
+        connection.execute(statement)
+
+
+REGISTERED = "SELECT method || ' ' || path FROM sys.resource ORDER BY 1"
+REVISION = "SELECT max(revision) FROM sys.policy_revision"
+
+
+def test_a_dry_run_tells_the_differences_and_changes_nothing(settings: Settings) -> None:
+    before = rows(settings, REGISTERED)
+
+    told = sync(settings, dry_run=True).splitlines()
+
+    assert "+ PUT /api/resource/{id}  system:resource:update" in told
+    assert "+ POST /api/auth/logout  login" in told
+    assert not [line for line in told if "/api/auth/login" in line]
+    assert not [line for line in told if "GET /api/role/list" in line]
+    assert " would be registered, 0 can't be, " in told[-1]
+    assert (rows(settings, REGISTERED), rows(settings, REVISION)) == (before, [(1,)])
+
+
+def test_a_sync_registers_and_binds_every_guarded_route_in_one_revision(settings: Settings) -> None:
+    sync(settings, dry_run=False)
+
+    bound = rows(
+        settings,
+        "SELECT m.auth_mark FROM sys.resource r JOIN sys.action_resource a ON a.resource_id = r.id"
+        " JOIN sys.menu m ON m.id = a.menu_id"
+        " WHERE r.method = 'PUT' AND r.path = '/api/resource/{id}/buttons'",
+    )
+    assert bound == [("system:resource:bind",)]
+    lines = rows(
+        settings, "SELECT v2 FROM sys.casbin_rule WHERE v0 = 'resource' AND v1 = 'POST /api/auth/logout'"
+    )
+    assert lines == [("@login",)]
+    assert rows(settings, REVISION) == [(2,)]
+    assert "\n0 registered, 0 can't be, " in f"\n{sync(settings, dry_run=False)}"
+    assert rows(settings, REVISION) == [(2,)]
+
+
+def test_what_fits_no_route_is_named_and_never_deleted(settings: Settings) -> None:
+    execute(
+        settings,
+        "INSERT INTO sys.resource (resource_name, resource_code, method, path)"
+        " VALUES ('Old', 'old', 'GET', '/api/old/{id}')",
+    )
+
+    told = sync(settings, dry_run=False)
+
+    assert "? GET /api/old/{id}  resource" in told
+    assert ("GET /api/old/{id}",) in rows(settings, REGISTERED)
+
+
+def test_a_route_whose_buttons_are_all_disabled_or_gone_is_not_registered(settings: Settings) -> None:
+    execute(settings, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:resource:bind'")
+
+    told = sync(settings, dry_run=False)
+
+    assert (
+        "! PUT /api/resource/{id}/buttons  not registered: no enabled Button has system:resource:bind" in told
+    )
+    assert ("PUT /api/resource/{id}/buttons",) not in rows(settings, REGISTERED)
+
+
+def test_a_disabled_resource_counts_as_registered(settings: Settings) -> None:
+    execute(settings, "UPDATE sys.resource SET enabled = false WHERE path = '/api/role/list'")
+
+    assert "GET /api/role/list" not in sync(settings, dry_run=True)
+
+
+def test_codes_of_new_resources_make_way_for_those_that_are_taken(settings: Settings) -> None:
+    execute(
+        settings,
+        "UPDATE sys.resource SET resource_code = 'post.api.auth.logout' WHERE path = '/api/role/list'",
+    )
+
+    sync(settings, dry_run=False)
+
+    code = "SELECT resource_code FROM sys.resource WHERE path = '/api/auth/logout'"
+    assert rows(settings, code) == [("post.api.auth.logout-2",)]
+
+
+def test_a_database_without_the_schema_is_refused_in_words(empty_database_url: str) -> None:
+    with pytest.raises(SchemaFault, match="start the service once"):
+        sync(settings_for(empty_database_url), dry_run=True)
+
+
+def test_the_command_line_tells_the_differences(settings: Settings, tmp_path: Path) -> None:
+    variables = {
+        "DATABASE_URL": settings.database.url,
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "JWT_SECRET": SECRET,
+    }
+
+    done = portcullis(tmp_path, "policy", "sync", "--dry-run", **variables)
+
+    assert (done.status, done.errors) == (0, "")
+    assert "+ PUT /api/resource/{id}  system:resource:update\n" in done.output
