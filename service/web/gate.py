@@ -9,7 +9,7 @@ from service.authn.authenticate import Authenticator
 from service.authz.live import LivePolicy
 from service.authz.policy import Decision, Policy
 from service.authz.rules import ENDPOINT, RESOURCE
-from service.errors import BadRequest, PermissionDenied
+from service.errors import BadRequest, PermissionDenied, Unavailable
 from service.web.call import Call
 from service.web.credentials import HeaderToken
 
@@ -39,11 +39,14 @@ class Gate:
         Public? Then nobody is authenticated; else who calls is, and what changes something must have been
         meant: see ``CookieToken``. The live policy is taken once, so that the permission map and both layers
         are of one revision; a request that asks for a newer one waits for it. Both layers must allow. Raises
-        what the token and the authenticator raise, and PermissionDenied, BadRequest and Unavailable.
+        what the token and the authenticator raise, and PermissionDenied, BadRequest and Unavailable, the last
+        also before the first policy is loaded.
         """
         policy = call.policy = self._live.current
         if (least := call.request.raw_header(_MIN_REVISION)) is not None:
             policy = call.policy = await self._at_least(least)
+        if not policy.revision:
+            raise Unavailable("No policy has been loaded yet")
         caller = None
         if not operation.public:
             token = self._token.of(call.request)

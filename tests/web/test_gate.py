@@ -262,3 +262,12 @@ async def test_a_request_that_asks_for_a_newer_revision_is_decided_by_it() -> No
 
     answer = await waiting
     assert (answer.status, answer.header("x-policy-revision")) == (403, str(REVISION + 1))
+
+
+@pytest.mark.parametrize("path", ["/api/thing", "/api/open"])
+async def test_before_the_first_policy_is_loaded_nobody_is_told_that_he_may_not(path: str) -> None:
+    app, _ = example(Gate(HeaderToken("Authorization", "Bearer "), Table(), LivePolicy(read_shipped())))
+
+    answer = await get(path, "all", app)
+
+    assert (answer.status, answer.code) == (503, "unavailable")
