@@ -9,15 +9,10 @@ that of two neighbouring rounds, so that a machine whose speed drifts does no ha
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import socket
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -39,8 +34,10 @@ from service.records.database import Database
 from service.settings import Settings, load
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.load import rate, request_bytes
+from tests.benchmarks.servers import Server, pin_to_last_core, serving
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
+APPS = "tests.benchmarks.guarded_apps"
 ROUNDS = 5
 SECONDS = 3.0
 CONNECTIONS = 64
@@ -53,7 +50,7 @@ def main() -> None:
         place = Path(folder)
         with EmbeddedStores(place / "data", durable=False) as stores:
             seed_database(stores.database_url)
-            _pin_to_last_core()
+            pin_to_last_core()
             for algorithm in ("HS256", "EdDSA"):
                 _compare(algorithm, _environment(stores, place, algorithm))
 
@@ -63,8 +60,8 @@ def _compare(algorithm: str, environ: Mapping[str, str]) -> None:
     publish_policy(settings, read_shipped())
     token = asyncio.run(_token(settings))
     with ExitStack() as stack:
-        bare = stack.enter_context(_server("bare", environ))
-        guarded = stack.enter_context(_server("guarded", environ))
+        bare = stack.enter_context(serving(f"{APPS}:bare", environ))
+        guarded = stack.enter_context(serving(f"{APPS}:guarded", environ))
         pairs = [
             (
                 _measure(bare, request_bytes(TEMPLATE, bare.port)),
@@ -88,23 +85,12 @@ def _print_ratio(of: str, ratios: list[float]) -> None:
 
 
 @dataclass(frozen=True)
-class _Server:
-    port: int
-    pid: int
-
-    def cpu_seconds(self) -> float:
-        """Return the processor time that the server has used, by proc(5)."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(") ")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@dataclass(frozen=True)
 class _Round:
     rate: float
     cpu: float
 
 
-def _measure(server: _Server, request: bytes) -> _Round:
+def _measure(server: Server, request: bytes) -> _Round:
     before = server.cpu_seconds()
     answered = uvloop.run(rate(server.port, request, connections=CONNECTIONS, seconds=SECONDS))
     return _Round(answered, (server.cpu_seconds() - before) / (answered * SECONDS) * 1e6)
@@ -147,45 +133,3 @@ def _environment(stores: EmbeddedStores, place: Path, algorithm: str) -> dict[st
         "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(private),
         "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(public),
     }
-
-
-@contextmanager
-def _server(application: str, environ: Mapping[str, str]) -> Iterator[_Server]:
-    """Run uvicorn with one worker on the first core and yield it; its log goes to a file."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
-    words = ["--factory", "--port", str(port), "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
-    words += ["--no-proxy-headers", "--no-server-header"]
-    with tempfile.TemporaryFile() as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", f"tests.benchmarks.guarded_apps:{application}", *words],
-            env={**os.environ, **environ},
-            stdout=log,
-            stderr=log,
-        )
-        os.sched_setaffinity(server.pid, {min(os.sched_getaffinity(0) | _FIRST)})
-        try:
-            _wait_for(port, server)
-            yield _Server(port, server.pid)
-        finally:
-            server.terminate()
-            server.wait()
-
-
-_FIRST = {min(os.sched_getaffinity(0))}
-
-
-def _pin_to_last_core() -> None:
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-
-def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
-    for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        if server.poll() is not None:
-            break
-        time.sleep(0.1)
-    raise RuntimeError("the server did not start")

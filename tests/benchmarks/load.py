@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import cast
 
@@ -49,9 +50,47 @@ class _Client(asyncio.Protocol):
         self._transport.abort()
 
 
-def request_bytes(path: str, port: int, **headers: str) -> bytes:
-    """Return a GET request in HTTP/1.1."""
-    lines = [f"GET {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
+class Connection:
+    """One connection that sends any requests, each once the one before it is answered."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    @classmethod
+    async def open(cls, port: int) -> Connection:
+        """Connect."""
+        return cls(*await asyncio.open_connection("127.0.0.1", port))
+
+    async def ask(self, request: bytes) -> bytes:
+        """Send ``request`` and return the body of the answer; RuntimeError unless it is a 200."""
+        self._writer.write(request)
+        head = await self._reader.readuntil(b"\r\n\r\n")
+        body = await self._reader.readexactly(_content_length(head))
+        if not head.startswith(b"HTTP/1.1 200 "):
+            raise RuntimeError(f"the answer was {head + body!r}")
+        return body
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._writer.close()
+
+
+def json_request(method: str, path: str, port: int, body: object) -> bytes:
+    """Return a request in HTTP/1.1 with a body."""
+    text = json.dumps(body).encode()
+    head = request_bytes(path, port, method, Content_Type="application/json", Content_Length=str(len(text)))
+    return head + text
+
+
+def _content_length(head: bytes) -> int:
+    fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
+    return int(fields[b"content-length"])
+
+
+def request_bytes(path: str, port: int, method: str = "GET", **headers: str) -> bytes:
+    """Return a request in HTTP/1.1 without a body."""
+    lines = [f"{method} {path} HTTP/1.1", f"Host: 127.0.0.1:{port}"]
     lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
     return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
@@ -63,8 +102,7 @@ async def answer_length(port: int, request: bytes) -> int:
     head = await reader.readuntil(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200 "):
         raise RuntimeError(f"the answer was {head!r}")
-    fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
-    body = await reader.readexactly(int(fields[b"content-length"]))
+    body = await reader.readexactly(_content_length(head))
     writer.close()
     return len(head) + len(body)
 
