@@ -1,0 +1,151 @@
+"""No spelling of a request gets around the binding of a resource."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+
+from tests.policy_publishing.conftest import PASSWORD, Workers
+from tests.support.raw import Seen, log_in, request, send
+
+pytestmark = pytest.mark.anyio
+
+BOUND = {"/api/user/info": "newcomer", "/api/resource/1": "reader"}
+"""Paths whose endpoints their callers may use, while the resources are bound to what they do not hold."""
+
+SPELLINGS = """
+//api/user/info  /api//user/info  /api/user//info  /api/user/info/  /api/user/info//
+///api/user/info  /./api/user/info  /api/./user/info  /api/user/./info  /api/user/info/.
+/api/../api/user/info  /x/../api/user/info  /api/user/x/../info  /api/user/info/..
+/../api/user/info  /api/user/.../info  /api/%2e/user/info  /api/user/%2e/info
+/api/%2e%2e/api/user/info  /api/user/x/%2e%2e/info  /api/user/info/%2E  /api%2fuser/info
+/api/user%2finfo  /api%2Fuser%2Finfo  %2fapi/user/info  /api/user/info%2f  /api%252fuser/info
+/api\\user\\info  /api/user%5cinfo  /api/user/info%5c  /api/user/info%00  /api/user/info%0a
+/api/user/info%0d%0a  /api/user/info%09  /api/user/info%7f  /api/user/info%20  /api/user/info+
+/api/user/%20info  /api/user/info.  /api/user/info;a=1  /api/user;a=1/info  /api;/user/info
+/api/user/info;  /api/user/info%3ba=1  /API/user/info  /api/User/info  /api/user/INFO
+/api/%75ser/info  /%61pi/user/info  /api/user/inf%6f  /api/user/info%c0%af  /api/user/info%e2%80%8b
+/api/user/%ef%bd%89nfo  /api/user/info%ff  /api/user/info%25  /api/user/info%3f  /api/user/info%23
+/api/user/info.json  /api/user/info,  /api/user/{id}  /api/user/*  /api/resource/  /api/resource//1
+/api/resource/1/  /api/resource/./1  /api/resource/%31  /api/resource/1%2f  /api/resource/1;x
+/api/resource/1%00  /api/resource/1%0a  /api/Resource/1  /api/resource%2f1  /api/resource/1/.
+http://x//api/user/info  http://x/api/user/info/  http://x/api/resource/%31  api/user/info  *
+""".split()  # noqa: SIM905 - a table of eighty words
+
+SAME = [
+    ("/api/user/info", "GET {} HTTP/1.1"),
+    ("/api/user/info", "GET {} HTTP/1.0"),
+    ("/api/user/info", "GET {}? HTTP/1.1"),
+    ("/api/user/info", "GET {}?x=/health/live HTTP/1.1"),
+    ("/api/user/info", "GET {}#/health/live HTTP/1.1"),
+    ("/api/user/info", "GET http://x{} HTTP/1.1"),
+    ("/api/user/info", "GET https://elsewhere:8443{} HTTP/1.1"),
+    ("/api/resource/1", "GET {} HTTP/1.1"),
+    ("/api/resource/1", "GET http://x{} HTTP/1.1"),
+    ("/api/resource/01", "GET {} HTTP/1.1"),
+    ("/api/resource/{}1".format("0" * 30), "GET {} HTTP/1.1"),
+    ("/api/resource/x,y", "GET {} HTTP/1.1"),
+    ("/api/resource/1%7C2", "GET {} HTTP/1.1"),
+    ("/api/resource/%C3%BC", "GET {} HTTP/1.1"),
+]
+
+HEADERS = [
+    "X-HTTP-Method-Override: POST",
+    "X-HTTP-Method: DELETE",
+    "X-Method-Override: OPTIONS",
+    "X-Original-URL: /health/live",
+    "X-Rewrite-URL: /docs",
+    "X-Original-URI: /api/auth/login",
+    "X-Forwarded-Prefix: /docs",
+    "X-Forwarded-Path: /docs",
+    "X-Script-Name: /api",
+    "Forwarded: for=127.0.0.1;host=localhost",
+    "Referer: http://x/docs",
+]
+
+METHODS = ["HEAD", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "DELETE", "PROPFIND", "get", "GETT"]
+
+
+@pytest.fixture(scope="module")
+async def tokens(workers: Workers) -> dict[str, str]:
+    """Bind both resources to a Button that neither caller holds; return their tokens."""
+    port = workers.service.port
+    admin = await log_in(port, "admin", PASSWORD)
+    made = {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/resource/{id}"}
+    await send(port, request("POST /api/resource HTTP/1.1", admin, body=made))
+    with psycopg.connect(workers.database_url) as connection:
+        share = connection.execute("SELECT id FROM sys.menu WHERE auth_mark = 'system:file:share'").fetchone()
+        bound = connection.execute(
+            "SELECT id FROM sys.resource WHERE method = 'GET' AND path = ANY(%s)",
+            (["/api/user/info", "/api/resource/{id}"],),
+        ).fetchall()
+    assert share is not None
+    put = "PUT /api/menu/{}/resources HTTP/1.1".format(*share)
+    saved = await send(port, request(put, admin, body={"resourceIds": [one for (one,) in bound]}))
+    assert (saved.status, len(bound)) == (200, 2)
+    least = f"\r\nX-Policy-Min-Revision: {saved.revision}"
+    return {name: await log_in(port, name, PASSWORD) + least for name in ("newcomer", "reader")}
+
+
+def caller_of(path: str) -> str:
+    return "reader" if "esource" in path else "newcomer"
+
+
+def is_the_decision(seen: Seen) -> bool:
+    """Tell whether the resource layer refused, by the binding."""
+    if seen.status != 403:
+        return False
+    problem = json.loads(seen.body)
+    return (problem["code"], problem["layer"], problem["required"]) == (
+        "permission_denied",
+        "resource",
+        ["system:file:share"],
+    )
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(set(SPELLINGS)) == len(SPELLINGS)
+    assert len(SPELLINGS) + len(SAME) + len(HEADERS) + len(METHODS) > 100
+
+
+@pytest.mark.parametrize("path", SPELLINGS)
+async def test_another_spelling_is_refused(workers: Workers, tokens: dict[str, str], path: str) -> None:
+    seen = await send(workers.service.port, request(f"GET {path} HTTP/1.1", tokens[caller_of(path)]))
+
+    assert seen.status in (400, 404) or is_the_decision(seen)
+
+
+@pytest.mark.parametrize(("path", "line"), SAME)
+async def test_the_same_path_in_another_form_is_decided_alike(
+    workers: Workers, tokens: dict[str, str], path: str, line: str
+) -> None:
+    seen = await send(workers.service.port, request(line.format(path), tokens[caller_of(path)]))
+
+    assert is_the_decision(seen)
+
+
+@pytest.mark.parametrize("path", BOUND)
+@pytest.mark.parametrize("header", HEADERS)
+async def test_no_header_changes_the_decision(
+    workers: Workers, tokens: dict[str, str], path: str, header: str
+) -> None:
+    seen = await send(workers.service.port, request(f"GET {path} HTTP/1.1", tokens[BOUND[path]], header))
+
+    assert is_the_decision(seen)
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_another_method_is_no_way_around(workers: Workers, tokens: dict[str, str], method: str) -> None:
+    for extra in ([], ["X-HTTP-Method-Override: GET"]):
+        raw = request(f"{method} /api/user/info HTTP/1.1", tokens["newcomer"], *extra)
+        assert (await send(workers.service.port, raw)).status in (400, 405)
+
+
+async def test_who_holds_the_code_is_served_on_the_plain_path(workers: Workers) -> None:
+    port = workers.service.port
+    admin = await log_in(port, "admin", PASSWORD)
+
+    for path in BOUND:
+        assert (await send(port, request(f"GET {path} HTTP/1.1", admin))).status == 200
