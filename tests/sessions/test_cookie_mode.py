@@ -175,7 +175,7 @@ def test_without_cookies_header_and_body_carry_the_tokens(cookie_site: Site, cli
         assert code_of(answer) == (401, "unauthenticated")
 
 
-@pytest.mark.parametrize("value", ["{}x", '"{}"', "{}%20", " ; x=1", "x" * 9000, "x" * 200_000])
+@pytest.mark.parametrize("value", ["{}x", '"{}"', "{}%20", " ; x=1", "x" * 9000, "x" * 60_000])
 def test_a_cookie_that_is_no_token_is_refused(browser: Browser, value: str) -> None:
     for name, method, path in ((ACCESS, "GET", INFO), (REFRESH, "POST", "/api/auth/refresh")):
         cookie = f"{name}={value.format(browser.cookies[name])}"
