@@ -23,7 +23,7 @@ def address_behind(trusted: Iterable[Network]) -> AddressOf:
     """
     networks = tuple(trusted)
     if not networks:
-        return peer_address
+        return _peer
 
     @lru_cache(_REMEMBERED)
     def is_trusted(address: str) -> bool:
@@ -31,17 +31,21 @@ def address_behind(trusted: Iterable[Network]) -> AddressOf:
         return any(parsed in network for network in networks)
 
     def address_of(scope: Scope) -> str:
-        address = _plain(peer_address(scope))
+        address = _peer(scope)
         for entry in reversed(_forwarded(scope)):
-            if address is None or not is_trusted(address):
+            if not (address and is_trusted(address)):
                 break
             nearer = _plain(entry)
             if nearer is None:
                 break
             address = nearer
-        return address or ""
+        return address
 
     return address_of
+
+
+def _peer(scope: Scope) -> str:
+    return _plain(peer_address(scope)) or ""
 
 
 def _forwarded(scope: Scope) -> list[str]:
@@ -50,13 +54,16 @@ def _forwarded(scope: Scope) -> list[str]:
 
 
 def _plain(text: str) -> str | None:
-    """Return an address in its one spelling, without a port; None when ``text`` is none."""
+    """Return an address in its one spelling, without port and zone; None when ``text`` is none.
+
+    IPv4 that came over IPv6 is IPv4: else all its clients would be of one /64 network.
+    """
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
         text = text.partition(":")[0]
     try:
-        address = ip_address(text)
+        address = ip_address(text.partition("%")[0])
     except ValueError:
         return None
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None

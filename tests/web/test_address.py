@@ -43,3 +43,17 @@ def test_the_client_is(claim: str, peer: str | None, forwarded: tuple[str, ...],
 
 def test_without_trusted_proxies_the_header_is_never_read() -> None:
     assert address_behind(())(scope("10.0.0.1", "203.0.113.7")) == "10.0.0.1"
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        ("::ffff:203.0.113.7", "203.0.113.7"),
+        ("2001:DB8:0::7", "2001:db8::7"),
+        ("fe80::7%eth0", "fe80::7"),
+        (None, ""),
+    ],
+)
+def test_the_address_of_a_peer_has_one_spelling(peer: str | None, address: str) -> None:
+    for trusted in ((), PROXIES):
+        assert address_behind(trusted)(scope(peer)) == address
