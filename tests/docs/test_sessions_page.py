@@ -1,13 +1,16 @@
-"""docs/sessions.md names every key of the session store."""
+"""docs/sessions.md names every key of the session store, every cookie and every security event."""
 
 from __future__ import annotations
 
 import re
 
+from service.settings import Auth
+from service.web.cookies import CSRF_HEADER, Cookies
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
 SCRIPTS = ROOT / "service" / "keyspace" / "scripts"
+AUTHN = ROOT / "service" / "authn"
 
 
 def test_every_key_that_a_script_names_is_on_the_page() -> None:
@@ -16,3 +19,18 @@ def test_every_key_that_a_script_names_is_on_the_page() -> None:
 
     assert len(families) == 10
     assert {family for family in families if f"`{family}" not in PAGE} == set()
+
+
+def test_every_security_event_is_on_the_page() -> None:
+    text = "".join(module.read_text(encoding="utf-8") for module in AUTHN.glob("*.py"))
+    events = re.findall(r'_security\(\s*"([^"]+)"', text)
+    events += re.findall(r'_log\.\w+\(\s*"([^"]+)",\s*event_type="security"', text)
+
+    assert len(events) == 6
+    assert [event for event in events if f"| `{event}` |" not in PAGE] == []
+
+
+def test_every_cookie_is_on_the_page() -> None:
+    cookies = Cookies(Auth(jwt_secret="hinges-2-portals-7-winches-4-chains-9", is_read_cookie=True))
+    for name in (cookies.access, cookies.refresh, cookies.csrf, CSRF_HEADER):
+        assert f"`{name}`" in PAGE
