@@ -16,6 +16,7 @@ from typing import Any, Final
 from falcon.asgi import App, Response
 
 from service import __version__
+from service.authn.account_status import AccountStatus
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.pairs import Pairs
@@ -83,6 +84,7 @@ class Parts:
         self.cookies = Cookies(auth)
         header = (auth.token_name, auth.token_prefix)
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
+        self.accounts = AccountStatus(self.database, self.revocations)
         self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live)
 
     async def close(self) -> None:
@@ -184,6 +186,7 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/user/info", user.Info(parts.database))
     routes.add("/api/user/profile/password", user.OwnPassword(parts.password_change))
     routes.add("/api/user/{id}/password", user.UserPassword(parts.password_change))
+    routes.add("/api/user/{id}/status", user.UserStatus(parts.accounts))
     checks = {
         "database": parts.database.ping,
         "sessions": parts.store.ping,

@@ -48,6 +48,20 @@ class Revocations:
         except Unavailable:
             self._start(self._end_sessions(str(user_id), keep, opened_by))
 
+    async def ban(self, user_id: int, reason: str) -> None:
+        """Ban the user without end before returning; later if the store is away."""
+        try:
+            await self._store.ban(str(user_id), None, reason)
+        except Unavailable:
+            self._start(_until_done(lambda: self._store.ban(str(user_id), None, reason)))
+
+    async def unban(self, user_id: int) -> None:
+        """Clear the user's ban before returning; later if the store is away."""
+        try:
+            await self._store.unban(str(user_id))
+        except Unavailable:
+            self._start(_until_done(lambda: self._store.unban(str(user_id))))
+
     async def finish(self, patience: float = 5.0) -> None:
         """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
         if not self._tasks:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from service.authn.account_status import AccountStatus
 from service.authn.password_change import PasswordChange
 from service.errors import Conflict, NotFound, RateLimited, RefreshRequired
 from service.records import users
@@ -97,3 +98,27 @@ class UserPassword:
         Ends all sessions of the user. Nobody sets the password of a user who holds more than they do.
         """
         await self._passwords.reset(call.user, id, body.new_password)
+
+
+class StatusOrder(Wire):
+    """The status that the user shall have."""
+
+    status: Literal["enabled", "disabled"]
+
+
+class UserStatus:
+    """``/api/user/{id}/status``."""
+
+    def __init__(self, accounts: AccountStatus) -> None:
+        self._accounts = accounts
+
+    @needs("system:user:update")
+    @logged("user", "set the status", "UPDATE")
+    @refuses(NotFound, Conflict)
+    async def on_put(self, call: Call, id: int, body: StatusOrder) -> None:
+        """Enable or disable a user.
+
+        Disabling ends all sessions and bans the user; enabling clears every ban. The last enabled user who
+        may do everything can't be disabled, and nobody touches a user who holds more than they do.
+        """
+        await self._accounts.set(call.user, id, body.status)

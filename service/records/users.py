@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from sqlalchemy import ColumnElement, func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -13,6 +13,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict, ValidationFailed
 from service.kernel.names import name_key
 from service.records.schema import menu, role, role_menu, user, user_role
+
+_LOCK: Final = 0x61646D69_6E730000  # "admins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,37 @@ async def change_password(
         .values(password_hash=password_hash, version=user.c.version + 1, update_time=func.now())
     )
     return (await connection.execute(statement)).rowcount == 1
+
+
+async def lock_administrators(connection: AsyncConnection) -> None:
+    """Let no other transaction take an administrator away until this one has ended."""
+    await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+
+
+async def set_status(
+    connection: AsyncConnection, user_id: int, status: Literal["enabled", "disabled"]
+) -> bool:
+    """Enable or disable a user; False when there is none, or when the user has that status already."""
+    statement = (
+        update(user)
+        .where(user.c.id == user_id, user.c.status != status)
+        .values(status=status, version=user.c.version + 1, update_time=func.now())
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+async def has_administrator_besides(connection: AsyncConnection, user_id: int) -> bool:
+    """Tell whether an enabled user other than this one holds ``*``."""
+    holders = (
+        select(user.c.id)
+        .join(user_role, user_role.c.user_id == user.c.id)
+        .join(role, role.c.id == user_role.c.role_id)
+        .join(role_menu, role_menu.c.role_id == role.c.id)
+        .join(menu, menu.c.id == role_menu.c.menu_id)
+        .where(user.c.id != user_id, user.c.status == "enabled", role.c.enabled)
+        .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
+    )
+    return bool((await connection.execute(select(holders.exists()))).scalar_one())
 
 
 async def rights(connection: AsyncConnection, user_id: int) -> Rights:

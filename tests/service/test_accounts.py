@@ -1,4 +1,4 @@
-"""Passwords, set over HTTP."""
+"""Passwords and the status of accounts, set over HTTP."""
 
 from __future__ import annotations
 
@@ -68,3 +68,22 @@ def test_an_administrator_resets_the_password_of_a_user(
     ended = client.get("/api/user/info", headers=bearer)
     assert (ended.status_code, ended.json()["code"]) == (401, "refresh_required")
     assert client.post("/api/auth/login", json={"userName": user, "password": NEW}).status_code == 200
+
+
+def test_a_disabled_user_is_refused_from_the_next_request_on(
+    client: httpx.Client, user: str, administrator: dict[str, str]
+) -> None:
+    bearer = log_in(client, user)
+    user_id = client.get("/api/user/info", headers=bearer).json()["data"]["userId"]
+    path = f"/api/user/{user_id}/status"
+
+    assert client.put(path, json={"status": "disabled"}, headers=administrator).json() == {"data": None}
+    refused = client.get("/api/user/info", headers=bearer)
+    assert (refused.status_code, refused.json()["code"]) == (403, "account_banned")
+    assert client.post("/api/auth/logout", headers=bearer).status_code == 403
+    login = {"userName": user, "password": PASSWORD}
+    assert client.post("/api/auth/login", json=login).json()["code"] == "account_disabled"
+    assert client.put(path, json={"status": "asleep"}, headers=administrator).status_code == 422
+
+    assert client.put(path, json={"status": "enabled"}, headers=administrator).status_code == 200
+    assert client.post("/api/auth/login", json=login).status_code == 200

@@ -1,0 +1,132 @@
+"""Disabling and enabling accounts on real stores."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service.authn.account_status import AccountStatus
+from service.authn.revocations import Revocations
+from service.authn.sessions import Sessions
+from service.errors import AccountBanned, AccountDisabled, Conflict, NotFound, PermissionDenied
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+from service.records import users
+from tests.authn.conftest import Parts
+from tests.authn.people import USER_AGENT
+from tests.support.seeded import ADMINISTRATOR
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+
+PASSWORD = "four wary herons"
+
+
+def caller(*codes: str) -> Caller:
+    return Caller(1, "1", ADMINISTRATOR, ADMINISTRATOR, "web", (), HeldCodes(codes), 0.0)
+
+
+ROOT = caller("*")
+
+
+@pytest.fixture
+def accounts(parts: Parts) -> AccountStatus:
+    return AccountStatus(parts.database, Revocations(parts.store))
+
+
+async def new_user(parts: Parts, name: str, *roles: str) -> int:
+    async with parts.database.transaction() as connection:
+        return await users.create(connection, name, name, await parts.passwords.hash(PASSWORD), roles)
+
+
+async def log_in(parts: Parts, name: str, permission_map: PermissionMap) -> Caller:
+    pair = await parts.login.login(name, PASSWORD, "ios", "10.0.0.1", USER_AGENT)
+    return await parts.authenticator.authenticate(pair.access_token, permission_map)
+
+
+async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
+    parts: Parts, accounts: AccountStatus, permission_map: PermissionMap
+) -> None:
+    user_id = await new_user(parts, "heron")
+    pair = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
+    heron = await parts.authenticator.authenticate(pair.access_token, permission_map)
+
+    await accounts.set(ROOT, user_id, "disabled")
+    await Sessions(parts.store).log_out(heron)
+
+    assert await parts.store.sessions(str(user_id)) == {}
+    with pytest.raises(AccountBanned):
+        await parts.authenticator.authenticate(pair.access_token, permission_map)
+    with pytest.raises(AccountBanned):
+        await parts.refresh.refresh(pair.refresh_token)
+    with pytest.raises(AccountDisabled):
+        await log_in(parts, "heron", permission_map)
+
+
+async def test_an_enabled_user_may_log_in_again_and_no_old_token_works(
+    parts: Parts, accounts: AccountStatus, permission_map: PermissionMap
+) -> None:
+    user_id = await new_user(parts, "heron")
+    old = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
+    await accounts.set(ROOT, user_id, "disabled")
+
+    await accounts.set(ROOT, user_id, "enabled")
+
+    assert (await log_in(parts, "heron", permission_map)).user_id == user_id
+    with pytest.raises(Exception, match="session has changed"):
+        await parts.authenticator.authenticate(old.access_token, permission_map)
+
+
+async def test_the_last_enabled_user_who_may_do_everything_stays(
+    parts: Parts, accounts: AccountStatus
+) -> None:
+    await new_user(parts, "clerk", "admin")
+
+    with pytest.raises(Conflict):
+        await accounts.set(ROOT, 1, "disabled")
+
+    async with parts.database.transaction() as connection:
+        known = await users.credentials_of(connection, 1)
+    assert known is not None
+    assert known.status == "enabled"
+
+
+async def test_of_the_last_two_administrators_disabled_at_once_one_stays(
+    parts: Parts, accounts: AccountStatus
+) -> None:
+    for _ in range(10):
+        second = await new_user(parts, "second", "super")
+        done = await asyncio.gather(
+            *(accounts.set(ROOT, user_id, "disabled") for user_id in (1, second)), return_exceptions=True
+        )
+        assert [type(result) for result in done if result is not None] == [Conflict]
+        await accounts.set(ROOT, 1, "enabled")
+        async with parts.database.transaction() as connection:
+            await connection.exec_driver_sql("DELETE FROM sys.user WHERE user_name = 'second'")
+
+
+@pytest.mark.parametrize(
+    ("held", "role", "allowed"),
+    [("system:*", "super", False), ("system:*", "admin", True), ("system:user:update", "auditor", False)],
+)
+async def test_nobody_disables_a_user_who_holds_more(
+    parts: Parts, accounts: AccountStatus, held: str, role: str, *, allowed: bool
+) -> None:
+    user_id = await new_user(parts, "heron", role)
+
+    if allowed:
+        await accounts.set(caller(held), user_id, "disabled")
+    else:
+        with pytest.raises(PermissionDenied):
+            await accounts.set(caller(held), user_id, "disabled")
+
+    async with parts.database.transaction() as connection:
+        known = await users.credentials_of(connection, user_id)
+    assert known is not None
+    assert known.status == ("disabled" if allowed else "enabled")
+
+
+async def test_disabling_nobody_is_not_found(accounts: AccountStatus) -> None:
+    with pytest.raises(NotFound):
+        await accounts.set(ROOT, 4711, "disabled")
