@@ -145,6 +145,7 @@ def environment_of_uv() -> dict[str, str]:
     if not can_write_usual_cache(environment):
         environment.setdefault("UV_CACHE_DIR", str(TOOLS / "cache"))
     return environment | {
+        "UV_COMPILE_BYTECODE": "1",  # once, now: where Python may not write it, each start would do it anew
         "UV_PYTHON": sys.executable,
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_PROJECT_ENVIRONMENT": str(ENVIRONMENT),
