@@ -10,6 +10,7 @@ from typing import NamedTuple
 from service.authz.faults import PolicyFault
 from service.authz.lines import Lines
 from service.authz.rules import LOGIN, NOBODY, RESOURCE, Rule, checked
+from service.authz.unhurried import unhurried
 from service.kernel.codes import is_code
 
 
@@ -28,12 +29,12 @@ def derive(base: Iterable[Rule], endpoints: Iterable[Rule], registered: Iterable
     closed (``@nobody``), since it has a binding; with nothing bound, it opens to everybody logged in. The
     order does not depend on the order of ``registered``. PolicyFault when a resource can't be a line.
     """
-    return Lines(chain(base, checked(_rows(registered)), endpoints))
+    return Lines(chain(base, unhurried(checked(_rows(registered))), endpoints))
 
 
 def _rows(registered: Iterable[Registered]) -> Iterable[tuple[str, Rule]]:
     for method, path, buttons in sorted(
-        registered, key=lambda resource: f"{resource.path} {resource.method}"
+        unhurried(registered), key=lambda resource: f"{resource.path} {resource.method}"
     ):
         name = f"{method} {path}"
         where = f"the resource {name!r}"
@@ -59,7 +60,7 @@ def digest_of(model_text: str, rules: Iterable[Rule], bits: Mapping[str, int]) -
     as ``code=bit`` lines by bit. Equal digests, equal decisions.
     """
     digest = hashlib.sha256(f"{model_text}\n".encode())
-    for rule in rules:
+    for rule in unhurried(rules):
         digest.update(f"{rule}\n".encode())
     digest.update(b"\n")
     for code, bit in sorted(bits.items(), key=lambda item: item[1]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Final
 
 from casbin.model import Model
@@ -12,8 +13,8 @@ from service.authz.adapter import PolicyAdapter
 from service.authz.faults import PolicyFault
 from service.authz.lines import Lines
 from service.authz.policy import Policy
+from service.authz.rules import Rule
 from service.authz.shipped import Shipped
-from service.authz.undisturbed import undisturbed
 from service.errors import Unavailable
 from service.records import menus, policy_revisions
 from service.records.database import Database
@@ -31,16 +32,19 @@ class LivePolicy:
     def __init__(self, shipped: Shipped) -> None:
         self.current = Policy(shipped.model_text)
         self._model_text = shipped.model_text
+        self._model = Model()
+        self._model.load_model_from_text(shipped.model_text)
         self._loading = asyncio.Lock()
         self._swapped = asyncio.Event()
 
     async def load(self, database: Database) -> bool:
         """Put the newest published policy in force; tell whether there was a newer one.
 
-        Lines, revision and permission map are read in one snapshot. The policy is built aside, off the event
-        loop. Whatever fails, the one in force stays: PolicyFault when nothing was published or what is stored
-        is not what was published for this model, Unavailable when the database is out of reach. Loads that
-        are asked for at once follow one another, and those that find nothing newer read one row.
+        Lines, revision and permission map are read in one snapshot, a few lines between two turns of the
+        event loop; the policy is built aside, off the loop. Whatever fails, the one in force stays:
+        PolicyFault when nothing was published or what is stored is not what was published for this model,
+        Unavailable when the database is out of reach. Loads that are asked for at once follow one another,
+        and those that find nothing newer read one row.
         """
         async with self._loading:
             async with database.snapshot(within=LOAD_WITHIN) as connection:
@@ -49,11 +53,9 @@ class LivePolicy:
                     raise PolicyFault("no policy has been published yet")
                 if latest.revision <= self.current.revision:
                     return False
-                with undisturbed():
-                    rules = await connection.run_sync(self._read)
+                rules = await connection.run_sync(self._read)
                 bits = await menus.permission_bits(connection)
-            with undisturbed():
-                policy = await asyncio.to_thread(Policy, self._model_text, rules, bits, latest.revision)
+            policy = await asyncio.to_thread(Policy, self._model_text, rules, bits, latest.revision)
             if policy.digest != latest.digest:
                 raise PolicyFault(
                     f"the model and the stored lines do not give the digest of revision {latest.revision}: "
@@ -84,7 +86,16 @@ class LivePolicy:
         return self.current
 
     def _read(self, connection: Connection) -> Lines:
-        model = Model()
-        model.load_model_from_text(self._model_text)
-        PolicyAdapter(connection).load_policy(model)
-        return Lines(model["p"]["p"].policy)
+        # Kept as Casbin keeps them, the lines of a large policy would keep the garbage collector busy.
+        lines = self._model["p"]["p"].policy = _Gathered()
+        PolicyAdapter(connection).load_policy(self._model)
+        return lines.gathered
+
+
+class _Gathered(list[Rule]):
+    """Stands where a model of Casbin's has its list of lines, and takes what an adapter loads."""
+
+    gathered = Lines()
+
+    def extend(self, rules: Iterable[Rule]) -> None:
+        self.gathered = Lines(rules)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import zip_longest
 
 from sqlalchemy import Connection
@@ -13,7 +13,6 @@ from service.authz.derive import Registered, derive, digest_of
 from service.authz.lines import Lines
 from service.authz.policy import Policy
 from service.authz.shipped import Shipped
-from service.authz.undisturbed import undisturbed
 from service.records import bindings, casbin_rule, menus, policy_revisions
 from service.records.bindings import BoundResource
 from service.records.casbin_rule import Line
@@ -32,33 +31,46 @@ async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, caus
     bound = await bindings.bound(connection)
     bits = await menus.permission_bits(connection)
     latest = await policy_revisions.latest(connection)
-    with undisturbed():
-        rules, lines, digest = await asyncio.to_thread(_derived, shipped, bound, bits)
+    rules, digest = await asyncio.to_thread(_derived, shipped, bound, bits)
+    lines = _AsStored(rules)
     newest = 0 if latest is None else latest.revision
     unchanged = latest is not None and latest.digest == digest and await _stored(connection, lines)
     revision = newest if unchanged else newest + 1
-    with undisturbed():
-        policy = await asyncio.to_thread(Policy, shipped.model_text, rules, bits, revision)
+    policy = await asyncio.to_thread(Policy, shipped.model_text, rules, bits, revision)
     if not unchanged:
         await casbin_rule.publish(connection, lines, digest=policy.digest, cause=cause)
     return policy
 
 
-def _derived(
-    shipped: Shipped, bound: Iterable[BoundResource], bits: Mapping[str, int]
-) -> tuple[Lines, list[Line], str]:
+def _derived(shipped: Shipped, bound: Iterable[BoundResource], bits: Mapping[str, int]) -> tuple[Lines, str]:
     registered = (
         Registered(each.method, each.path, [(button.auth_mark, button.enabled) for button in each.buttons])
         for each in bound
     )
     rules = derive(shipped.base, shipped.endpoints, registered)
-    return rules, [("p", *rule) for rule in rules], digest_of(shipped.model_text, rules, bits)
+    return rules, digest_of(shipped.model_text, rules, bits)
 
 
-async def _stored(connection: AsyncConnection, lines: Sequence[Line]) -> bool:
+async def _stored(connection: AsyncConnection, lines: Collection[Line]) -> bool:
     def same(sync: Connection) -> bool:
         # Read to the end, whatever is found: the cursor is open until then.
         differing = [line for found, line in zip_longest(casbin_rule.each_line(sync), lines) if found != line]
         return not differing
 
     return await connection.run_sync(same)
+
+
+class _AsStored(Collection[Line]):
+    """Lines as ``sys.casbin_rule`` has them, made one by one: all at once they take much memory and time."""
+
+    def __init__(self, rules: Lines) -> None:
+        self._rules = rules
+
+    def __iter__(self) -> Iterator[Line]:
+        return (("p", *rule) for rule in self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __contains__(self, line: object) -> bool:
+        return any(line == one for one in self)

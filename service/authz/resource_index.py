@@ -7,6 +7,7 @@ from typing import Final
 
 from service.authz.faults import PolicyFault
 from service.authz.paths import shape
+from service.authz.unhurried import unhurried
 
 _PARAMETER: Final = "{}"
 _NO_LITERAL: Final = "\0"
@@ -29,7 +30,7 @@ class ResourceIndex:
         """Index ``objects``; PolicyFault when two of them fit the same requests."""
         self._by_shape: dict[str, str] = {}
         found: dict[tuple[str, int], set[tuple[bool, ...]]] = {}
-        for name in objects:
+        for name in unhurried(objects):
             key = shape(name)
             if (other := self._by_shape.setdefault(name if key == name else key, name)) != name:
                 raise PolicyFault(f"{other} and {name} fit the same requests")

@@ -18,8 +18,9 @@ from service.errors import ValidationFailed
 from service.records.menus import Button
 from service.records.resources import COLUMNS, Resource
 from service.records.schema import action_resource, menu, resource
+from service.records.turns import Turns
 
-_AT_ONCE: Final = 1000  # rows between two turns of the event loop
+_AT_ONCE: Final = 100  # rows between two turns of the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     )
     button = cache(BoundButton)  # one object a Button, however often it is bound
     found: list[BoundResource] = []
+    turns = Turns()
     async with connection.stream(statement) as rows:
         async for part in rows.partitions(_AT_ONCE):
             found += (
@@ -77,6 +79,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
                 )
                 for resource_id, method, path, marks, states in part
             )
+            await turns.give_way()
     return found
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Final, TypeAlias
 
@@ -12,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import policy_revisions
 from service.records.schema import casbin_rule
+from service.records.turns import Turns
 
 Line: TypeAlias = tuple[str, ...]
 """A policy line, its type and up to six values: ``("p", "endpoint", "GET /api/user/info", "@login")``."""
@@ -19,7 +19,7 @@ Line: TypeAlias = tuple[str, ...]
 CHANNEL: Final = "portcullis_policy"
 """Where a new revision is announced, its number in decimal, once it is committed."""
 
-_AT_ONCE: Final = 500  # lines between two turns of the event loop
+_AT_ONCE: Final = 100  # lines between two turns of the event loop
 _COLUMNS: Final = ("ptype", "v0", "v1", "v2", "v3", "v4", "v5")
 _COPY: Final = f"COPY sys.casbin_rule ({', '.join(_COLUMNS)}) FROM STDIN"
 # PostgreSQL manual, COPY, "Text Format".
@@ -45,12 +45,15 @@ def each_line(connection: Connection) -> Iterator[Line]:
     Inside ``AsyncConnection.run_sync`` other requests are served between two parts here as well.
     """
     statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
+    turns = Turns()
     with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
-        for row in rows:
-            yield tuple(value for value in row if value is not None)
+        for part in rows.partitions():
+            for row in part:
+                yield tuple(value for value in row if value is not None)
+            turns.give_way_if_async()
 
 
-async def publish(connection: AsyncConnection, lines: Sequence[Line], *, digest: str, cause: str) -> int:
+async def publish(connection: AsyncConnection, lines: Collection[Line], *, digest: str, cause: str) -> int:
     """Replace all lines, record the next revision, announce it on ``CHANNEL``; return its number.
 
     Nothing is seen by others before the transaction is committed. The caller holds
@@ -65,16 +68,17 @@ async def publish(connection: AsyncConnection, lines: Sequence[Line], *, digest:
     return revision
 
 
-async def _copy(connection: AsyncConnection, lines: Sequence[Line]) -> None:
+async def _copy(connection: AsyncConnection, lines: Collection[Line]) -> None:
     driver = (await connection.get_raw_connection()).driver_connection
+    turns = Turns()
     assert driver is not None  # noqa: S101 - only a connection that was invalidated has none
     async with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
         for part in _copy_text(lines):
             await copy.write(part)
-            await asyncio.sleep(0)  # a write that does not have to wait does not give way either
+            await turns.give_way()  # a write that does not have to wait does not
 
 
-def _copy_text(lines: Sequence[Line]) -> Iterator[str]:
+def _copy_text(lines: Collection[Line]) -> Iterator[str]:
     """Write ``lines`` in COPY's text format, a part at a time."""
     remaining = iter(lines)
     width = len(_COLUMNS)

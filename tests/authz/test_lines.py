@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import gc
-
-import pytest
+import threading
+from itertools import pairwise
 
 from service.authz.lines import Lines
 from service.authz.rules import Rule
-from service.authz.undisturbed import undisturbed
+from service.authz.unhurried import unhurried
 
 A, B = Rule("endpoint", "GET /a", "x:a"), Rule("endpoint", "GET /a", "x:b")
 OTHER, RESOURCE = Rule("endpoint", "GET /b", "x:a"), Rule("resource", "GET /a", "x:a")
@@ -40,13 +39,26 @@ def test_objects_are_those_of_one_layer() -> None:
     assert list(Lines([A, OTHER, RESOURCE]).objects("endpoint")) == ["GET /a", "GET /b"]
 
 
-@pytest.mark.parametrize("enabled", [True, False])
-def test_the_garbage_collector_is_left_as_it_was_found(enabled: bool) -> None:
-    before = gc.isenabled()
-    (gc.enable if enabled else gc.disable)()
-    try:
-        with undisturbed():
-            assert not gc.isenabled()
-        assert gc.isenabled() is enabled
-    finally:
-        (gc.enable if before else gc.disable)()
+def test_going_unhurried_leaves_nothing_out() -> None:
+    assert list(unhurried(range(100_000))) == list(range(100_000))
+    assert list(unhurried([])) == []
+
+
+def test_going_unhurried_lets_another_thread_run_in_between() -> None:
+    turns: list[str] = []
+    ended = threading.Event()
+
+    def other() -> None:
+        while not ended.is_set():
+            turns.append("other")
+
+    def mine() -> None:
+        for number in unhurried(range(200_000)):
+            turns.extend(["mine"] if number % 10_000 == 0 else [])
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    mine()
+    ended.set()
+    thread.join()
+    assert sum(one != two for one, two in pairwise(turns)) > 10

@@ -14,6 +14,7 @@ from importlib import import_module
 BENCHMARKS = {
     "guarded": "what it costs a request to be guarded, against bare Falcon",
     "decide": "what a decision costs, by the number of bound resources, against a plain Casbin",
+    "publish": "what a change of the policy costs, and what requests notice of it",
     "sessions": "logins and refreshes a second on one core, and the online list when it is long",
 }
 

@@ -1,0 +1,172 @@
+"""What a change of the policy costs: the rebuild, its memory, and what requests notice of it.
+
+Each resource is bound to three Buttons. Rounds with and without a rebuild alternate, and each ratio is that
+of two neighbouring rounds, so that a machine whose speed drifts does no harm.
+"""
+
+# ruff: noqa: T201 - it talks to a person at a terminal
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+
+import httpx
+import uvloop
+from sqlalchemy import text
+
+from service.authz.live import LivePolicy
+from service.authz.publisher import publish_if_changed
+from service.authz.shipped import read_shipped
+from service.embedded import EmbeddedStores
+from service.launch.prepare import publish_policy
+from service.records.database import Database
+from service.settings import load
+from tests.benchmarks.guarded_apps import TEMPLATE
+from tests.benchmarks.latency import latencies, percentile
+from tests.benchmarks.load import request_bytes
+from tests.benchmarks.servers import Server, pin_to_last_core, serving
+from tests.support.running import kilobytes
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+
+SHIPPED = read_shipped()
+LIMITS = {10_000: 1.0, 100_000: 10.0}
+"""Seconds that a rebuild may take, by the number of resources."""
+LINES, MEBIBYTES = 100_000, 150.0
+ROUNDS, SECONDS, TIMES = 5, 4.0, 2.0
+LOADS = {"as many requests as it takes": (32, 0.0), "3,000 requests a second": (16, 3_000.0)}
+APPS = "tests.benchmarks.publish_apps"
+
+
+def main() -> None:
+    """Print seconds, mebibytes and milliseconds, and whether the limits are kept."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        place = Path(folder)
+        with EmbeddedStores(place / "data", durable=False) as stores:
+            seed_database(stores.database_url)
+            environ = {
+                "DATABASE_URL": stores.database_url,
+                "REDIS_URL": stores.redis_url,
+                "JWT_SECRET": secrets.token_hex(32),
+                "PORTCULLIS_SERVER__DATA": str(place / "service"),
+                "PORTCULLIS_LOG__FORMAT": "json",
+            }
+            publish_policy(load(environ), SHIPPED)
+            token = _memory(environ)
+            for size, limit in LIMITS.items():
+                uvloop.run(_rebuild(stores.database_url, size, limit))
+            uvloop.run(_fill(stores.database_url, 10_000))
+            pin_to_last_core()
+            _requests(environ, token)
+
+
+REGISTER = """
+INSERT INTO sys.resource (resource_name, resource_code, method, path)
+SELECT 'x', 'bench' || n, 'GET', '/api/area' || n % 50 || '/thing' || n || '/{id}'
+FROM generate_series(1, :size) n
+"""
+BIND = """
+INSERT INTO sys.action_resource SELECT r.id, m.id FROM sys.resource r CROSS JOIN LATERAL (
+    SELECT id FROM sys.menu WHERE menu_type = 'Button' AND position('*' IN auth_mark) = 0
+    ORDER BY (id * 7919 + r.id * 31) % 97 LIMIT 3
+) m WHERE r.resource_code LIKE 'bench%'
+"""
+
+
+async def _fill(url: str, size: int) -> None:
+    """Register and bind ``size`` resources, and no others but those of a new database; publish them."""
+    database = Database(url)
+    async with database.transaction(within=120) as connection:
+        await connection.execute(text("DELETE FROM sys.resource WHERE resource_code LIKE 'bench%'"))
+        await connection.execute(text(REGISTER), {"size": size})
+        await connection.execute(text(BIND))
+        await connection.execute(text("ANALYZE"))
+        await publish_if_changed(connection, SHIPPED, "bench")
+    await database.close()
+
+
+async def _rebuild(url: str, size: int, limit: float) -> None:
+    await _fill(url, size)
+    database, live, seconds = Database(url), LivePolicy(SHIPPED), []
+    change = text("UPDATE sys.menu SET enabled = NOT enabled WHERE auth_mark = 'system:file:share'")
+    for _ in range(3):
+        start = time.perf_counter()
+        async with database.transaction(within=120) as connection:
+            await connection.execute(change)
+            await publish_if_changed(connection, SHIPPED, "bench")
+        published = time.perf_counter()
+        await live.load(database)
+        seconds.append((published - start, time.perf_counter() - published))
+    await database.close()
+    saved, loaded = (median(column) for column in zip(*seconds, strict=True))
+    kept = "is kept" if max(saved, loaded) < limit else "is NOT kept"
+    lines = len(live.current.rules)
+    print(f"{size:,} resources, {lines:,} lines: derived, built and written in {saved:.2f} s,")
+    print(
+        f"  read and built by another worker in {loaded:.2f} s; the limit of {limit:g} s {kept}", flush=True
+    )
+
+
+def _memory(environ: Mapping[str, str]) -> str:
+    """Print what a worker needs for a large policy; return a token that it issued."""
+    credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+    with serving("service.launch.worker:app", environ) as server:
+        login = httpx.post(
+            f"http://127.0.0.1:{server.port}/api/auth/login", json=credentials, trust_env=False
+        )
+        before = _resident(server)
+        uvloop.run(_fill(environ["DATABASE_URL"], LINES // 3))
+        time.sleep(5)  # the worker follows, and then it reports
+        more = _resident(server) - before
+        login = httpx.post(
+            f"http://127.0.0.1:{server.port}/api/auth/login", json=credentials, trust_env=False
+        )
+    kept = "is kept" if more < MEBIBYTES else "is NOT kept"
+    print(f"{LINES:,} lines: a worker of {before:.0f} MiB needs {more:.0f} MiB more;", end=" ")
+    print(f"the limit of {MEBIBYTES:g} MiB {kept}", flush=True)
+    token: str = login.json()["data"]["accessToken"]
+    return token
+
+
+def _resident(server: Server) -> float:
+    return kilobytes(server.pid, "Rss") / 1024
+
+
+def _requests(environ: Mapping[str, str], token: str) -> None:
+    with ExitStack() as stack:
+        servers = [
+            stack.enter_context(serving(f"{APPS}:{name}", environ)) for name in ("quiet", "rebuilding")
+        ]
+        for name, (connections, a_second) in LOADS.items():
+            pairs = [
+                [_p99(servers, one, token, connections, a_second) for one in servers] for _ in range(ROUNDS)
+            ]
+            ratios = [with_rebuild / alone for alone, with_rebuild in pairs]
+            alone, with_rebuild = (median(column) for column in zip(*pairs, strict=True))
+            kept = "is kept" if median(ratios) <= TIMES else "is NOT kept"
+            print(f"p99 of {name} over {connections} connections, at 10,000 resources: {alone:.2f} ms,")
+            print(f"  {with_rebuild:.2f} ms while rebuilds follow one another without a pause;")
+            spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+            print(f"  ratio {median(ratios):.2f} ({spread}); the limit of {TIMES:g} {kept}", flush=True)
+
+
+def _p99(servers: list[Server], server: Server, token: str, connections: int, a_second: float) -> float:
+    others = [one.pid for one in servers if one is not server]
+    for pid in others:
+        os.kill(pid, signal.SIGSTOP)
+    try:
+        request = request_bytes(TEMPLATE, server.port, Authorization=f"Bearer {token}")
+        took = uvloop.run(
+            latencies(server.port, request, connections=connections, seconds=SECONDS, a_second=a_second)
+        )
+    finally:
+        for pid in others:
+            os.kill(pid, signal.SIGCONT)
+    return percentile(took, 0.99)
