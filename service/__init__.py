@@ -1,7 +1,7 @@
 """Portcullis: an administration back end whose every authorization decision is one Casbin decision.
 
-Imports point down this list only: ``__main__``, ``launch``, ``app``, ``endpoints``, ``web``, then
-``authn``, ``authz`` and ``files`` (which do not know one another), then ``records``,
+Imports point down this list only: ``__main__``, ``launch``, ``app``, ``endpoints``, ``web``,
+``administration``, then ``authn``, ``authz`` and ``files`` (which do not know one another), then ``records``,
 ``keyspace``, ``embedded``, ``settings``, ``errors`` and ``kernel``.
 """
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 from falcon.asgi import App, Response
 
 from service import __version__
-from service.authn.account_status import AccountStatus
+from service.administration.account_status import AccountStatus
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.pairs import Pairs

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
-from service.records import users
+from service.records import rights, users
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +47,5 @@ async def _user(connection: AsyncConnection, user_name: str) -> Asker:
     found = await users.credentials(connection, user_name)
     if found is None:
         raise ValidationFailed(("userName", "There is no such user"))
-    rights = await users.rights(connection, found.user_id)
-    return Asker(HeldCodes(rights.permissions), found.status)
+    held = await rights.of(connection, found.user_id)
+    return Asker(HeldCodes(held.permissions), found.status)

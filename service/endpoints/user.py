@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.authn.account_status import AccountStatus
+from service.administration.account_status import AccountStatus
 from service.authn.password_change import PasswordChange
 from service.errors import Conflict, NotFound, RateLimited, RefreshRequired
 from service.records import users

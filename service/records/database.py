@@ -16,6 +16,9 @@ from sqlalchemy.pool import NullPool
 from service.errors import Unavailable
 from service.records.connection import PromptConnection, conninfo, has_ended
 
+Connection = AsyncConnection
+"""A connection in a transaction, as those below hand it out."""
+
 _DRIVER: Final = "postgresql+psycopg://"
 _OUT_OF_REACH: Final = "The database is out of reach"
 # The server gives up a little earlier than the client: its refusal leaves the connection usable.

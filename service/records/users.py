@@ -1,20 +1,19 @@
-"""``sys.user``: who may log in, and the rights that their roles give."""
+"""``sys.user``: who may log in."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Literal
 
-from sqlalchemy import ColumnElement, func, insert, select, update
+from sqlalchemy import func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, ValidationFailed
 from service.kernel.names import name_key
-from service.records.schema import menu, role, role_menu, user, user_role
-
-_LOCK: Final = 0x61646D69_6E730000  # "admins"
+from service.records import rights
+from service.records.schema import role, user, user_role
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +25,6 @@ class Credentials:
     nick_name: str
     password_hash: str = field(repr=False)
     status: Literal["enabled", "disabled"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rights:
-    """Role codes and permission codes, each sorted; wildcards stand as they are."""
-
-    roles: tuple[str, ...]
-    permissions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +54,6 @@ async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentia
     found = await connection.execute(select(*columns).where(user.c.id == user_id))
     row = found.one_or_none()
     return None if row is None else Credentials(*row)
-
-
-async def in_role(connection: AsyncConnection, role_id: int) -> list[int]:
-    """Return the ids of the users who have the role, in order."""
-    found = await connection.execute(
-        select(user_role.c.user_id).where(user_role.c.role_id == role_id).order_by(user_role.c.user_id)
-    )
-    return list(found.scalars())
 
 
 async def create(
@@ -136,11 +119,6 @@ async def change_password(
     return (await connection.execute(statement)).rowcount == 1
 
 
-async def lock_administrators(connection: AsyncConnection) -> None:
-    """Let no other transaction take an administrator away until this one has ended."""
-    await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
-
-
 async def set_status(
     connection: AsyncConnection, user_id: int, status: Literal["enabled", "disabled"]
 ) -> bool:
@@ -153,56 +131,15 @@ async def set_status(
     return (await connection.execute(statement)).rowcount == 1
 
 
-async def has_administrator_besides(connection: AsyncConnection, user_id: int) -> bool:
-    """Tell whether an enabled user other than this one holds ``*``."""
-    holders = (
-        select(user.c.id)
-        .join(user_role, user_role.c.user_id == user.c.id)
-        .join(role, role.c.id == user_role.c.role_id)
-        .join(role_menu, role_menu.c.role_id == role.c.id)
-        .join(menu, menu.c.id == role_menu.c.menu_id)
-        .where(user.c.id != user_id, user.c.status == "enabled", role.c.enabled)
-        .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
-    )
-    return bool((await connection.execute(select(holders.exists()))).scalar_one())
-
-
-async def rights(connection: AsyncConnection, user_id: int) -> Rights:
-    """Return what the enabled roles of a user give; nothing for an unknown user.
-
-    Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
-    above it hides a page and takes no right away.
-    """
-    roles, permissions = (await connection.execute(select(*_rights_of(user_id)))).one()
-    return Rights(tuple(roles), tuple(permissions))
-
-
 async def info(connection: AsyncConnection, user_id: int) -> Info | None:
-    """Return the account of a user with his rights (see ``rights``); None when there is no such user."""
+    """Return the account of a user with his rights (see ``rights.of``); None when there is no such user."""
     columns = (user.c.id, user.c.user_name, user.c.nick_name, user.c.email, user.c.avatar)
-    found = await connection.execute(select(*columns, *_rights_of(user_id)).where(user.c.id == user_id))
+    found = await connection.execute(
+        select(*columns, *rights.columns_of(user_id)).where(user.c.id == user_id)
+    )
     row = found.one_or_none()
     if row is None:
         return None
     *account, roles, permissions = row
     user_id, user_name, nick_name, email, avatar = account
     return Info(user_id, user_name, nick_name, email, avatar, tuple(roles), tuple(permissions))
-
-
-def _rights_of(user_id: int) -> tuple[ColumnElement[list[str]], ColumnElement[list[str]]]:
-    """Return two columns: the sorted role codes and permission codes of a user, as arrays."""
-    held = (
-        select(role.c.id, role.c.role_code)
-        .join(user_role, user_role.c.role_id == role.c.id)
-        .where(user_role.c.user_id == user_id, role.c.enabled)
-        .cte("held")
-    )
-    codes = select(held.c.role_code).order_by(held.c.role_code)
-    marks = (
-        select(menu.c.auth_mark)
-        .join(role_menu, role_menu.c.menu_id == menu.c.id)
-        .where(role_menu.c.role_id.in_(select(held.c.id)), menu.c.menu_type == "Button", menu.c.enabled)
-        .distinct()
-        .order_by(menu.c.auth_mark)
-    )
-    return func.array(codes.scalar_subquery()), func.array(marks.scalar_subquery())

@@ -11,7 +11,7 @@ from service.errors import NotFound, RefreshRequired, ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
-from service.records import users
+from service.records import rights
 from service.settings import Redis
 from tests.authn.conftest import Parts
 from tests.authn.people import log_in
@@ -136,7 +136,7 @@ async def test_users_of_a_role_are_marked_behind_the_request(parts: Parts) -> No
     revocations = Revocations(parts.store)
     async with parts.database.transaction() as connection:
         found = await connection.exec_driver_sql("SELECT id FROM sys.role WHERE role_code = 'super'")
-        affected = await users.in_role(connection, found.scalar_one())
+        affected = await rights.in_role(connection, found.scalar_one())
     revocations.mark_soon(affected)
     await revocations.finish()
 

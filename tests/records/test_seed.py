@@ -5,7 +5,7 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.codes import is_code
-from service.records import bindings, menus, roles, users
+from service.records import bindings, menus, rights, roles, users
 from service.records.database import engine
 from service.records.migrate import prepare
 from service.records.schema import menu
@@ -78,7 +78,7 @@ async def test_a_seeded_role_holds_what_its_name_promises(
     )
     found = await users.credentials(connection, ADMINISTRATOR)
     assert found is not None
-    assert await users.rights(connection, found.user_id) == users.Rights((code,), tuple(sorted(held)))
+    assert await rights.of(connection, found.user_id) == rights.Rights((code,), tuple(sorted(held)))
 
 
 async def test_there_are_four_roles_and_one_administrator_in_super(connection: AsyncConnection) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
+from service.administration.administrators import keeping_an_administrator
+from service.administration.delegation import grantor
 from service.authn.revocations import Revocations
-from service.errors import Conflict, NotFound, PermissionDenied
+from service.errors import NotFound
 from service.kernel.identity import Caller
 from service.records import users
 from service.records.database import Database
@@ -28,19 +30,11 @@ class AccountStatus:
         ``Conflict`` for the last enabled user who holds ``*``, also when two are disabled at once; and
         ``Unavailable``.
         """
-        async with self._database.transaction() as connection:
-            await users.lock_administrators(connection)
-            account = await users.info(connection, user_id)
-            if account is None:
+        async with self._database.transaction() as connection, keeping_an_administrator(connection):
+            giver = await grantor(connection, caller)
+            if await users.credentials_of(connection, user_id) is None:
                 raise NotFound("There is no such user")
-            beyond = [code for code in account.permissions if not caller.held.grants(code)]
-            if beyond:
-                raise PermissionDenied("The user holds permissions that you do not hold", required=beyond)
-            last = "*" in account.permissions and not await users.has_administrator_besides(
-                connection, user_id
-            )
-            if status == "disabled" and last:
-                raise Conflict("This is the last enabled user who may do everything")
+            await giver.demand_over(connection, user_id)
             await users.set_status(connection, user_id, status)
         # After the commit: a login that has read the old status then meets the ban.
         if status == "disabled":

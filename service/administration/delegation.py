@@ -1,0 +1,70 @@
+"""Nobody gives what they do not hold, and nobody acts on someone who holds more than they do.
+
+The code of an endpoint lets a caller ask; this decides whose rights the caller may change, and to what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from service.errors import PermissionDenied, RefreshRequired
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.records import rights
+from service.records.database import Connection
+
+
+class Grantor:
+    """The caller of a change of rights; may give what both the token and the database say is held."""
+
+    def __init__(self, caller: Caller, stored: HeldCodes) -> None:
+        self.user_id = caller.user_id
+        self._token = caller.held
+        self._stored = stored
+
+    def holds(self, code: str) -> bool:
+        """Tell whether the caller may give ``code``."""
+        return self._token.grants(code) and self._stored.grants(code)
+
+    def demand(self, codes: Iterable[str], why: str) -> None:
+        """Return when the caller holds each of ``codes``, wildcards compared as sets of codes.
+
+        PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``.
+        """
+        if lacking := sorted({code for code in codes if not self.holds(code)}):
+            raise PermissionDenied(why, required=lacking)
+
+    async def demand_over(self, connection: Connection, user_id: int) -> None:
+        """Return when the caller holds all that the user ``user_id`` holds, or would if all were enabled.
+
+        PermissionDenied else: whoever changes a user, or sets the password, could act as that user.
+        """
+        reach = await rights.reach_of_users(connection, [user_id])
+        self.demand(reach, "The user holds permissions that you do not hold")
+
+    async def demand_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
+        """Return when the caller holds all that these roles give, or would if all were enabled.
+
+        PermissionDenied else, for whoever gives a role, takes it away, or changes it.
+        """
+        reach = await rights.reach_of_roles(connection, role_ids)
+        self.demand(reach, "The role gives permissions that you do not hold")
+
+    async def demand_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
+        """Return when the caller holds the codes of all Buttons among these menus; PermissionDenied else."""
+        codes = await rights.codes_of_menus(connection, menu_ids)
+        self.demand(codes, "Among the Buttons are permissions that you do not hold")
+
+
+async def grantor(connection: Connection, caller: Caller) -> Grantor:
+    """Return what ``caller`` may give now, and let nobody's rights change before the transaction has ended.
+
+    What the token says may have changed while the request waited, so it is read anew, behind the lock.
+    In a change of the policy the lock of the policy comes first. RefreshRequired when the caller has been
+    deleted or disabled meanwhile.
+    """
+    await rights.lock(connection)
+    held = await rights.of_enabled_user(connection, caller.user_id)
+    if held is None:
+        raise RefreshRequired
+    return Grantor(caller, HeldCodes(held.permissions))

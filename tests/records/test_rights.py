@@ -1,0 +1,72 @@
+"""What roles give, and could give, on a real database."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+
+from service.records import rights, users
+from service.records.database import Connection
+
+pytestmark = pytest.mark.anyio
+
+
+async def execute(connection: Connection, statement: str, **values: object) -> None:
+    await connection.execute(text(statement), values)
+
+
+async def id_of(connection: Connection, role_code: str) -> int:
+    found = await connection.execute(
+        text("SELECT id FROM sys.role WHERE role_code = :code"), {"code": role_code}
+    )
+    number: int = found.scalar_one()
+    return number
+
+
+async def test_reach_counts_disabled_roles_and_disabled_buttons_and_rights_do_not(
+    connection: Connection,
+) -> None:
+    user_id = await users.create(connection, "heron", "heron", "x", ["super"])
+    assert (await rights.of(connection, user_id)).permissions == ("*",)
+    await execute(connection, "UPDATE sys.role SET enabled = false WHERE role_code = 'super'")
+    await execute(connection, "UPDATE sys.menu SET enabled = false WHERE auth_mark = '*'")
+
+    assert (await rights.of(connection, user_id)).permissions == ()
+    assert await rights.reach_of_users(connection, [user_id]) == {"*"}
+    assert await rights.reach_of_roles(connection, [await id_of(connection, "super")]) == {"*"}
+
+
+async def test_a_disabled_user_has_no_standing(connection: Connection) -> None:
+    user_id = await users.create(connection, "heron", "heron", "x", ["super"])
+    assert await rights.of_enabled_user(connection, user_id) == rights.Rights(("super",), ("*",))
+    await users.set_status(connection, user_id, "disabled")
+    assert await rights.of_enabled_user(connection, user_id) is None
+    assert await rights.of_enabled_user(connection, 10**9) is None
+
+
+async def test_holders_of_a_menu_are_all_users_of_its_roles(connection: Connection) -> None:
+    first = await users.create(connection, "heron", "heron", "x", ["super"])
+    await users.create(connection, "stork", "stork", "x", [])
+    found = await connection.execute(text("SELECT id FROM sys.menu WHERE auth_mark = '*'"))
+    button = found.scalar_one()
+    assert await rights.codes_of_menus(connection, [button]) == {"*"}
+    assert first in await rights.holders_of_menus(connection, [button])
+    assert first in await rights.in_role(connection, await id_of(connection, "super"))
+    assert await rights.holders_of_menus(connection, []) == []
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "UPDATE sys.user SET status = 'disabled'",
+        "UPDATE sys.role SET enabled = false WHERE role_code = 'super'",
+        "UPDATE sys.menu SET enabled = false WHERE auth_mark = '*'",
+        "DELETE FROM sys.user_role",
+    ],
+)
+async def test_an_administrator_is_an_enabled_user_with_an_enabled_role_and_button(
+    connection: Connection, loss: str
+) -> None:
+    assert await rights.has_administrator(connection)
+    await execute(connection, loss)
+    assert not await rights.has_administrator(connection)
