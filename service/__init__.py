@@ -1,8 +1,8 @@
 """Portcullis: an administration back end whose every authorization decision is one Casbin decision.
 
 Imports point down this list only: ``__main__``, ``launch``, ``app``, ``endpoints``, ``web``,
-``administration``, then ``authn``, ``authz`` and ``files`` (which do not know one another), then ``records``,
-``keyspace``, ``embedded``, ``settings``, ``errors`` and ``kernel``.
+``administration``, then ``authn``, ``authz``, ``files`` and ``oplog`` (which do not know one another), then
+``records``, ``keyspace``, ``embedded``, ``settings``, ``errors`` and ``kernel``.
 """
 
 __version__ = "0.1.0"

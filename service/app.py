@@ -35,6 +35,7 @@ from service.authz.watch import PolicyWatch
 from service.endpoints import auth, binding, coverage, online, policy, resource, role, sessions, user
 from service.files.object_store import object_store
 from service.keyspace import SessionStore
+from service.oplog.journal import Journal
 from service.records import casbin_rule
 from service.records.announcements import announcements
 from service.records.database import Database
@@ -60,6 +61,8 @@ class Parts:
         database, auth = settings.database, settings.auth
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
+        self.journal = Journal(self.database)
+        self.collector = self.journal.collector
         self.objects = object_store(settings.objstore, settings.server.data / "files")
         self.live = LivePolicy(shipped)
         self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
@@ -91,6 +94,7 @@ class Parts:
         """Let go of threads and connections."""
         self.passwords.close()
         await self.revocations.finish()
+        await self.journal.finish()
         await self.store.close()
         await self.database.close()
 
@@ -105,6 +109,7 @@ class Lifespan:
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Load the policy and keep it the newest; until a first one is loaded, requests are refused."""
         await self._parts.watch.look()
+        await self._parts.journal.start()
         self._watching = asyncio.create_task(self._parts.watch.run())
         # What is there by now stays: the collector need not walk all of it, amid requests, to find that out.
         gc.collect()

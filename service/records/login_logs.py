@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
+from msgspec import Struct, field
+from msgspec.structs import asdict
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.clock import now
+from service.kernel.event_ids import new_event_id
 from service.records.schema import login_log
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoginEvent:
+class LoginEvent(Struct, frozen=True, kw_only=True):
     """Something that happened to a session, or failed to.
 
     ``event`` is a word (``login``, ``logout``, ``kick``, …); ``reason`` is the code of the refusal when it
@@ -33,7 +34,7 @@ class LoginEvent:
     browser: str | None = None
     os: str | None = None
     request_id: str | None = None
-    event_id: UUID = field(default_factory=uuid4)
+    event_id: UUID = field(default_factory=new_event_id)
     create_time: datetime = field(default_factory=now)
 
 

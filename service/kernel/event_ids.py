@@ -1,0 +1,22 @@
+"""Ids of events: unique wherever they are made, and close to one another when made at about the same time."""
+
+from __future__ import annotations
+
+import os
+import time
+from uuid import UUID
+
+_VERSION = 7 << 76
+_VARIANT = 2 << 62
+_RANDOM_A = (1 << 12) - 1
+_RANDOM_B = (1 << 62) - 1
+
+
+def new_event_id() -> UUID:
+    """Return a UUID of version 7 (RFC 9562 §5.7): milliseconds since the epoch, then 74 random bits.
+
+    An index of random ids would have to be read and written all over its length; this one grows at its end.
+    """
+    random = int.from_bytes(os.urandom(10))
+    stamp = time.time_ns() // 1_000_000 << 80
+    return UUID(int=stamp | _VERSION | (random >> 62 & _RANDOM_A) << 64 | _VARIANT | random & _RANDOM_B)

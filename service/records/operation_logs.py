@@ -1,0 +1,56 @@
+"""``sys.operation_log``: what was asked of the service, by whom, and what came of it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.clock import now
+from service.kernel.event_ids import new_event_id
+from service.records.schema import operation_log
+
+
+class OperationEvent(Struct, frozen=True, kw_only=True):
+    """One call of an operation that is logged, whatever became of it.
+
+    ``module``, ``action`` and ``kind`` are words of the operation's mark. ``client_ip`` is an address as
+    text. ``params`` and ``response`` are values that JSON knows, without anything secret. ``error`` is the
+    code of the refusal. ``decision`` is the answer of the enforcer, if it was asked. ``event_id`` and
+    ``create_time`` are made with the event.
+    """
+
+    module: str
+    action: str
+    kind: str
+    method: str
+    url: str
+    status: int
+    elapsed_ms: float
+    query: str | None = None
+    client_ip: str | None = None
+    user_agent: str | None = None
+    params: Any = None
+    response: Any = None
+    error: str | None = None
+    decision: Literal["allow", "deny"] | None = None
+    decision_id: str | None = None
+    policy_revision: int | None = None
+    request_id: str | None = None
+    user_id: int | None = None
+    user_name: str | None = None
+    device: str | None = None
+    event_id: UUID = field(default_factory=new_event_id)
+    create_time: datetime = field(default_factory=now)
+
+
+async def add(connection: AsyncConnection, *events: OperationEvent) -> None:
+    """Write ``events``; one that was written before, by its ``event_id``, is not written again."""
+    if events:
+        statement = insert(operation_log).on_conflict_do_nothing()
+        await connection.execute(statement, [asdict(event) for event in events])
