@@ -21,6 +21,7 @@ from service.web.problems import MEDIA_TYPE, answer, refused
 from service.web.request import CALL, Request
 from service.web.request_log import RequestLog
 from service.web.routes import Router
+from service.web.streams import ClientGone
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -68,6 +69,8 @@ class Entrance:
         try:
             _refuse_ambiguous(scope)
             await self._app(scope, receive, send_with_headers)
+        except ClientGone:
+            pass  # the end that the server sees is no end of an answer, if anybody is there after all
         except Exception as error:
             if call.status:
                 raise  # half an answer is out: the server closes the connection

@@ -39,13 +39,15 @@ class Mark:
     """All that a responder declares.
 
     ``access`` holds the codes of the policy lines that the endpoint layer must have: ``@anyone``,
-    ``@login``, or permission codes of which any one would do. Empty: nothing was declared.
+    ``@login``, or permission codes of which any one would do. Empty: nothing was declared. ``media`` are the
+    media types of a ``Stream``.
     """
 
     access: tuple[str, ...] = ()
     logged: Logged | None = None
     refusals: tuple[type[Refusal], ...] = ()
     created: bool = False
+    media: tuple[str, ...] = ()
 
 
 _NOTHING: Final = Mark()
@@ -101,6 +103,13 @@ def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
 def created(function: F) -> F:
     """Answer 201 (RFC 9110 §15.3.2) instead of 200."""
     return _marked(function, created=True)
+
+
+def sends(*media: str) -> Callable[[F], F]:
+    """Name the media types of a responder that returns a ``Stream``."""
+    if not media:
+        raise MarkFault("@sends names no media type")
+    return lambda function: _marked(function, media=media)
 
 
 def _accessible(function: F, access: tuple[str, ...]) -> F:

@@ -106,9 +106,16 @@ def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, lis
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    if operation.mark.media:
+        return {"description": "The file", "content": {kind: _file(kind) for kind in operation.mark.media}}
     data = schemas.of(operation.signature.answer)
     envelope = {"type": "object", "properties": {"data": data}, "required": ["data"]}
     return {"description": "Done", "content": schemas.content(envelope)}
+
+
+def _file(media_type: str) -> dict[str, Any]:
+    # OpenAPI 3.1: bytes that are no text have no schema.
+    return {"schema": {"type": "string"}} if media_type.startswith("text/") else {}
 
 
 def _operation_id(operation: Operation) -> str:

@@ -19,6 +19,7 @@ from service.web.marks import Mark, MarkFault, mark_of
 from service.web.queries import Query, no_query, path_reader
 from service.web.request import CALL, Request
 from service.web.signature import Signature, signature_of
+from service.web.streams import Sending, Stream
 from service.web.wire import Document, envelope
 
 Responder = Callable[..., Awaitable[Any]]
@@ -58,6 +59,8 @@ class Operation:
         self.access = (ANYONE,) if public else self.mark.access
         self.public = self.access == (ANYONE,)
         self.signature: Signature = signature_of(function, template)
+        if (self.signature.answer is Stream) != bool(self.mark.media):
+            raise MarkFault(f"{self.object}: a Stream has @sends, and nothing else has")
         self.status = CREATED if self.mark.created else OK
 
     @property
@@ -84,6 +87,7 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
     read_query = None if signature.query is None else Query(signature.query).read
     read_body = None if signature.body is None else JsonBody(signature.body).read
     answer = _document if signature.answer is Document else _data
+    streams = signature.answer is Stream
 
     async def respond(request: Request, response: Response, **arguments: Any) -> None:
         call: Call = request.scope[CALL]
@@ -101,7 +105,10 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
             arguments["body"] = await read_body(request)
         result = await function(call, **arguments)
         response.status = status
-        answer(response, result)
+        if streams:
+            await _stream(request, response, result)
+        else:
+            answer(response, result)
 
     return respond
 
@@ -113,3 +120,15 @@ def _data(response: Response, result: object) -> None:
 def _document(response: Response, result: Document) -> None:
     response.data = result.content
     response.content_type = result.media_type
+
+
+async def _stream(request: Request, response: Response, result: Stream) -> None:
+    for name, value in result.headers.items():
+        request.call.respond_header(name, value)
+    sending = Sending(result.chunks, request.until_gone)
+    await sending.begin()
+    response.status = result.status
+    response.content_type = result.media_type
+    response.stream = sending
+    if result.length is not None:
+        response.content_length = result.length

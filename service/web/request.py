@@ -42,6 +42,11 @@ class Request(falcon.asgi.Request):
             raise _too_large(limit)
         return body
 
+    async def until_gone(self) -> None:
+        """Return when the client has gone away, or has got its answer; what it still sends is dropped."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
     async def _rest(self, first: bytes, limit: int) -> bytes:
         chunks, length = [first], len(first)
         while length <= limit:

@@ -23,7 +23,8 @@ class Schemas:
         kinds: list[Any] = []
         for operation in operations:
             signature = operation.signature
-            kinds += [signature.answer, *signature.path.values()]
+            kinds += [] if operation.mark.media else [signature.answer]
+            kinds += signature.path.values()
             kinds += [signature.body] if signature.body else []
             kinds += [field.type for field in _fields(operation)]
         found, self.components = msgspec.json.schema_components(

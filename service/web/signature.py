@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from service.web.call import Call
+from service.web.streams import Stream
 from service.web.wire import Document, schema_of
 
 _FIELD: Final = re.compile(r"\{([^}]*)\}")
@@ -59,7 +60,7 @@ def _check(signature: Signature, name: str) -> None:
     for kind in kinds:
         if not (isinstance(kind, type) and issubclass(kind, Struct)):
             raise SignatureFault(f"{name}: body and query must be Structs, not {kind}")
-    answer = [] if signature.answer is Document else [signature.answer]
+    answer = [] if signature.answer in (Document, Stream) else [signature.answer]
     try:
         msgspec.json.schema_components([*kinds, *signature.path.values(), *answer], schema_hook=schema_of)
     except (TypeError, NotImplementedError) as error:

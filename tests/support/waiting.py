@@ -1,7 +1,8 @@
-"""Waiting for what happens in another process."""
+"""Waiting for what happens elsewhere."""
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -13,4 +14,14 @@ def eventually(holds: Callable[[], bool], *, patience: float = 20.0) -> bool:
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
+    return True
+
+
+async def eventually_here(holds: Callable[[], bool], *, patience: float = 20.0) -> bool:
+    """Do the same for what happens in the event loop of the test itself."""
+    deadline = time.monotonic() + patience
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(0.02)
     return True

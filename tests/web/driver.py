@@ -67,14 +67,20 @@ async def ask(
     ] or [{"type": "http.request", "body": b""}]
     if ends:
         incoming[-1]["more_body"] = False
-    incoming.append({"type": "http.disconnect"})
     outgoing: list[Message] = []
+    answered = asyncio.Event()
 
     async def receive() -> Message:
-        return incoming.pop(0)
+        if incoming:
+            return incoming.pop(0)
+        if ends:  # the client is there until it has its answer
+            await answered.wait()
+        return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
         outgoing.append(message)
+        if message["type"] == "http.response.body" and not message.get("more_body"):
+            answered.set()
 
     await app(
         {

@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 
 import httptools
 import pytest
-import uvicorn
 
 from service.web.bodies import MAX_BODY
 from tests.web.example_service import example
+from tests.web.served import served
 
 pytestmark = pytest.mark.anyio
 
 
-@asynccontextmanager
-async def serving() -> AsyncIterator[int]:
-    """Serve the example on a free port, as the service is served; yield the port."""
+def serving() -> AbstractAsyncContextManager[int]:
+    """Serve the example on a free port; yield the port."""
     app, _ = example()
-    config = uvicorn.Config(
-        app,
-        http="httptools",
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-    )
-    server = uvicorn.Server(config)
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        serve = asyncio.create_task(server.serve([listener]))
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await serve
+    return served(app)
 
 
 class Parsed:

@@ -1,0 +1,87 @@
+"""Answers that are made while they are sent: downloads and exports, of any length in little memory."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Final
+from urllib.parse import quote
+
+import structlog
+from msgspec import Struct
+
+_TOKEN: Final = "!#$&+-.^_`|~"  # noqa: S105 - RFC 8187 §3.2.1, attr-char beside letters and digits
+
+_log = structlog.get_logger()
+
+
+class Stream(Struct, frozen=True):
+    """An answer that is no JSON envelope, in ``chunks`` that are asked for as the client takes them.
+
+    The first chunk is made before anything is sent: what is raised until then is answered as any refusal.
+    What is raised later cuts the connection, so that half a file is never taken for a whole one. The
+    generator is closed when the client goes away; whatever it holds open it must let go of then.
+    ``length`` is that of all chunks in bytes, None when nobody knows.
+    """
+
+    chunks: AsyncGenerator[bytes, None]
+    media_type: str
+    headers: Mapping[str, str] = {}
+    length: int | None = None
+    status: int = 200
+
+
+class ClientGone(Exception):  # noqa: N818 - nobody erred
+    """The client went away in the middle of a stream."""
+
+
+class Sending:
+    """The chunks of a stream on their way: an iterator with the ``close`` that Falcon calls at the end.
+
+    ``gone`` returns when the client has gone away; the server would go on to take chunks for nobody.
+    """
+
+    def __init__(self, chunks: AsyncGenerator[bytes, None], gone: Callable[[], Awaitable[None]]) -> None:
+        self._chunks = chunks
+        self._gone = gone
+        self._first: bytes | None = None
+        self._watching: asyncio.Future[None] | None = None
+
+    async def begin(self) -> None:
+        """Make the first chunk."""
+        self._first = await anext(self._chunks, b"")
+
+    def __aiter__(self) -> Sending:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._first is not None:
+            first, self._first = self._first, None
+            self._watching = asyncio.ensure_future(self._gone())
+            return first
+        if self._watching is not None and self._watching.done():
+            raise ClientGone
+        try:
+            return await anext(self._chunks)
+        except Exception as error:
+            _log.warning("answer cut off", reason=type(error).__name__)
+            raise
+
+    async def close(self) -> None:
+        """Let go of what the chunks are made from."""
+        if self._watching is not None:
+            self._watching.cancel()
+        await self._chunks.aclose()
+
+
+def attachment(file_name: str) -> str:
+    """Return the Content-Disposition (RFC 6266) that saves an answer under ``file_name``, whatever is in it.
+
+    Clients that know no ``filename*`` get a name in which all but letters, digits, ``-``, ``.`` and ``_`` are
+    replaced.
+    """
+    plain = "".join(one if one.isascii() and (one.isalnum() or one in "-._") else "_" for one in file_name)
+    if plain == file_name:
+        return f'attachment; filename="{plain}"'
+    encoded = quote(file_name, safe=_TOKEN, errors="replace")
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{encoded}"

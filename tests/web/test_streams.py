@@ -1,0 +1,210 @@
+"""Answers made while they are sent: whole, refused, or visibly cut off, and never more than is taken."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from service.errors import NotFound, Unavailable
+from service.web.call import Call
+from service.web.entrance import Entrance, falcon_app
+from service.web.marks import MarkFault, public, refuses, sends
+from service.web.openapi import openapi
+from service.web.routes import Routes
+from service.web.streams import Stream, attachment
+from tests.support.waiting import eventually_here
+from tests.web.driver import ask
+from tests.web.example_service import OpenGate
+from tests.web.served import served
+
+pytestmark = pytest.mark.anyio
+
+PIECE = b"x" * 65_536
+
+
+class Made:
+    """What became of the chunks of one download."""
+
+    def __init__(self) -> None:
+        self.chunks = 0
+        self.closed = False
+
+
+class Download:
+    """Sends ``chunks`` pieces and then raises ``fault``, if there is one."""
+
+    def __init__(self, chunks: int, fault: Exception | None = None, **more: int) -> None:
+        self._chunks, self._fault, self._more = chunks, fault, more
+        self.made = Made()
+
+    @public
+    @sends("text/csv", "application/octet-stream")
+    @refuses(NotFound)
+    async def on_get(self, _call: Call) -> Stream:
+        """Download a file."""
+        headers = {"Content-Disposition": attachment("a.csv")}
+        return Stream(self._pieces(), "text/csv", headers, **self._more)
+
+    async def _pieces(self) -> AsyncGenerator[bytes, None]:
+        try:
+            for _ in range(self._chunks):
+                self.made.chunks += 1
+                yield PIECE
+            if self._fault is not None:
+                raise self._fault
+        finally:
+            self.made.closed = True
+
+
+def app_of(endpoint: object) -> tuple[Entrance, Routes]:
+    app = falcon_app()
+    routes = Routes(app, OpenGate())
+    routes.add("/api/download", endpoint)
+    return Entrance(app), routes
+
+
+async def test_a_stream_arrives_whole_with_its_headers() -> None:
+    download = Download(3)
+
+    answer = await ask(app_of(download)[0], "GET", "/api/download")
+
+    assert (answer.status, answer.body) == (200, PIECE * 3)
+    assert answer.header("content-type") == "text/csv"
+    assert answer.header("content-disposition") == 'attachment; filename="a.csv"'
+    assert answer.header("cache-control") == "no-store"
+    assert answer.header("content-length") is None
+    assert download.made.closed
+
+
+async def test_a_stream_may_know_its_length_and_have_a_status_of_its_own() -> None:
+    answer = await ask(app_of(Download(1, status=206, length=len(PIECE)))[0], "GET", "/api/download")
+
+    assert (answer.status, answer.header("content-length")) == (206, str(len(PIECE)))
+
+
+async def test_a_stream_without_a_chunk_is_an_empty_answer() -> None:
+    answer = await ask(app_of(Download(0))[0], "GET", "/api/download")
+
+    assert (answer.status, answer.body) == (200, b"")
+
+
+async def test_what_is_raised_before_the_first_chunk_is_a_refusal_without_the_headers_of_the_file() -> None:
+    answer = await ask(app_of(Download(0, Unavailable(), length=9))[0], "GET", "/api/download")
+
+    assert (answer.status, answer.code) == (503, "unavailable")
+    assert answer.header("content-disposition") is None
+    assert answer.header("content-length") == str(len(answer.body))
+
+
+async def raw(port: int, version: str = "1.1") -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"GET /api/download HTTP/{version}\r\nHost: x\r\n\r\n".encode())
+    try:
+        return await asyncio.wait_for(reader.read(), 20)
+    finally:
+        writer.close()
+
+
+async def test_what_is_raised_later_cuts_the_connection_and_is_no_end_of_the_file() -> None:
+    async with served(app_of(Download(2, Unavailable()))[0]) as port:
+        answered = await raw(port)
+
+    assert answered.startswith(b"HTTP/1.1 200")
+    assert answered.count(PIECE) == 2
+    assert b"transfer-encoding: chunked" in answered
+    assert not answered.endswith(b"0\r\n\r\n")
+
+
+async def test_nothing_is_made_for_a_client_that_has_gone() -> None:
+    download = Download(100_000)
+    async with served(app_of(download)[0]) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /api/download HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readexactly(100_000)
+        writer.transport.abort()
+        assert await eventually_here(lambda: download.made.closed)
+
+    assert download.made.chunks < 10_000
+
+
+async def test_no_more_is_made_than_a_slow_client_takes() -> None:
+    download = Download(100_000)
+    async with served(app_of(download)[0]) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=65_536)
+        writer.write(b"GET /api/download HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readexactly(1)
+
+        async def has_stopped() -> bool:
+            before = download.made.chunks
+            await asyncio.sleep(0.2)
+            return download.made.chunks == before
+
+        while not await has_stopped():
+            pass
+        made = download.made.chunks
+        writer.transport.abort()
+
+    assert 0 < made < 1_000  # what fits into the buffers of two sockets
+
+
+async def test_a_client_that_stays_gets_its_next_answer_over_the_same_connection() -> None:
+    async with served(app_of(Download(1))[0]) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=2**20)
+        for _ in range(2):
+            writer.write(b"GET /api/download HTTP/1.1\r\nHost: x\r\n\r\n")
+            answered = await asyncio.wait_for(reader.readuntil(b"0\r\n\r\n"), 20)
+            assert answered.startswith(b"HTTP/1.1 200")
+            assert PIECE in answered
+        writer.close()
+
+
+async def test_the_documents_name_the_media_types() -> None:
+    _, routes = app_of(Download(1))
+
+    made = openapi(routes.operations, title="x", version="1", description="x")
+
+    shown = made["paths"]["/api/download"]["get"]["responses"]["200"]["content"]
+    assert shown == {"text/csv": {"schema": {"type": "string"}}, "application/octet-stream": {}}
+
+
+class Silent:
+    @public
+    async def on_get(self, _call: Call) -> Stream:
+        raise NotFound
+
+
+class Boastful:
+    @public
+    @sends("text/csv")
+    async def on_get(self, _call: Call) -> None:
+        raise NotFound
+
+
+@pytest.mark.parametrize("endpoint", [Silent(), Boastful()])
+def test_a_stream_and_its_media_types_come_together_or_the_service_does_not_start(endpoint: object) -> None:
+    with pytest.raises(MarkFault):
+        app_of(endpoint)
+
+
+def test_media_types_are_at_least_one() -> None:
+    with pytest.raises(MarkFault):
+        sends()
+
+
+@pytest.mark.parametrize(
+    ("name", "header"),
+    [
+        ("a-b_c.csv", 'attachment; filename="a-b_c.csv"'),
+        ('a"b.txt', "attachment; filename=\"a_b.txt\"; filename*=UTF-8''a%22b.txt"),
+        ("a\r\nX-Evil: 1", "attachment; filename=\"a__X-Evil__1\"; filename*=UTF-8''a%0D%0AX-Evil%3A%201"),
+        ("año/№.csv", "attachment; filename=\"a_o__.csv\"; filename*=UTF-8''a%C3%B1o%2F%E2%84%96.csv"),
+        ("\udcff", "attachment; filename=\"_\"; filename*=UTF-8''%3F"),
+        ("", 'attachment; filename=""'),
+    ],
+)
+def test_a_file_name_is_one_quoted_ascii_line_whatever_is_in_it(name: str, header: str) -> None:
+    assert attachment(name) == header
+    assert re.fullmatch(r"[\x20-\x7e]+", attachment(name))
