@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from service import __version__
@@ -56,15 +56,27 @@ def _parser() -> argparse.ArgumentParser:
     syncing.add_argument("--dry-run", action="store_true", help="only tell the differences")
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
-    admin = families.add_parser("admin", help="users, past the API").add_subparsers(
-        dest="action", required=True
-    )
+    _add_admin(families.add_parser, data)
+    return parser
+
+
+def _add_admin(add_family: Callable[..., argparse.ArgumentParser], data: argparse.ArgumentParser) -> None:
+    admin = add_family("admin", help="users, past the API").add_subparsers(dest="action", required=True)
     create = admin.add_parser("create", parents=[data], help="create a user; the password is asked for")
     create.add_argument("user_name", help="the user name")
     create.add_argument(
         "--role", action="append", default=[], metavar="CODE", help="a role code; may be given more than once"
     )
-    return parser
+    reset = admin.add_parser(
+        "reset-password", parents=[data], help="set a password, which is asked for, and end all sessions"
+    )
+    reset.add_argument("user_name", help="the user name")
+    reset.add_argument(
+        "--enable", action="store_true", help="enable the user too, and clear ban and login lockout"
+    )
+    listing = admin.add_parser("list", parents=[data], help="list users, and who may do everything")
+    listing.add_argument("--role", metavar="CODE", help="only users in this role")
+    listing.add_argument("--json", action="store_true", help="as JSON, for programs")
 
 
 def _given(options: argparse.Namespace) -> dict[str, str]:

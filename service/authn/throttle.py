@@ -71,6 +71,10 @@ class Throttle:
             await self._counters.clear(settings.login_account, settings.window, "login", account, share)
             await self._counters.know(device, settings.known_device_life)
 
+    async def unlock(self, user_name: str) -> None:
+        """Forget all attempts to log in to an account, from whichever device; slow, so not for requests."""
+        await self._counters.clear_below("login", _digest(name_key(user_name)))
+
     async def _hit(self, most: int, limit: str, *name: str, **facts: str) -> None:
         wait = await self._counters.hit(most, self._settings.window, limit, *name)
         if wait is not None:

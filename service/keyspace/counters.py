@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Final
 
 from limits import RateLimitItemPerSecond
 from limits.aio.storage import RedisStorage
@@ -12,6 +13,8 @@ from redis.asyncio import BlockingConnectionPool, Redis
 
 from service.keyspace import keys
 from service.keyspace.connection import within
+
+_AT_ONCE: Final = 1000  # keys that one step of a walk looks at
 
 
 class Counters:
@@ -48,6 +51,22 @@ class Counters:
         """Forget the attempts at ``name``."""
         async with within(self._timeout):
             await self._limiter.clear(RateLimitItemPerSecond(most, window), *name)
+
+    async def clear_below(self, *name: str) -> None:
+        """Forget the attempts at every name that begins with ``name``, whatever their limits.
+
+        Walks all keys of the store, some at a time: for the operator, not for requests. The parts of the name
+        are plain words.
+        """
+        pattern = f"rate:*/{'/'.join(name)}/*"
+        cursor = 0
+        while True:
+            async with within(self._timeout):
+                cursor, found = await self._client.scan(cursor, match=pattern, count=_AT_ONCE)
+                if found:
+                    await self._client.delete(*found)
+            if not cursor:
+                return
 
     async def know(self, fingerprint: str, life: int) -> None:
         """Note for ``life`` seconds that a device has logged in."""

@@ -1,16 +1,15 @@
-"""``portcullis admin``: users, for the operator who has no way in through the API."""
+"""``portcullis admin create``: a user, for the operator who has no way in through the API."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Sequence
-from getpass import getpass
 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.kernel.names import name_fault
 from service.launch.faults import NameFault, PasswordFault, UnpreparedFault
+from service.launch.operator import asked_password, tell_security
 from service.records import users
 from service.records.database import Database
 from service.records.seed import is_seeded
@@ -25,10 +24,18 @@ def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -
     """
     if fault := name_fault(user_name):
         raise NameFault(f"The user name {fault}")
-    password = _asked()
+    password = asked_password()
     if complaint := PasswordRules(settings.password).complaint(password, (user_name,)):
         raise PasswordFault(f"The password {complaint}")
-    return asyncio.run(_create(settings, user_name, password, role_codes))
+    user_id = asyncio.run(_create(settings, user_name, password, role_codes))
+    tell_security(
+        settings,
+        "a user was created by the operator",
+        login_id=str(user_id),
+        user_name=user_name,
+        roles=sorted(set(role_codes)),
+    )
+    return user_id
 
 
 async def _create(settings: Settings, user_name: str, password: str, role_codes: Sequence[str]) -> int:
@@ -43,13 +50,3 @@ async def _create(settings: Settings, user_name: str, password: str, role_codes:
     finally:
         passwords.close()
         await database.close()
-
-
-def _asked() -> str:
-    """Return the password: asked for twice on a terminal, without echo, else the first line of the input."""
-    if not sys.stdin.isatty():
-        return sys.stdin.readline().rstrip("\n")
-    password = getpass("Password: ")
-    if getpass("Once more: ") != password:
-        raise PasswordFault("The two passwords differ")
-    return password

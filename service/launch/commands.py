@@ -15,6 +15,8 @@ from service.authz.shipped import configured
 from service.embedded import EmbeddedFault
 from service.errors import Refusal, ValidationFailed
 from service.launch.admin import create_user
+from service.launch.admin_list import list_users
+from service.launch.admin_reset import reset_password
 from service.launch.faults import LaunchFault
 from service.launch.policy import export_policy, sync
 from service.launch.serve import serve
@@ -83,6 +85,19 @@ def _create(options: Namespace, environ: Environ) -> None:
     _say(f"User {options.user_name} has id {user_id}.")
 
 
+def _reset(options: Namespace, environ: Environ) -> None:
+    with reachable(table.load(environ)) as settings:
+        done = reset_password(settings, options.user_name, enable=options.enable)
+    _say(f"The password of {done.user_name}, id {done.user_id}, is set; {done.ended} sessions have ended.")
+    if done.kept_out:
+        _say(f"The user is still {done.kept_out}: the option --enable changes that.")
+
+
+def _list(options: Namespace, environ: Environ) -> None:
+    with reachable(table.load(environ)) as settings:
+        _say(list_users(settings, options.role, as_json=options.json))
+
+
 def _say(text: str, stream: TextIO | None = None) -> None:
     print(text, file=stream or sys.stdout)
 
@@ -95,4 +110,6 @@ _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], None]] = 
     ("policy", "sync"): _sync,
     ("db", "migrate"): _migrate,
     ("admin", "create"): _create,
+    ("admin", "reset-password"): _reset,
+    ("admin", "list"): _list,
 }

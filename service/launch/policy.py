@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import getpass
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +14,7 @@ from service.authz.live import LivePolicy
 from service.authz.shipped import configured
 from service.authz.sync import Differences, KnownRoute, differences, register
 from service.launch.faults import LaunchFault
+from service.launch.operator import operator_name
 from service.records.database import Database
 from service.records.migrate import demand_current
 from service.settings import Settings
@@ -58,7 +58,7 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
         found = await compare(database)
         if found.proposed:
             changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped)
-            async with changes.begin(f"policy sync by {_operator()}") as begun:
+            async with changes.begin(f"policy sync by {operator_name()}") as begun:
                 found = await differences(begun.connection, routes)
                 await register(begun.connection, found.proposed)
         return found
@@ -78,13 +78,6 @@ def _with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, A
             await database.close()
 
     return asyncio.run(work())
-
-
-def _operator() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a container's user without an entry
-        return "the operator"
 
 
 def _described(found: Differences, *, dry_run: bool) -> str:

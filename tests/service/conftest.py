@@ -65,7 +65,7 @@ def newcomer(external: External) -> str:
     """The name of a user without any right, made by the operator; the password is ``PASSWORD``."""
     arguments = ("admin", "create", "newcomer")
     done = portcullis(external.folder, *arguments, given=f"{PASSWORD}\n", **external.variables)
-    assert (done.status, done.errors) == (0, "")
+    assert done.status == 0, done.errors
     return "newcomer"
 
 

@@ -1,0 +1,100 @@
+"""A way back in: what the operator does for a user whom nobody can help through the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.throttle import Throttle
+from service.errors import Conflict, NotFound, Unavailable
+from service.keyspace import SessionStore
+from service.records import users
+from service.records.database import Database
+
+_WITHIN: Final = 15.0  # seconds for the change; both stores are asked while it is open
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """A user with a new password, how many sessions ended, and what still keeps the user out, if anything."""
+
+    user_id: int
+    user_name: str
+    ended: int
+    kept_out: Literal["disabled", "banned"] | None
+
+
+class Recovery:
+    """Sets a password without asking who wants it: for the operator, who owns the stores anyway.
+
+    As in ``PasswordChange`` sessions end before the commit, so that nothing is saved while the session store
+    is away, and once more after it.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: SessionStore,
+        passwords: Passwords,
+        rules: PasswordRules,
+        throttle: Throttle,
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._passwords = passwords
+        self._rules = rules
+        self._throttle = throttle
+
+    async def find(self, user_name: str) -> int:
+        """Return the id of the user of that name, compared by ``name_key``; raises ``NotFound``."""
+        async with self._database.transaction() as connection:
+            known = await users.credentials(connection, user_name)
+        if known is None:
+            raise NotFound("There is no user of that name")
+        return known.user_id
+
+    async def recover(self, user_id: int, new: str, *, enable: bool) -> Recovered:
+        """Set the password of a user and end all sessions.
+
+        With ``enable`` the user is also enabled, and the ban and the login lockout are cleared. Raises
+        ``NotFound``, ``ValidationFailed`` for ``newPassword``, ``Conflict`` when the password was changed
+        meanwhile, and ``Unavailable``.
+        """
+        async with self._database.transaction() as connection:
+            known = await users.credentials_of(connection, user_id)
+            account = await users.info(connection, user_id)
+        if known is None or account is None:
+            raise NotFound("There is no such user")
+        self._rules.check("newPassword", new, (account.user_name, account.nick_name, account.email))
+        password_hash = await self._passwords.hash(new)
+        if enable:
+            await self._throttle.unlock(account.user_name)
+        login_id = str(user_id)
+        async with self._database.transaction(within=_WITHIN) as connection:
+            if not await users.change_password(
+                connection, user_id, password_hash, expected_hash=known.password_hash
+            ):
+                raise Conflict("The password was changed meanwhile")
+            if enable:
+                await users.set_status(connection, user_id, "enabled")
+                # Before the commit: until then a disabled user is refused by the status that is stored.
+                await self._store.unban(login_id)
+            ended = await self._store.close_sessions(login_id)
+            banned = await self._store.ban_of(login_id) is not None
+        ended += await self._end_once_more(login_id)
+        if known.status == "disabled" and not enable:
+            return Recovered(user_id, account.user_name, ended, "disabled")
+        return Recovered(user_id, account.user_name, ended, "banned" if banned else None)
+
+    async def _end_once_more(self, login_id: str) -> int:
+        """End what a login opened that had read the old password."""
+        try:
+            return await self._store.close_sessions(login_id)
+        except Unavailable as refusal:
+            raise Unavailable(
+                "The password is set, but the session store has gone away: a login with the old one in that "
+                "very moment may have left a session. Reset it once more when the store is back"
+            ) from refusal

@@ -1,0 +1,74 @@
+"""``portcullis admin list``: who there is, for people and for programs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from itertools import starmap
+
+from service.kernel.clock import rfc3339
+from service.records.database import Database
+from service.records.migrate import demand_current
+from service.records.user_overview import Overview, overview
+from service.settings import Settings
+
+_WITHIN = 60.0  # seconds; a hundred thousand users take two
+_HEAD = ("ID", "NAME", "STATUS", "MAY DO EVERYTHING", "LAST CHANGE", "ROLES")
+
+
+def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> str:
+    """Return all users, or those in the role: a table, or a JSON array of objects.
+
+    Roles that are disabled stand in parentheses. Raises ``ValidationFailed`` for an unknown role,
+    ``SchemaFault`` and ``Unavailable``.
+    """
+    demand_current(settings.database.url)
+    found = asyncio.run(_read(settings, role_code))
+    if as_json:
+        return json.dumps([_members(one) for one in found], indent=2)
+    return _table([_HEAD, *map(_cells, found)])
+
+
+async def _read(settings: Settings, role_code: str | None) -> list[Overview]:
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    try:
+        async with database.snapshot(within=_WITHIN) as connection:
+            return await overview(connection, role_code)
+    finally:
+        await database.close()
+
+
+def _members(one: Overview) -> dict[str, object]:
+    return {
+        "id": one.id,
+        "userName": one.user_name,
+        "status": one.status,
+        "roles": list(one.roles),
+        "disabledRoles": list(one.disabled_roles),
+        "createTime": rfc3339(one.create_time),
+        "updateTime": rfc3339(one.update_time),
+        "mayDoEverything": one.everything and one.status == "enabled",
+    }
+
+
+def _cells(one: Overview) -> tuple[str, ...]:
+    roles = [*one.roles, *(f"({code})" for code in one.disabled_roles)]
+    everything = one.everything and one.status == "enabled"
+    return (
+        str(one.id),
+        one.user_name,
+        one.status,
+        "yes" if everything else "no",
+        rfc3339(one.update_time),
+        ", ".join(roles) or "-",
+    )
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+    def line(cells: Iterable[str]) -> str:
+        return "  ".join(starmap(str.ljust, zip(cells, widths, strict=True))).rstrip()
+
+    return "\n".join(map(line, rows))

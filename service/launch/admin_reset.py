@@ -1,0 +1,73 @@
+"""``portcullis admin reset-password``: a way in for whoever has lost it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.recovery import Recovered, Recovery
+from service.authn.throttle import Throttle
+from service.errors import ValidationFailed
+from service.keyspace import SessionStore
+from service.launch.faults import PasswordFault
+from service.launch.operator import asked_password, tell_security
+from service.records.database import Database
+from service.records.migrate import demand_current
+from service.settings import Settings
+
+
+def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recovered:
+    """Ask for a new password of the user, store it and end all sessions; return what came of it.
+
+    ``enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
+    for once the user is found. Raises ``NotFound``, ``PasswordFault``, ``Conflict``, ``SchemaFault``, and
+    ``Unavailable`` when a store is out of reach: then nothing is changed, or the message says what was.
+    """
+    demand_current(settings.database.url)
+    user_id = asyncio.run(_find(settings, user_name))
+    password = asked_password()
+    try:
+        done = asyncio.run(_recover(settings, user_id, password, enable=enable))
+    except ValidationFailed as refusal:
+        raise PasswordFault(f"The password {refusal.extra['errors'][0]['message']}") from None
+    tell_security(
+        settings,
+        "the password of a user was reset by the operator",
+        login_id=str(done.user_id),
+        user_name=done.user_name,
+        ended=done.ended,
+        enabled=enable,
+    )
+    return done
+
+
+async def _find(settings: Settings, user_name: str) -> int:
+    async with _recovery(settings) as recovery:
+        return await recovery.find(user_name)
+
+
+async def _recover(settings: Settings, user_id: int, password: str, *, enable: bool) -> Recovered:
+    async with _recovery(settings) as recovery:
+        return await recovery.recover(user_id, password, enable=enable)
+
+
+@asynccontextmanager
+async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    store = SessionStore(settings.redis, settings.auth)
+    passwords = Passwords(settings.password)
+    try:
+        yield Recovery(
+            database=database,
+            store=store,
+            passwords=passwords,
+            rules=PasswordRules(settings.password),
+            throttle=Throttle(settings.throttle, store.counters),
+        )
+    finally:
+        passwords.close()
+        await store.close()
+        await database.close()

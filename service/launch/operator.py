@@ -1,0 +1,50 @@
+"""The operator at the command line: who it is, which password is chosen, and what is told to the log."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from getpass import getpass
+
+import structlog
+
+from service.launch.faults import PasswordFault
+from service.settings import Settings
+from service.web.observe import configure_logging
+
+
+def operator_name() -> str:
+    """Return the account that runs the command; with sudo, whose account it was before as well.
+
+    From the user id, not from ``LOGNAME`` or ``USER``, which anybody can set.
+    """
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container's user without an entry
+        name = f"uid {os.getuid()}"
+    before = os.environ.get("SUDO_USER")
+    return f"{name} (sudo by {before})" if before else name
+
+
+def asked_password() -> str:
+    """Return the password: asked for twice on a terminal, without echo, else the first line of the input.
+
+    Raises ``PasswordFault`` when the two differ.
+    """
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\n")
+    password = getpass("Password: ")
+    if getpass("Once more: ") != password:
+        raise PasswordFault("The two passwords differ")
+    return password
+
+
+def tell_security(settings: Settings, event: str, **facts: object) -> None:
+    """Write a security event to standard error, whatever ``log.level`` is, in the form of the service's log.
+
+    Standard output is the command's own. ``facts`` hold no secret.
+    """
+    configure_logging(settings.log.format, "info", sys.stderr.buffer)
+    log = structlog.get_logger(__name__)
+    log.warning(event, event_type="security", operator=operator_name(), **facts)

@@ -1,0 +1,207 @@
+"""``portcullis admin reset-password``: the way back in, whatever has happened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from service.embedded import EmbeddedStores
+from service.keyspace import SessionStore
+from service.settings import Auth, Redis
+from tests.service.conftest import variables_for
+from tests.support.inside import Inside, inside
+from tests.support.running import PATIENCE, Ended, command, environment, portcullis
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+from tests.web.driver import Answer
+
+pytestmark = pytest.mark.anyio
+
+NEW = "five wary herons"
+LOGIN = "/api/auth/login"
+
+
+class Site:
+    """A service that counts three logins of an account, and the operator beside it."""
+
+    def __init__(self, service: Inside, folder: Path, variables: dict[str, str]) -> None:
+        self.service = service
+        self._folder = folder
+        self._variables = variables
+
+    async def reset(self, *options: str, name: str = ADMINISTRATOR, password: str = NEW) -> Ended:
+        return await asyncio.to_thread(
+            portcullis,
+            self._folder,
+            "admin",
+            "reset-password",
+            name,
+            *options,
+            given=f"{password}\n",
+            **self._variables,
+        )
+
+    async def log_in(self, password: str, agent: str = "") -> Answer:
+        body = {"userName": ADMINISTRATOR, "password": password}
+        # Another device than the one whose login has succeeded.
+        return await self.service.ask("POST", LOGIN, body, ("User-Agent", agent) if agent else ("X-None", ""))
+
+    def execute(self, statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(self._variables["DATABASE_URL"]) as connection:
+            done = connection.execute(statement.encode())
+            return done.fetchall() if done.description else []
+
+    @asynccontextmanager
+    async def store(self) -> AsyncIterator[SessionStore]:
+        store = SessionStore(Redis(url=self._variables["REDIS_URL"]), Auth())
+        yield store
+        await store.close()
+
+
+@pytest.fixture
+async def site(seeded_database_url: str, redis_url: str, tmp_path: Path) -> AsyncIterator[Site]:
+    async with inside(seeded_database_url, redis_url, PORTCULLIS_THROTTLE__LOGIN_ACCOUNT="3") as service:
+        yield Site(service, tmp_path, variables_for(seeded_database_url, redis_url))
+
+
+async def test_a_reset_replaces_the_password_and_ends_the_sessions(site: Site) -> None:
+    done = await site.reset()
+
+    assert done.status == 0, done.errors
+    assert done.output == "The password of admin, id 1, is set; 1 sessions have ended.\n"
+    assert (await site.service.ask("GET", "/api/user/info")).code == "refresh_required"
+    assert (await site.log_in(ADMINISTRATOR_PASSWORD)).code == "login_failed"
+    assert (await site.log_in(NEW)).status == 200
+
+
+async def test_a_reset_is_told_with_its_operator_and_without_the_password(site: Site) -> None:
+    done = await site.reset("--enable")
+
+    told = json.loads(done.errors)
+    assert (told["event"], told["event_type"]) == (
+        "the password of a user was reset by the operator",
+        "security",
+    )
+    assert (told["login_id"], told["user_name"], told["enabled"]) == ("1", "admin", True)
+    assert told["operator"]
+    assert NEW not in done.errors + done.output
+
+
+async def test_the_last_administrator_gets_in_again_however_many_doors_are_shut(site: Site) -> None:
+    async with site.store() as store:
+        await store.ban("1", None, "disabled")
+    site.execute("UPDATE sys.user SET status = 'disabled' WHERE id = 1")
+    for agent in ("", "a stranger"):  # the device that is known has a share of its own
+        for _ in range(3):
+            await site.log_in("a wrong password", agent)
+        assert (await site.log_in(ADMINISTRATOR_PASSWORD, agent)).code == "rate_limited"
+
+    done = await site.reset("--enable", name="ADMIN")
+
+    assert done.status == 0, done.errors
+    for agent in ("", "a stranger"):
+        site.service.token = (await site.log_in(NEW, agent)).json["data"]["accessToken"]
+        assert (await site.service.ask("GET", "/api/role/list")).status == 200
+
+
+async def test_without_enable_nothing_but_the_password_changes_and_what_keeps_the_user_out_is_told(
+    site: Site,
+) -> None:
+    async with site.store() as store:
+        await store.ban("1", None, "for a while")
+
+    banned = await site.reset()
+    site.execute("UPDATE sys.user SET status = 'disabled' WHERE id = 1")
+    disabled = await site.reset()
+
+    assert banned.output.endswith("\nThe user is still banned: the option --enable changes that.\n")
+    assert disabled.output.endswith("\nThe user is still disabled: the option --enable changes that.\n")
+    assert (await site.log_in(NEW)).code == "account_disabled"
+
+
+async def test_what_will_not_do_is_refused_in_words_and_changes_nothing(site: Site) -> None:
+    before = site.execute("SELECT password_hash, version FROM sys.user")
+
+    refused = [
+        await site.reset(name="nobody"),
+        await site.reset(password="password1"),
+        await site.reset(password="portcullis-22"),
+        await site.reset(password=""),
+    ]
+
+    assert [(done.status, done.output, done.errors) for done in refused] == [
+        (1, "", f"portcullis: {reason}\n")
+        for reason in (
+            "There is no user of that name",
+            "The password is among the passwords that are guessed first",
+            "The password must not be made of a name: your own, your address or that of this service",
+            "The password must have 8 to 128 characters",
+        )
+    ]
+    assert site.execute("SELECT password_hash, version FROM sys.user") == before
+    assert (await site.service.ask("GET", "/api/user/info")).status == 200
+
+
+def test_without_a_store_nothing_is_half_done(own_stores: EmbeddedStores, tmp_path: Path) -> None:
+    seed_database(own_stores.database_url)
+    variables = variables_for(own_stores.database_url, own_stores.redis_url)
+    with psycopg.connect(own_stores.database_url) as connection:
+        connection.execute("UPDATE sys.user SET status = 'disabled'")
+    own_stores.valkey.close()
+
+    def reset(*options: str) -> str:
+        done = portcullis(
+            tmp_path, "admin", "reset-password", "admin", *options, given=f"{NEW}\n", **variables
+        )
+        assert (done.status, done.output) == (1, "")
+        return done.errors
+
+    assert {reset(), reset("--enable")} == {"portcullis: The session store is out of reach\n"}
+    with psycopg.connect(own_stores.database_url) as connection:
+        row = connection.execute("SELECT status, version FROM sys.user").fetchone()
+    assert row == ("disabled", 1)
+    own_stores.postgres.close()
+    assert reset() == "portcullis: The database is out of reach\n"
+
+
+def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(
+    seeded_database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    def shown(*answers: str) -> str:
+        ours, theirs = os.openpty()
+        process = subprocess.Popen(
+            command("admin", "reset-password", "admin"),
+            cwd=tmp_path,
+            env=environment(tmp_path, **variables_for(seeded_database_url, redis_url)),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            start_new_session=True,  # so that the terminal of whoever runs the tests is left alone
+        )
+        os.close(theirs)
+        screen = b""
+        for question, answer in zip((b"Password: ", b"Once more: "), answers, strict=True):
+            while not screen.endswith(question):
+                screen += os.read(ours, 1)
+            os.write(ours, f"{answer}\n".encode())
+        try:
+            while part := os.read(ours, 1024):
+                screen += part
+        except OSError:  # Linux says EIO when the other end is closed
+            pass
+        os.close(ours)
+        process.wait(PATIENCE)
+        return screen.decode()
+
+    assert shown(NEW, "five weary herons").endswith("portcullis: The two passwords differ\r\n")
+    twice = shown(NEW, NEW)
+    assert "The password of admin, id 1, is set; 0 sessions have ended." in twice
+    assert NEW not in twice
