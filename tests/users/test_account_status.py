@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import permutations
 
 import pytest
 
@@ -22,7 +23,7 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.records import users
 from tests.authn.conftest import Parts
-from tests.authn.people import USER_AGENT
+from tests.authn.people import USER_AGENT, execute
 from tests.support.seeded import ADMINISTRATOR
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
@@ -30,8 +31,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
 PASSWORD = "four wary herons"
 
 
-def caller(*codes: str) -> Caller:
-    return Caller(1, "1", ADMINISTRATOR, ADMINISTRATOR, "web", (), HeldCodes(codes), 0.0)
+def caller(*codes: str, user_id: int = 1) -> Caller:
+    return Caller(user_id, str(user_id), ADMINISTRATOR, ADMINISTRATOR, "web", (), HeldCodes(codes), 0.0)
 
 
 ROOT = caller("*")
@@ -99,20 +100,22 @@ async def test_the_last_enabled_user_who_may_do_everything_stays(
     assert known.status == "enabled"
 
 
-async def test_of_the_last_two_administrators_disabled_at_once_one_stays(
+async def test_of_two_administrators_who_disable_each_other_at_once_one_stays(
     parts: Parts, accounts: AccountStatus
 ) -> None:
+    both = {1, await new_user(parts, "second", "super")}
     for _ in range(10):
-        second = await new_user(parts, "second", "super")
         done = await asyncio.gather(
-            *(accounts.set(ROOT, user_id, "disabled") for user_id in (1, second)), return_exceptions=True
+            *(accounts.set(caller("*", user_id=one), other, "disabled") for one, other in permutations(both)),
+            return_exceptions=True,
         )
         (refused,) = (result for result in done if result is not None)
-        # The caller is one of the two: disabled first, nothing of theirs is done any more.
+        # Who is disabled first does nothing any more.
         assert isinstance(refused, Conflict | RefreshRequired)
-        await accounts.set(ROOT, 1, "enabled")
         async with parts.database.transaction() as connection:
-            await connection.exec_driver_sql("DELETE FROM sys.user WHERE user_name = 'second'")
+            left = await connection.exec_driver_sql("SELECT id FROM sys.user WHERE status = 'enabled'")
+            assert len(both & set(left.scalars())) == 1
+        await execute(parts, "UPDATE sys.user SET status = 'enabled'")
 
 
 @pytest.mark.parametrize(
