@@ -1,0 +1,85 @@
+"""The long-lived parts of a worker, made from its settings."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from functools import partial
+
+from service.administration.account_status import AccountStatus
+from service.authn.authenticate import Authenticator
+from service.authn.login import Login
+from service.authn.pairs import Pairs
+from service.authn.password_change import PasswordChange
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.refresh import Refresh
+from service.authn.revocations import Revocations
+from service.authn.sessions import Sessions
+from service.authn.throttle import Throttle
+from service.authn.tokens import Tokens
+from service.authz.changes import PolicyChanges
+from service.authz.live import LivePolicy
+from service.authz.shipped import Shipped, configured
+from service.authz.watch import PolicyWatch
+from service.files.object_store import object_store
+from service.keyspace import SessionStore
+from service.oplog.journal import Journal
+from service.records import casbin_rule
+from service.records.announcements import announcements
+from service.records.database import Database
+from service.settings import Settings
+from service.web.cookies import Cookies
+from service.web.credentials import CookieToken, HeaderToken
+from service.web.gate import Gate
+
+
+class Parts:
+    """The long-lived parts of one worker. Making them connects to nothing."""
+
+    def __init__(self, settings: Settings, shipped: Shipped) -> None:
+        database, auth = settings.database, settings.auth
+        self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
+        self.store = SessionStore(settings.redis, auth)
+        self.journal = Journal(self.database)
+        self.collector = self.journal.collector
+        self.objects = object_store(settings.objstore, settings.server.data / "files")
+        self.live = LivePolicy(shipped)
+        self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
+        announced = partial(announcements, database.url, casbin_rule.CHANNEL)
+        self.watch = PolicyWatch(self.live, self.database, announced, _worker_name())
+        self.passwords = Passwords(settings.password)
+        tokens = Tokens(auth)
+        pairs = Pairs(tokens, lambda: self.live.current.permission_map)
+        self.login = Login(self.database, self.store, self.passwords, pairs)
+        self.refresh = Refresh(self.database, self.store, tokens, pairs)
+        self.sessions = Sessions(self.store)
+        self.revocations = Revocations(self.store)
+        self.throttle = Throttle(settings.throttle, self.store.counters)
+        self.password_change = PasswordChange(
+            database=self.database,
+            store=self.store,
+            passwords=self.passwords,
+            rules=PasswordRules(settings.password),
+            throttle=self.throttle,
+            revocations=self.revocations,
+        )
+        self.cookies = Cookies(auth)
+        header = (auth.token_name, auth.token_prefix)
+        token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
+        self.accounts = AccountStatus(self.database, self.revocations)
+        self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live)
+
+    async def close(self) -> None:
+        """Let go of threads and connections."""
+        self.passwords.close()
+        await self.revocations.finish()
+        await self.journal.finish()
+        await self.store.close()
+        await self.database.close()
+
+
+def _worker_name() -> str:
+    # Containers may share a host name, and each has a process 1.
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"

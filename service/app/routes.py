@@ -1,0 +1,63 @@
+"""The table of routes: which endpoint, made of which parts, serves which template."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from falcon.asgi import App, Response
+
+from service import __version__
+from service.app.parts import Parts
+from service.endpoints import auth, binding, coverage, online, policy, resource, role, sessions, user
+from service.web.docs import add_docs
+from service.web.health import Live, Ready
+from service.web.request import Request
+from service.web.routes import Routes
+
+TITLE: Final = "Portcullis"
+DESCRIPTION: Final = "An administration service whose every authorization decision is one Casbin decision."
+
+
+def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
+    """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
+    routes = Routes(app, parts.gate)
+    cookies = parts.cookies
+    routes.add("/api/auth/login", auth.Login(parts.login, parts.throttle, cookies))
+    if cookies.on:
+        routes.add("/api/auth/refresh", auth.RefreshInCookieMode(parts.refresh, parts.throttle, cookies))
+    else:
+        routes.add("/api/auth/refresh", auth.Refresh(parts.refresh, parts.throttle))
+    routes.add("/api/auth/logout", sessions.Logout(parts.sessions, cookies))
+    routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
+    routes.add("/api/auth/sessions", sessions.Sessions(parts.sessions))
+    routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
+    routes.add("/api/online/list", online.OnlineList(parts.sessions))
+    routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
+    routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
+    routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.sessions))
+    routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
+    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes))
+    routes.add("/api/policy/explain", policy.Explain(parts.database, parts.live))
+    routes.add("/api/policy/reload", policy.Reload(parts.changes))
+    routes.add("/api/resource/list", resource.ResourceList(parts.database))
+    routes.add("/api/resource", resource.Resources(parts.changes))
+    routes.add("/api/resource/{id}", resource.OneResource(parts.database, parts.changes))
+    routes.add("/api/resource/{id}/enabled", resource.ResourceState(parts.changes))
+    routes.add("/api/resource/{id}/buttons", binding.ResourceButtons(parts.database, parts.changes))
+    routes.add("/api/menu/{id}/resources", binding.ButtonResources(parts.database, parts.changes))
+    routes.add("/api/role/list", role.RoleList(parts.database))
+    routes.add("/api/user/info", user.Info(parts.database))
+    routes.add("/api/user/profile/password", user.OwnPassword(parts.password_change))
+    routes.add("/api/user/{id}/password", user.UserPassword(parts.password_change))
+    routes.add("/api/user/{id}/status", user.UserStatus(parts.accounts))
+    checks = {
+        "database": parts.database.ping,
+        "sessions": parts.store.ping,
+        "files": parts.objects.ping,
+        "policy": parts.watch.state,
+    }
+    routes.add_outside("/health/live", Live())
+    routes.add_outside("/health/ready", Ready(checks))
+    access_cookie = cookies.access if cookies.on else None
+    add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
+    return routes
