@@ -2,74 +2,163 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import timedelta
-from functools import cached_property, partial
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import obstore
-from obstore.store import LocalStore, S3Store
+import structlog
+from obstore.exceptions import BaseError, GenericError
 
-from service.errors import Unavailable
+from service.errors import NotFound, Unavailable
+from service.files.connections import Opener, Store, opener
 from service.settings import Objstore
 
 if TYPE_CHECKING:  # obstore has it in its stubs only
-    from obstore.store import S3Config
+    from obstore import GetResult
 
-TIMEOUT = timedelta(seconds=2)
+PART: Final = 5 * 1024 * 1024
+"""Bytes of a part of a large object: the least that S3 takes. What is no longer is put in one request."""
+
+_IN_FLIGHT: Final = 2  # parts of one object on their way to the store
+_CHUNK: Final = 256 * 1024
+_LISTED: Final = 500
+_CODE: Final = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
+_NO_BUCKET: Final = "NoSuchBucket"
+_NO_RANGES: Final = "Received non-partial response"
+
+_log = structlog.get_logger()
 
 
 class ObjectStore:
-    """Where the bytes of files are, opened at its first use; ``description`` names it without a secret."""
+    """Where the bytes of files are, opened at its first use; ``description`` names it without a secret.
 
-    def __init__(self, open_: Callable[[], LocalStore | S3Store], description: str) -> None:
+    Every method raises ``Unavailable`` when the store is out of reach or refuses the credentials, and tells
+    the log why.
+    """
+
+    def __init__(self, open_: Opener, description: str) -> None:
         self._open = open_
         self.description = description
 
     @cached_property
-    def _store(self) -> LocalStore | S3Store:
+    def _store(self) -> Store:
         return self._open()
 
     async def ping(self) -> None:
-        """List one page below a prefix that is never used: reachable, and the credentials are right.
-
-        Raises ``Unavailable`` when it isn't so.
-        """
-        try:
+        """List one page below a prefix that is never used: the bucket is there, the credentials are right."""
+        with _told("look at"):
             await obstore.list_with_delimiter_async(self._store, prefix="readiness")
-        except (obstore.exceptions.BaseError, OSError) as error:
-            raise Unavailable("The object store is out of reach") from error
+
+    async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        """Store ``pieces`` as the object ``key``, of which nothing can be seen before all of it is there.
+
+        At most a few parts are in memory. What ``pieces`` raises goes through; then the store may keep parts
+        that belong to no object, so they had better end instead.
+        """
+        first = bytearray()
+        async for piece in pieces:
+            first += piece
+            if len(first) > PART:
+                await self._put_in_parts(key, bytes(first), pieces)
+                return
+        with _told("put into"):
+            await obstore.put_async(self._store, key, bytes(first), use_multipart=False)
+
+    async def _put_in_parts(self, key: str, first: bytes, rest: AsyncIterator[bytes]) -> None:
+        async def together() -> AsyncGenerator[bytes, None]:
+            yield first
+            async for piece in rest:
+                yield piece
+
+        with _told("put into"):
+            await obstore.put_async(self._store, key, together(), chunk_size=PART, max_concurrency=_IN_FLIGHT)
+
+    async def read(self, key: str, size: int, start: int, stop: int) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes from ``start`` up to ``stop`` of the object ``key``, which has ``size`` bytes.
+
+        NotFound when there is no such object, Unavailable when it is of another size, or ends too early. No
+        more than a chunk is asked for ahead of whoever takes them.
+        """
+        if start == stop:
+            return
+        with _told("read from"):
+            try:
+                found, skip = await self._get(key, size, start, stop)
+            except FileNotFoundError as error:
+                if _NO_BUCKET in str(error):
+                    raise
+                _log.error("object of a file is missing", key=key)
+                raise NotFound("The content of this file is not there") from None
+            left = stop - start
+            async for chunk in found.stream(min_chunk_size=_CHUNK):
+                piece = bytes(chunk) if skip == 0 else bytes(chunk)[skip:]
+                skip = max(0, skip - len(chunk))
+                if piece := piece[:left]:
+                    left -= len(piece)
+                    yield piece
+                if not left:
+                    return
+        raise _damaged(key)
+
+    async def _get(self, key: str, size: int, start: int, stop: int) -> tuple[GetResult, int]:
+        """Return what to read, and how many bytes of it to skip: not every S3 server knows ranges."""
+        try:
+            if (start, stop) == (0, size):
+                found = await obstore.get_async(self._store, key)
+            else:
+                found = await obstore.get_async(self._store, key, options={"range": (start, stop)})
+        except GenericError as error:
+            if _NO_RANGES not in str(error):
+                raise
+            found = await obstore.get_async(self._store, key)
+        if found.meta["size"] != size or found.range[0] > start:
+            raise _damaged(key)
+        return found, start - found.range[0]
+
+    async def delete(self, key: str) -> None:
+        """Delete an object; nothing happens when there is none."""
+        with _told("delete from"):
+            try:
+                await obstore.delete_async(self._store, key)
+            except FileNotFoundError as error:
+                if _NO_BUCKET in str(error):
+                    raise
+
+    async def list(self, prefix: str) -> AsyncGenerator[list[tuple[str, datetime]], None]:
+        """Yield the keys below ``prefix`` with the times of their last change, some hundred at once."""
+        with _told("list"):
+            async for chunk in obstore.list(self._store, prefix=prefix, chunk_size=_LISTED):
+                yield [(one["path"], one["last_modified"]) for one in chunk]
+
+
+@contextmanager
+def _told(action: str) -> Iterator[None]:
+    """Turn the store's complaints into refusals; its own words may name keys and paths, and stay here."""
+    try:
+        yield
+    except (BaseError, OSError) as error:
+        raise _unavailable(action, error) from None
+
+
+def _unavailable(action: str, error: Exception) -> Unavailable:
+    code = _CODE.search(str(error))
+    _log.warning("object store fails", action=action, reason=code[1] if code else type(error).__name__)
+    return Unavailable("The object store is out of reach")
+
+
+def _damaged(key: str) -> Unavailable:
+    _log.error("object differs from its record", key=key)
+    return Unavailable("The content of this file is damaged")
 
 
 def object_store(settings: Objstore, directory: Path) -> ObjectStore:
-    """Return the S3-compatible store of ``settings`` when it names a bucket, else local ``directory``.
-
-    The directory is made, mode 0700, when it is missing.
-    """
+    """Return the S3-compatible store of ``settings`` when it names a bucket, else local ``directory``."""
     if not settings.bucket:
-        return ObjectStore(partial(_local, directory), f"local directory {directory}")
-    return ObjectStore(
-        partial(_s3, settings), f"bucket {settings.bucket} at {settings.endpoint or 'Amazon S3'}"
-    )
-
-
-def _local(directory: Path) -> LocalStore:
-    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return LocalStore(directory)
-
-
-def _s3(settings: Objstore) -> S3Store:
-    keys: S3Config = {"access_key_id": settings.access_key, "secret_access_key": settings.secret_key}
-    return S3Store(
-        settings.bucket,
-        endpoint=settings.endpoint or None,
-        region=settings.region,
-        client_options={
-            "allow_http": settings.endpoint.startswith("http://"),
-            "connect_timeout": TIMEOUT,
-            "timeout": TIMEOUT,
-        },
-        retry_config={"max_retries": 1, "retry_timeout": TIMEOUT},
-        config=keys if settings.access_key else None,  # without them the machine's own are looked for
-    )
+        return ObjectStore(opener(settings, directory), f"local directory {directory}")
+    place = settings.endpoint or "Amazon S3"
+    return ObjectStore(opener(settings, directory), f"bucket {settings.bucket} at {place}")

@@ -14,6 +14,7 @@ from service import settings as table
 from service.app import check_routes
 from service.authn.signing_keys import signing_keys
 from service.authz.shipped import configured
+from service.files.bucket import create_bucket
 from service.files.object_store import object_store
 from service.installation import check_installation
 from service.launch.banner import banner
@@ -49,6 +50,7 @@ def serve(environ: Mapping[str, str]) -> None:
     with listener(settings) as bound, running(settings) as stores:
         first = prepare_database(stores.settings, environ)
         policy = publish_policy(stores.settings, shipped)
+        create_bucket(settings.objstore, settings.server)
         rows = {
             "API docs": f"{_address(bound)}/docs",
             "workers": str(settings.server.workers),

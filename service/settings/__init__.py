@@ -16,6 +16,7 @@ from service.settings.sections import Log, Policy, Settings
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import Row, setting, table_of
 from service.settings.throttling import Throttle
+from service.settings.uploading import Upload
 
 
 def table() -> tuple[Row, ...]:
@@ -38,6 +39,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Throttle",
+    "Upload",
     "check_secret",
     "load",
     "local_secret",

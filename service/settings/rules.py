@@ -63,8 +63,21 @@ def _bucket(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
         yield Fault(f"objstore.{missing}", "is missing: both keys are needed, or neither")
 
 
+def _presigned(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    store = settings.objstore
+    if store.presigned_links and not (store.bucket and store.access_key):
+        yield Fault("objstore.presigned_links", "needs a bucket and both of its keys")
+
+
+def _link_lives(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    if settings.upload.link_max_life < settings.upload.link_life:
+        yield Fault("upload.link_max_life", "must not be shorter than upload.link_life")
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
+    ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
+    ("upload.link_life", "upload.link_max_life"): _link_lives,
     ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,
     ("auth.jwt_algorithm", "auth.jwt_private_key", "auth.jwt_public_key"): _key_files,
     ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,

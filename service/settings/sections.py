@@ -10,6 +10,7 @@ from service.settings.access import Auth, Password
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting, table_of
 from service.settings.throttling import Throttle
+from service.settings.uploading import Upload
 from service.settings.values import OptionalPath, to_text
 
 
@@ -47,6 +48,7 @@ class Settings:
     database: Database = field(default_factory=Database)
     redis: Redis = field(default_factory=Redis)
     objstore: Objstore = field(default_factory=Objstore)
+    upload: Upload = field(default_factory=Upload)
     auth: Auth = field(default_factory=Auth)
     password: Password = field(default_factory=Password)
     throttle: Throttle = field(default_factory=Throttle)

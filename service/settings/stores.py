@@ -8,6 +8,7 @@ import pwd
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from service.settings.checks import between, not_empty, not_everyone, url
 from service.settings.table import setting
@@ -122,3 +123,26 @@ class Objstore:
         help="The access key. Empty together with the secret key: the credentials of the machine's role.",
     )
     secret_key: str = setting("", env="OBJSTORE_SECRET_KEY", secret=True, help="The secret key.")
+    addressing: Literal["path", "virtual"] = setting(
+        "path",
+        help="Where the bucket stands in requests: in the `path`, or in the host name (`virtual`), as newer "
+        "buckets of Amazon S3 want it.",
+    )
+    create_bucket: bool = setting(
+        False, help="Make the bucket at the start when it is missing; the keys must be allowed to."
+    )
+    timeout: float = setting(
+        10.0,
+        unit="s",
+        check=between(0.1, 300.0),
+        help="Longest silence of the store within a transfer; then the answer is 503.",
+    )
+    presigned_links: bool = setting(
+        False,
+        help="Answer downloads with 307 and a signed URL of the store instead of the bytes. It needs both "
+        "keys, clients that reach the store, and a store that obeys `response-content-disposition`: see "
+        "[files](files.md).",
+    )
+    presigned_life: int = setting(
+        60, unit="s", check=between(1, 3600), help="How long such a URL can be used."
+    )

@@ -1,0 +1,52 @@
+"""Making the bucket, for those who want the service to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Final
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+import obstore
+import structlog
+from obstore.exceptions import BaseError
+from obstore.store import S3Store
+
+from service.files.connections import opener
+from service.settings import Objstore, Server
+
+_DEFAULT_REGION: Final = "us-east-1"  # which S3 wants left out
+_LIFE: Final = timedelta(minutes=1)
+_ALREADY_THERE: Final = 409
+
+_log = structlog.get_logger()
+
+
+def create_bucket(settings: Objstore, server: Server) -> None:
+    """Make the bucket of ``settings`` (S3, CreateBucket) if that is asked for; nothing else is changed.
+
+    A store that is out of reach or refuses is told to the log and holds up nobody: only files need it.
+    """
+    if not (settings.create_bucket and settings.bucket):
+        return
+    store = opener(settings, server.data)()
+    assert isinstance(store, S3Store)  # noqa: S101 - a bucket has been named
+    try:
+        address = obstore.sign(store, "PUT", "", _LIFE)
+        # The URL is that of the settings, which take http and https only.
+        with urlopen(_request(address, settings.region), timeout=settings.timeout):  # noqa: S310 - see above
+            _log.info("bucket made", bucket=settings.bucket)
+    except HTTPError as error:
+        error.close()
+        if error.code != _ALREADY_THERE:
+            _log.warning("bucket not made", bucket=settings.bucket, status=error.code)
+    except (BaseError, URLError, OSError) as error:
+        _log.warning("bucket not made", bucket=settings.bucket, reason=type(error).__name__)
+
+
+def _request(address: str, region: str) -> Request:
+    body = b""
+    if region != _DEFAULT_REGION:
+        place = f"<LocationConstraint>{region}</LocationConstraint>"
+        body = f"<CreateBucketConfiguration>{place}</CreateBucketConfiguration>".encode()
+    return Request(address, data=body, method="PUT", headers={"Content-Type": "application/xml"})  # noqa: S310 - as above

@@ -1,0 +1,67 @@
+"""How the object store of the settings is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit, urlunsplit
+
+from obstore.store import LocalStore, S3Store
+
+from service.settings import Objstore
+
+if TYPE_CHECKING:  # obstore has it in its stubs only
+    from obstore.store import S3Config
+
+Store = LocalStore | S3Store
+Opener = Callable[[], Store]
+
+_CONNECT: Final = timedelta(seconds=2)
+_NO_LIMIT: Final = timedelta(days=1)
+"""For a whole transfer, which takes as long as its client: only silence is bounded."""
+
+
+def opener(settings: Objstore, directory: Path) -> Opener:
+    """Return what opens the S3-compatible store of ``settings``, or local ``directory`` without a bucket.
+
+    The directory is made, mode 0700, when it is missing.
+    """
+    return partial(_s3, settings) if settings.bucket else partial(_local, directory)
+
+
+def endpoint_of(settings: Objstore) -> str:
+    """Return the URL that requests go to, with the bucket in its host where addressing is ``virtual``.
+
+    Empty for Amazon S3, whose endpoints are known.
+    """
+    if not settings.endpoint or settings.addressing == "path":
+        return settings.endpoint
+    parts = urlsplit(settings.endpoint)
+    return urlunsplit(parts._replace(netloc=f"{settings.bucket}.{parts.netloc}"))
+
+
+def _local(directory: Path) -> LocalStore:
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return LocalStore(directory)
+
+
+def _s3(settings: Objstore) -> S3Store:
+    keys: S3Config = {"access_key_id": settings.access_key, "secret_access_key": settings.secret_key}
+    silence = timedelta(seconds=settings.timeout)
+    return S3Store(
+        settings.bucket,
+        endpoint=endpoint_of(settings) or None,
+        region=settings.region,
+        virtual_hosted_style_request=settings.addressing == "virtual",
+        client_options={
+            "allow_http": settings.endpoint.startswith("http://"),
+            "connect_timeout": min(_CONNECT, silence),
+            "read_timeout": silence,
+            "timeout": _NO_LIMIT,
+        },
+        retry_config={"max_retries": 1, "retry_timeout": silence},
+        config=keys if settings.access_key else None,  # without them the machine's own are looked for
+    )

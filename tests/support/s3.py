@@ -1,0 +1,100 @@
+"""A real S3 server that checks signatures: ``rclone serve s3`` on a folder, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.waiting import eventually
+
+ACCESS_KEY = "AKIDTESTS"
+SECRET_KEY = "0p3n-the-gate-of-the-store"
+BUCKET = "portcullis"
+
+_RCLONE = Path(sys.executable).with_name("rclone")
+
+
+class S3Server:
+    """A server that can be stopped, frozen and started again at the same address."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.root = folder / "buckets"
+        (self.root / BUCKET).mkdir(parents=True)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port: int = probe.getsockname()[1]
+        self.start()
+
+    @property
+    def endpoint(self) -> str:
+        """The URL of the server."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def variables(self, **changed: str) -> dict[str, str]:
+        """Return the settings of a service that uses this server."""
+        return {
+            "OBJSTORE_ENDPOINT": self.endpoint,
+            "OBJSTORE_BUCKET": BUCKET,
+            "OBJSTORE_ACCESS_KEY": ACCESS_KEY,
+            "OBJSTORE_SECRET_KEY": SECRET_KEY,
+            "PORTCULLIS_OBJSTORE__TIMEOUT": "2",
+            **changed,
+        }
+
+    def start(self) -> None:
+        """Start it, and return when it answers."""
+        words = [str(_RCLONE), "serve", "s3", "--addr", f"127.0.0.1:{self.port}", str(self.root)]
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                words,
+                env={
+                    "HOME": str(self._folder),
+                    "PATH": os.environ["PATH"],
+                    "RCLONE_CONFIG": "/dev/null",
+                    "RCLONE_AUTH_KEY": f'"{ACCESS_KEY},{SECRET_KEY}"',
+                },
+                stdout=log,
+                stderr=log,
+            )
+        assert eventually(self._answers), (self._folder / "log").read_text()
+
+    def stop(self) -> None:
+        """End it as a crash would."""
+        self._process.kill()
+        self._process.wait()
+
+    def freeze(self) -> None:
+        """Have it accept connections and say nothing."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Have it go on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def keys(self) -> list[str]:
+        """Return what lies in the bucket."""
+        bucket = self.root / BUCKET
+        return sorted(str(one.relative_to(bucket)) for one in bucket.rglob("*") if one.is_file())
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+@contextmanager
+def s3_server() -> Iterator[S3Server]:
+    """Run a server with an empty bucket in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="pc-s3-") as folder:
+        server = S3Server(Path(folder))
+        try:
+            yield server
+        finally:
+            server.stop()
