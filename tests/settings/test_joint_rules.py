@@ -99,10 +99,24 @@ def test_an_asymmetric_algorithm_needs_both_key_files_and_no_secret(tmp_path: Pa
         ({"OBJSTORE_BUCKET": "b", "OBJSTORE_ACCESS_KEY": "a"}, {"objstore.secret_key"}),
         ({"OBJSTORE_BUCKET": "b", "OBJSTORE_SECRET_KEY": "a"}, {"objstore.access_key"}),
         ({"OBJSTORE_BUCKET": "b"}, set()),
+        (
+            {"OBJSTORE_BUCKET": "b", "PORTCULLIS_OBJSTORE__PRESIGNED_LINKS": "true"},
+            {"objstore.presigned_links"},
+        ),
     ],
 )
 def test_the_settings_of_the_object_store_belong_together(given: dict[str, str], named: set[str]) -> None:
     assert set(faults(given)) == named
+
+
+def test_the_longest_life_of_a_public_link_is_no_shorter_than_the_usual_one() -> None:
+    given = {"PORTCULLIS_UPLOAD__LINK_LIFE": "100", "PORTCULLIS_UPLOAD__LINK_MAX_LIFE": "99"}
+    assert list(faults(given)) == ["upload.link_max_life"]
+
+
+@pytest.mark.parametrize("types", ["", "image/png,image/jxl", "image", "image/png,"])
+def test_only_known_media_types_can_be_taken(types: str) -> None:
+    assert list(faults({"PORTCULLIS_UPLOAD__TYPES": types})) == ["upload.types"]
 
 
 def test_a_refresh_token_lives_no_shorter_than_an_access_token() -> None:
