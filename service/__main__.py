@@ -57,6 +57,9 @@ def _parser() -> argparse.ArgumentParser:
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     _add_admin(families.add_parser, data)
+    doctor = families.add_parser("doctor", parents=[data], help="look for what an operator can get wrong")
+    doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
+    doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
     return parser
 
 

@@ -42,6 +42,26 @@ async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, caus
     return policy
 
 
+async def drift(connection: AsyncConnection, shipped: Shipped) -> str | None:
+    """Say how the published policy differs from the one that would be published now; None when it doesn't.
+
+    Only reads, from a snapshot. Raises PolicyFault when no policy can be built.
+    """
+    latest = await policy_revisions.latest(connection)
+    if latest is None:
+        return "no policy has been published"
+    bound = await bindings.bound(connection)
+    bits = await menus.permission_bits(connection)
+    rules, digest = await asyncio.to_thread(_derived, shipped, bound, bits)
+    if digest != latest.digest:
+        return (
+            f"revision {latest.revision} is not what the model, the shipped lines and the bindings give now"
+        )
+    if not await _stored(connection, _AsStored(rules)):
+        return f"the stored lines are not those of revision {latest.revision}: somebody has changed them"
+    return None
+
+
 def _derived(shipped: Shipped, bound: Iterable[BoundResource], bits: Mapping[str, int]) -> tuple[Lines, str]:
     registered = (
         Registered(each.method, each.path, [(button.auth_mark, button.enabled) for button in each.buttons])

@@ -17,12 +17,14 @@ from service.errors import Refusal, ValidationFailed
 from service.launch.admin import create_user
 from service.launch.admin_list import list_users
 from service.launch.admin_reset import reset_password
+from service.launch.doctor import as_json, as_text, diagnose, status_of
 from service.launch.faults import LaunchFault
 from service.launch.policy import export_policy, sync
 from service.launch.serve import serve
 from service.launch.stores import reachable
 from service.records.migrate import SchemaFault, migrate
 from service.settings import SettingsError
+from service.web.observe import configure_logging
 from service.web.routes import RoutesFault
 
 _EXPECTED = (EmbeddedFault, LaunchFault, PolicyFault, Refusal, RoutesFault, SchemaFault, SettingsError)
@@ -33,7 +35,7 @@ Environ = Mapping[str, str]
 def run(options: Namespace, environ: Environ) -> int:
     """Run the command that ``options`` name; return the exit status, 1 after a fault."""
     try:
-        _COMMANDS[options.family, getattr(options, "action", None)](options, environ)
+        return _COMMANDS[options.family, getattr(options, "action", None)](options, environ) or 0
     except ValidationFailed as refusal:
         for error in refusal.extra["errors"]:
             _say(f"portcullis: {error['field']}: {error['message']}", sys.stderr)
@@ -43,7 +45,6 @@ def run(options: Namespace, environ: Environ) -> int:
         return 1
     except KeyboardInterrupt:
         return 130  # as shells report SIGINT
-    return 0
 
 
 def _serve(_options: Namespace, environ: Environ) -> None:
@@ -98,11 +99,18 @@ def _list(options: Namespace, environ: Environ) -> None:
         _say(list_users(settings, options.role, as_json=options.json))
 
 
+def _doctor(options: Namespace, environ: Environ) -> int:
+    configure_logging("auto", "error", sys.stderr.buffer)  # standard output is the report's
+    findings = diagnose(environ)
+    _say(as_json(findings) if options.json else as_text(findings))
+    return status_of(findings, strict=options.strict)
+
+
 def _say(text: str, stream: TextIO | None = None) -> None:
     print(text, file=stream or sys.stdout)
 
 
-_COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], None]] = {
+_COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], int | None]] = {
     ("serve", None): _serve,
     ("settings", None): _settings,
     ("policy", "check"): _check,
@@ -112,4 +120,5 @@ _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], None]] = 
     ("admin", "create"): _create,
     ("admin", "reset-password"): _reset,
     ("admin", "list"): _list,
+    ("doctor", None): _doctor,
 }

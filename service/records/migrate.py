@@ -17,8 +17,10 @@ from service.records.database import engine, out_of_reach
 from service.records.schema import SCHEMA
 from service.records.seed import seed
 
+_MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
-_LEAST_SERVER: Final = 17_00_00  # identity columns of partitioned tables
+LEAST_SERVER: Final = 17_00_00
+"""The oldest PostgreSQL that will do, as it numbers itself: identity columns of partitioned tables."""
 
 
 class SchemaFault(Exception):  # noqa: N818 - named for what is wrong with the schema
@@ -39,7 +41,7 @@ def migrate(url: str) -> bool:
 def demand_current(url: str) -> None:
     """Raise SchemaFault unless the database at ``url`` has this version's schema; change nothing."""
     with out_of_reach(), engine(url).connect() as connection:
-        if _stored(connection) != _steps(connection)[1].get_current_head():
+        if stored_schema(connection) != expected_schema():
             raise SchemaFault("The database does not have this version's schema: start the service once")
 
 
@@ -54,6 +56,18 @@ def prepare(url: str, administrator_hash: Callable[[], str]) -> bool:
         return seed(connection, administrator_hash)
 
 
+def stored_schema(connection: Connection) -> str | None:
+    """Return the revision of the schema that the database has; None before the first migration."""
+    return MigrationContext.configure(
+        connection, opts={"version_table_schema": SCHEMA}
+    ).get_current_revision()
+
+
+def expected_schema() -> str:
+    """Return the revision of this version's schema."""
+    return ScriptDirectory(str(_MIGRATIONS)).get_current_head() or ""
+
+
 @contextmanager
 def _exclusively(url: str) -> Iterator[Connection]:
     bind = engine(url)
@@ -64,13 +78,13 @@ def _exclusively(url: str) -> Iterator[Connection]:
 
 def _upgrade(connection: Connection) -> bool:
     server = connection.execute(text("SHOW server_version_num")).scalar_one()
-    if int(server) < _LEAST_SERVER:
+    if int(server) < LEAST_SERVER:
         raise SchemaFault(
-            f"PostgreSQL {_LEAST_SERVER // 10000} or later is needed; this is {int(server) // 10000}"
+            f"PostgreSQL {LEAST_SERVER // 10000} or later is needed; this is {int(server) // 10000}"
         )
     config, steps = _steps(connection)
     connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
-    stored = _stored(connection)
+    stored = stored_schema(connection)
     if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
         raise SchemaFault(
             f"The database has schema {stored}, which this version of the program does not know: a newer "
@@ -84,11 +98,5 @@ def _upgrade(connection: Connection) -> bool:
 
 def _steps(connection: Connection) -> tuple[Config, ScriptDirectory]:
     config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
     return config, ScriptDirectory.from_config(config)
-
-
-def _stored(connection: Connection) -> str | None:
-    return MigrationContext.configure(
-        connection, opts={"version_table_schema": SCHEMA}
-    ).get_current_revision()

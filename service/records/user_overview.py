@@ -19,7 +19,7 @@ class Overview:
 
     ``roles`` are the codes of the enabled roles, ``disabled_roles`` of those that give nothing; both sorted.
     ``everything``: an enabled role gives ``*``; a disabled user may do nothing all the same. ``edited``:
-    whether the record was changed since it was made.
+    whether the record was changed since it was made. ``now`` is the database's time.
     """
 
     id: int
@@ -31,6 +31,7 @@ class Overview:
     update_time: datetime
     edited: bool
     everything: bool
+    now: datetime
 
 
 async def overview(connection: AsyncConnection, role_code: str | None = None) -> list[Overview]:
@@ -82,6 +83,7 @@ def _users() -> Select[Any]:
         user.c.update_time,
         user.c.version > 1,
         _EVERYTHING,
+        func.now(),
     ).order_by(user.c.id)
 
 

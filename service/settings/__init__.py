@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from service.settings.access import Auth, Password
 from service.settings.faults import Fault, SettingsError
-from service.settings.loading import CONFIG, load
+from service.settings.loading import CONFIG, configured_file, load, written_secrets
 from service.settings.markdown import markdown
 from service.settings.secrecy import check_secret, local_secret
 from service.settings.sections import Log, Policy, Settings
@@ -41,9 +41,11 @@ __all__ = [
     "Throttle",
     "Upload",
     "check_secret",
+    "configured_file",
     "load",
     "local_secret",
     "markdown",
     "setting",
     "table",
+    "written_secrets",
 ]

@@ -36,7 +36,7 @@ def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
     working directory if there is one. An option of a command line goes into ``environ`` as its variable.
     Raises SettingsError with every fault found; no message holds the value of a secret.
     """
-    path = _file(environ, file)
+    path = file or configured_file(environ)
     tables, unreadable = configuration.read(path) if path else ({}, [])
     rows = table_of(Settings)
     faults = [*unreadable, *_unknown_in_file(tables, rows), *_unknown_variables(environ, rows)]
@@ -55,12 +55,28 @@ def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
     return settings
 
 
-def _file(environ: Mapping[str, str], file: Path | None) -> Path | None:
-    if file is not None:
-        return file
+def configured_file(environ: Mapping[str, str]) -> Path | None:
+    """Return the configuration file that ``load`` reads with ``environ``; None when there is none."""
     if CONFIG in environ:
         return Path(environ[CONFIG]) if environ[CONFIG] else None
     return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).exists() else None
+
+
+def written_secrets(path: Path) -> tuple[str, ...]:
+    """Return the titles of the secrets that the file at ``path`` holds itself, without a reference.
+
+    A file that can't be read holds none that anybody knows of.
+    """
+    tables, _ = configuration.read(path)
+    return tuple(
+        row.title
+        for row in table_of(Settings)
+        if row.secret
+        and isinstance(section := tables.get(row.section), dict)
+        and isinstance(text := section.get(row.name), str)
+        and text
+        and "${" not in text
+    )
 
 
 def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> Any:

@@ -1,0 +1,38 @@
+"""The table of checks, in the order in which they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from service.launch.doctor import file_checks, policy_checks, settings_checks, store_checks, user_checks
+from service.launch.doctor.findings import Finding
+from service.launch.doctor.patient import Patient
+
+Check = Callable[[Patient], Finding | Awaitable[Finding]]
+
+CHECKS: Final[tuple[tuple[str, Check], ...]] = (
+    ("signing-key", file_checks.signing_key),
+    ("configuration-file", file_checks.configuration_file),
+    ("data-directory", file_checks.data_directory),
+    ("address", settings_checks.address),
+    ("proxies", settings_checks.proxies),
+    ("cookie-mode", settings_checks.cookie_mode),
+    ("deny-check", settings_checks.deny_check),
+    ("throttling", settings_checks.throttling),
+    ("first-password", settings_checks.first_password),
+    ("database", store_checks.database),
+    ("schema", store_checks.schema),
+    ("session-store", store_checks.session_store),
+    ("eviction", store_checks.eviction),
+    ("persistence", store_checks.persistence),
+    ("clocks", store_checks.clocks),
+    ("object-store", file_checks.objects),
+    ("policy-files", policy_checks.policy_files),
+    ("published-policy", policy_checks.published_policy),
+    ("policy-workers", policy_checks.policy_workers_agree),
+    ("routes", policy_checks.routes),
+    ("administrators", user_checks.enough_administrators),
+    ("first-administrator", user_checks.first_administrator),
+)
+"""Each looks at one thing; its first sentence says why that matters."""

@@ -1,0 +1,100 @@
+"""Makes all checks, one after another, whatever each of them meets."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+
+from service import settings as table
+from service.authz.faults import PolicyFault
+from service.authz.shipped import Shipped, configured
+from service.embedded import EmbeddedFault
+from service.errors import Unavailable
+from service.keyspace.inspection import StoreFacts
+from service.keyspace.inspection import inspect as ask_store
+from service.launch.doctor.checks import CHECKS, Check
+from service.launch.doctor.findings import Finding, fault, unknown
+from service.launch.doctor.patient import WITHIN, Patient, Unanswered
+from service.launch.stores import reachable
+from service.records.database import Database
+from service.records.server_facts import ServerFacts, server_facts
+from service.settings import Settings, SettingsError
+
+Findings = list[tuple[str, Finding]]
+"""The name of each check with what it found."""
+
+
+def diagnose(environ: Mapping[str, str]) -> Findings:
+    """Look at the installation that ``environ`` describes; raises nothing that a check could tell.
+
+    Embedded stores that no service runs are started for as long as it takes, unless none was made yet.
+    """
+    try:
+        settings = table.load(environ)
+    except SettingsError as wrong:
+        return [
+            ("settings", fault(f"{name} {message}", "see docs/settings.md")) for name, message in wrong.faults
+        ]
+    found: Findings = []
+    with ExitStack() as stack:
+        if (settings.database.url and settings.redis.url) or (settings.server.data / "owner").exists():
+            try:
+                settings = stack.enter_context(reachable(settings))
+            except (EmbeddedFault, SettingsError) as wrong:
+                found.append(("embedded-stores", fault(_in_one_line(wrong), "see the logs in server.data")))
+        else:
+            found.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
+        return found + asyncio.run(_examine(environ, settings))
+
+
+async def _examine(environ: Mapping[str, str], settings: Settings) -> Findings:
+    patient = Patient(environ, settings, shipped=_shipped(settings))
+    database = None
+    if settings.database.url:
+        database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+        patient = replace(patient, database=database, server=await _server(database))
+    if settings.redis.url:
+        patient = replace(patient, store=await _store(settings))
+    try:
+        return [(name, await _made(check, patient)) for name, check in CHECKS]
+    finally:
+        if database is not None:
+            await database.close()
+
+
+async def _made(check: Check, patient: Patient) -> Finding:
+    try:
+        async with asyncio.timeout(WITHIN):
+            finding = check(patient)
+            return await finding if inspect.isawaitable(finding) else finding
+    except Unanswered as reason:
+        return unknown(str(reason))
+    except Exception as error:  # noqa: BLE001 - one check that fails must not hide what the others find
+        # Its text may hold anything, such as an address with a password.
+        return fault(f"the check itself failed: {type(error).__name__}", "please report it")
+
+
+async def _server(database: Database) -> ServerFacts | None:
+    with suppress(Unavailable):
+        async with database.transaction() as connection:
+            return await server_facts(connection)
+    return None
+
+
+async def _store(settings: Settings) -> StoreFacts | None:
+    with suppress(Unavailable):
+        return await ask_store(settings.redis)
+    return None
+
+
+def _shipped(settings: Settings) -> Shipped | None:
+    with suppress(PolicyFault):
+        return configured(settings.policy)
+    return None
+
+
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,102 @@
+"""Files that hold secrets, and who can read them; the object store."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from service.authn.signing_keys import signing_keys
+from service.errors import Unavailable
+from service.files.object_store import object_store
+from service.launch.doctor.findings import Finding, fault, ok, warning
+from service.launch.doctor.patient import Patient
+from service.settings import SettingsError, configured_file, local_secret, written_secrets
+
+_FEWEST_LETTERS = 10  # different ones; 32 random hexadecimal digits have fewer once in some million
+_LOCAL_FILE = "jwt_secret"
+
+
+def signing_key(patient: Patient) -> Finding:
+    """Whoever has the key can be anybody."""
+    auth = patient.settings.auth
+    try:
+        if not auth.jwt_algorithm.startswith("HS"):
+            signing_keys(auth)
+            return _key_file(auth.jwt_algorithm, auth.jwt_private_key)
+        secret = auth.jwt_secret or _kept_secret(patient)
+    except SettingsError as wrong:
+        return fault("; ".join(one.message for one in wrong.faults), "see docs/settings.md, section auth")
+    if not secret:
+        return ok(f"{auth.jwt_algorithm}; the first start makes a random one")
+    if len(set(secret)) < _FEWEST_LETTERS:
+        return warning(
+            f"{auth.jwt_algorithm}, and made of few different characters: it looks chosen, not random",
+            'take the output of: python3 -c "import secrets; print(secrets.token_urlsafe(64))"',
+        )
+    return ok(f"{auth.jwt_algorithm}, {len(secret.encode())} bytes")
+
+
+def _kept_secret(patient: Patient) -> str:
+    """Return the secret of the data directory without making one; SettingsError when it is open to others."""
+    data = patient.settings.server.data
+    return local_secret(data, 1) if os.path.lexists(data / _LOCAL_FILE) else ""
+
+
+def _key_file(algorithm: str, path: Path | None) -> Finding:
+    mode = path.stat().st_mode if path else 0
+    if mode & (stat.S_IRWXO | stat.S_IWGRP):
+        return fault(f"{algorithm}, and others may read or write {path}", f"chmod 600 {path}")
+    if mode & stat.S_IRGRP:
+        return warning(f"{algorithm}, and a group may read {path}", f"chmod 600 {path}")
+    return ok(f"{algorithm}, a pair of keys that fit")
+
+
+def configuration_file(patient: Patient) -> Finding:
+    """Who may write the file may change every setting; who may read it has the secrets in it."""
+    path = configured_file(patient.environ)
+    if path is None:
+        return ok("there is none")
+    mode = path.stat().st_mode
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return fault(f"others may write {path}, and so change every setting", f"chmod go-w {path}")
+    secrets = written_secrets(path)
+    if secrets and mode & stat.S_IROTH:
+        return fault(f"everybody may read {path}, which holds {', '.join(secrets)}", f"chmod 600 {path}")
+    if secrets and mode & stat.S_IRGRP:
+        return warning(f"a group may read {path}, which holds {', '.join(secrets)}", f"chmod 600 {path}")
+    return ok(f"{path} holds {len(secrets)} secrets, for its owner's eyes only" if secrets else str(path))
+
+
+def data_directory(patient: Patient) -> Finding:
+    """It holds the embedded stores, the local signing secret and files."""
+    path = patient.settings.server.data
+    try:
+        found = path.stat()
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            return ok(f"{path} is made when it is needed")
+        return fault(f"{path} can't be looked at: {error.strerror}", "let the service's user in")
+    if not stat.S_ISDIR(found.st_mode):
+        return fault(f"{path} is no directory", "name another one in server.data")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return fault(f"others may write {path}, and so replace what is in it", f"chmod 700 {path}")
+    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        return warning(f"others may look into {path}", f"chmod 700 {path}")
+    return ok(str(path))
+
+
+async def objects(patient: Patient) -> Finding:
+    """Files can be neither uploaded nor read without it."""
+    settings = patient.settings
+    folder = settings.server.data / "files"
+    store = object_store(settings.objstore, folder)
+    if not settings.objstore.bucket and not folder.exists():  # asking would make it
+        return ok(f"{store.description} is made when it is needed")
+    try:
+        await store.ping()
+    except Unavailable:
+        return fault(
+            f"{store.description} does not answer", "check objstore.*: endpoint, bucket, region and both keys"
+        )
+    return ok(store.description)

@@ -1,0 +1,83 @@
+"""Whether the policy in force is the one that the files and the records say."""
+
+from __future__ import annotations
+
+from service.app import check_routes
+from service.authz.faults import PolicyFault
+from service.authz.publisher import drift
+from service.authz.rules import UNREGISTERED
+from service.authz.shipped import configured
+from service.authz.sync import KnownRoute, differences
+from service.launch.doctor.findings import Finding, fault, ok, warning
+from service.launch.doctor.patient import Patient
+from service.records import policy_revisions, policy_workers
+from service.web.routes import RoutesFault
+
+_NAMED = 3  # of many, in one line
+
+
+def policy_files(patient: Patient) -> Finding:
+    """A start with a faulty model or line is refused."""
+    try:
+        shipped = configured(patient.settings.policy)
+        check_routes(shipped)
+    except (PolicyFault, RoutesFault) as wrong:
+        return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
+    return ok(
+        f"model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines fit the code"
+    )
+
+
+async def published_policy(patient: Patient) -> Finding:
+    """What decides requests must be what a reviewer would derive."""
+    shipped = patient.policy
+    try:
+        async with patient.records() as connection:
+            difference = await drift(connection, shipped)
+            latest = await policy_revisions.latest(connection)
+    except PolicyFault as wrong:
+        return fault("; ".join(wrong.faults), "mend the resource or Button that is named")
+    if difference or latest is None:
+        return fault(
+            difference or "no policy has been published",
+            "POST /api/policy/reload, or start the service, publishes it anew",
+        )
+    return ok(f"revision {latest.revision}, {latest.line_count} lines, as derived")
+
+
+async def policy_workers_agree(patient: Patient) -> Finding:
+    """A worker that can't load the newest revision decides by an old one."""
+    async with patient.records() as connection:
+        latest = await policy_revisions.latest(connection)
+        present = await policy_workers.present(connection)
+    newest = latest.revision if latest else 0
+    behind = [one for one in present if one.fault or one.revision < newest]
+    if not behind:
+        return ok(f"{len(present)} run, and decide by revision {newest}" if present else "none runs")
+    said = [
+        f"{one.worker} by {one.revision}{f' ({one.fault})' if one.fault else ''}" for one in behind[:_NAMED]
+    ]
+    return warning(
+        f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(said)}",
+        "start those nodes again with the same version and settings",
+    )
+
+
+async def routes(patient: Patient) -> Finding:
+    """A route that nobody has registered is left to the endpoint layer, or refused."""
+    shipped = patient.policy
+    known = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
+    async with patient.records() as connection:
+        found = await differences(connection, known)
+    said = []
+    if missing := len(found.proposed) + len(found.unbindable):
+        left = any(rule.object == UNREGISTERED for rule in shipped.base)
+        what = "left to the endpoint layer alone" if left else "closed to everybody"
+        said.append(f"{missing} routes are not registered, so {what} (policy.unregistered)")
+    if stray := found.unrouted:
+        said.append(f"{len(stray)} resources fit no route, {stray[0].method} {stray[0].path} for one")
+    if said:
+        return warning(
+            "; ".join(said), "portcullis policy sync registers what is missing and names what fits no route"
+        )
+    return ok(f"all {len(known)} are registered, or public")

@@ -1,0 +1,45 @@
+"""The findings, for people and for programs."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Final
+
+from service.launch.doctor.diagnosis import Findings
+from service.launch.doctor.findings import State
+
+_STATES: Final[tuple[State, ...]] = ("fault", "warning", "unknown", "ok")  # the worst first
+
+
+def status_of(findings: Findings, *, strict: bool) -> int:
+    """Return the exit status: 1 for a fault, and when ``strict`` for all that is not ok; else 0."""
+    worst = _worst(findings)
+    return int(worst == "fault" or (strict and worst != "ok"))
+
+
+def as_text(findings: Findings) -> str:
+    """Return one line a finding, and one that counts them."""
+    width = max(len(name) for name, _ in findings)
+    lines = []
+    for name, one in findings:
+        remedy = f" -> {one.remedy}" if one.remedy else ""
+        message = " ".join(f"{one.message}{remedy}".split())
+        lines.append(f"{one.state:7}  {name:{width}}  {message}")
+    counts = Counter(one.state for _, one in findings)
+    total = ", ".join(f"{state} {counts[state]}" for state in _STATES if counts[state])
+    return "\n".join([*lines, f"Checks: {len(findings)}; {total}."])
+
+
+def as_json(findings: Findings) -> str:
+    """Return an object with the worst state and all checks."""
+    checks = [
+        {"check": name, "state": one.state, "message": one.message, "remedy": one.remedy or None}
+        for name, one in findings
+    ]
+    return json.dumps({"status": _worst(findings), "checks": checks}, indent=2)
+
+
+def _worst(findings: Findings) -> State:
+    found = {one.state for _, one in findings}
+    return next(state for state in _STATES if state in found)

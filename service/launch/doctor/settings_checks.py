@@ -1,0 +1,101 @@
+"""Settings that are valid, and still a risk where they are."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address
+
+from service.launch.doctor.findings import Finding, fault, ok, warning
+from service.launch.doctor.patient import Patient
+from service.launch.prepare import PASSWORD
+
+_WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy
+
+
+def cookie_mode(patient: Patient) -> Finding:
+    """Cookies of plain HTTP can be read, and set, by whoever is on the way."""
+    auth = patient.settings.auth
+    if not auth.is_read_cookie:
+        return ok("off")
+    if auth.cookie_secure:
+        return ok("on, over TLS only")
+    message = "on, and cookies travel without TLS"
+    remedy = "set auth.cookie_secure to true, and a proxy that speaks TLS in front"
+    alone = _is_local(patient.settings.server.host) and not patient.settings.server.trusted_proxies
+    return warning(message, remedy) if alone else fault(message, remedy)
+
+
+def proxies(patient: Patient) -> Finding:
+    """Whoever is in a trusted network chooses the address by which attempts are counted."""
+    trusted = patient.settings.server.trusted_proxies
+    if not trusted:
+        return ok("none is trusted: the client's address is the peer's")
+    everyone = [one for one in _collapsed(trusted) if one.prefixlen == 0]
+    if everyone:
+        return fault(
+            f"server.trusted_proxies holds every address of IPv{everyone[0].version}, so each client can "
+            "choose its own",
+            "name the addresses of the proxies only",
+        )
+    wide = [str(one) for one in trusted if not one.is_private and one.prefixlen < _WIDEST[one.version]]
+    if wide:
+        return warning(
+            f"server.trusted_proxies holds large public networks: {', '.join(wide)}",
+            "name the addresses of the proxies only",
+        )
+    return ok(f"{len(trusted)} trusted")
+
+
+def address(patient: Patient) -> Finding:
+    """The service speaks HTTP: nobody but a proxy that speaks TLS should reach it."""
+    server = patient.settings.server
+    if _is_local(server.host):
+        return ok(f"{server.host}, for this machine only")
+    if server.trusted_proxies:
+        return ok(f"{server.host}, behind a proxy")
+    return warning(
+        f"{server.host} can be reached from elsewhere, in plain HTTP, and no proxy is named",
+        "put a proxy that speaks TLS in front and name it in server.trusted_proxies, or listen on 127.0.0.1",
+    )
+
+
+def deny_check(patient: Patient) -> Finding:
+    """Without it, rights that were taken away work on until the token expires."""
+    auth = patient.settings.auth
+    if auth.per_request_deny_check:
+        return ok("on: bans and changed rights hold from the next request on")
+    return warning(
+        f"off: bans, logouts and changed rights take up to {auth.access_timeout} s to bite",
+        "set auth.per_request_deny_check to true",
+    )
+
+
+def throttling(patient: Patient) -> Finding:
+    """Passwords can be guessed as fast as they are hashed when nobody counts."""
+    throttle = patient.settings.throttle
+    if throttle.enabled:
+        return ok(f"{throttle.login_account} logins of one account in {throttle.window} s")
+    return warning("off: passwords may be guessed without end", "set throttle.enabled to true")
+
+
+def first_password(patient: Patient) -> Finding:
+    """A password in the environment is one that processes, logs and images can give away."""
+    if patient.environ.get(PASSWORD) and patient.server is not None and patient.server.schema:
+        return warning(
+            f"{PASSWORD} is set, and has no effect any more", f"remove {PASSWORD} from the environment"
+        )
+    return ok("no password is left in the environment")
+
+
+def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Network | IPv6Network]:
+    """Join networks that lie side by side: the two halves of everything are everything."""
+    return [
+        *collapse_addresses(one for one in networks if isinstance(one, IPv4Network)),
+        *collapse_addresses(one for one in networks if isinstance(one, IPv6Network)),
+    ]
+
+
+def _is_local(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,95 @@
+"""The database and the session store: there, new enough, in time, and keeping what they are given."""
+
+from __future__ import annotations
+
+from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
+from service.launch.doctor.patient import Patient, Unanswered
+from service.records.migrate import LEAST_SERVER
+
+_LEAST_STORE = (7,)
+_APART = 1.0  # seconds between two clocks that are worth a word
+
+
+def database(patient: Patient) -> Finding:
+    """Everything but the check of tokens needs it."""
+    if not patient.settings.database.url:
+        raise Unanswered("no embedded one runs")
+    if patient.server is None:
+        return fault("does not answer", "start it, and check database.url: host, port, user and password")
+    version = f"PostgreSQL {patient.server.version // 10_000}.{patient.server.version % 10_000}"
+    if patient.server.version < LEAST_SERVER:
+        return fault(version, f"PostgreSQL {LEAST_SERVER // 10_000} or later is needed")
+    return ok(version)
+
+
+def schema(patient: Patient) -> Finding:
+    """A start migrates; until then, this version can't read the tables."""
+    server = patient.server
+    if server is None:
+        raise Unanswered("the database does not answer")
+    if server.is_current:
+        return ok(f"{server.schema}, up to date")
+    if server.schema is None:
+        return fault("there is none: nothing was ever started on this database", "portcullis serve")
+    return fault(
+        f"{server.schema} is stored, and this version needs {server.expected}",
+        "portcullis db migrate, or run the version that has migrated it",
+    )
+
+
+def session_store(patient: Patient) -> Finding:
+    """No guarded request passes without it."""
+    if not patient.settings.redis.url:
+        raise Unanswered("no embedded one runs")
+    if patient.store is None:
+        return fault("does not answer", "start it, and check redis.url: host, port, user and password")
+    store = patient.store
+    if store.version is None:
+        return unknown("this account may not ask for its version (INFO)")
+    if store.version < _LEAST_STORE:
+        return fault(f"{store.product}", "Valkey or Redis 7 or later is needed")
+    if store.mode == "cluster":
+        return fault(f"{store.product}, a cluster", "one server, or a primary with replicas, is needed")
+    if store.role not in ("master", "primary", None):
+        return fault(f"{store.product}, a replica: nothing can be written", "name the primary in redis.url")
+    return ok(f"{store.product}")
+
+
+def eviction(patient: Patient) -> Finding:
+    """An evicted deny marker lets a banned user in."""
+    store = patient.sessions
+    if store.policy is None:
+        return unknown("this account may not ask for maxmemory-policy (INFO)")
+    if store.policy == "noeviction":
+        return ok("noeviction: nothing is dropped")
+    message = f"maxmemory-policy is {store.policy}: deny markers and sessions can be dropped"
+    remedy = "set maxmemory-policy to noeviction"
+    return fault(message, remedy) if store.memory else warning(f"{message} once maxmemory is set", remedy)
+
+
+def persistence(patient: Patient) -> Finding:
+    """What is not kept is lost with a restart: bans among it."""
+    store = patient.sessions
+    if store.appends:
+        return ok("each write is appended to a file")
+    if store.appends is None or (store.snapshots is None and not store.appends):
+        return unknown("this account may not ask how data is kept (INFO, CONFIG GET save)")
+    remedy = "set appendonly to yes"
+    if store.snapshots:
+        return warning("snapshots only: a crash brings back sessions that have ended since", remedy)
+    return warning("nothing is kept: a restart lifts bans, and ends all sessions", remedy)
+
+
+def clocks(patient: Patient) -> Finding:
+    """Tokens bear the session store's time, and this machine's clock decides whether they are valid."""
+    leeway = patient.settings.auth.jwt_leeway
+    store = patient.sessions.ahead
+    said = [f"session store {store:+.1f} s"]
+    if patient.server is not None:
+        said.append(f"database {patient.server.ahead:+.1f} s")
+    message = f"{', '.join(said)} against this machine"
+    remedy = "keep the clocks of all machines together, with NTP for instance"
+    if abs(store) > leeway:
+        return fault(f"{message}: more than auth.jwt_leeway, {leeway} s", remedy)
+    apart = max(abs(store), abs(patient.server.ahead) if patient.server else 0.0)
+    return warning(message, remedy) if apart > _APART else ok(message)

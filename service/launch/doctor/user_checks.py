@@ -1,0 +1,46 @@
+"""Who may do everything."""
+
+from __future__ import annotations
+
+from service.kernel.names import name_key
+from service.launch.doctor.findings import Finding, fault, ok, warning
+from service.launch.doctor.patient import Patient
+from service.records.seed_data import ADMINISTRATOR
+from service.records.user_overview import administrators
+
+_MANY = 5
+
+
+async def enough_administrators(patient: Patient) -> Finding:
+    """None locks everybody out, one is locked out easily, and many are many ways in."""
+    async with patient.records() as connection:
+        found = await administrators(connection)
+    names = ", ".join(one.user_name for one in found[:_MANY])
+    if not found:
+        return fault(
+            "no enabled user holds *",
+            "portcullis admin reset-password NAME --enable, or portcullis admin create NAME --role super",
+        )
+    if len(found) == 1:
+        return warning(f"only {names} holds *", "give a second person a role with it")
+    if len(found) > _MANY:
+        return warning(
+            f"{len(found)} users hold *: {names} and others", "give those who need less a smaller role"
+        )
+    return ok(f"{len(found)} users hold *: {names}")
+
+
+async def first_administrator(patient: Patient) -> Finding:
+    """Everybody knows the name, and logs may have the first password."""
+    async with patient.records() as connection:
+        found = await administrators(connection)
+    first = [one for one in found if name_key(one.user_name) == name_key(ADMINISTRATOR)]
+    if not first:
+        return ok(f"no administrator is called {ADMINISTRATOR}")
+    if not first[0].edited:
+        days = (first[0].now - first[0].create_time).days
+        return warning(
+            f"{ADMINISTRATOR} still has the password of the first start, {days} days old",
+            f"portcullis admin reset-password {ADMINISTRATOR}",
+        )
+    return ok(f"{ADMINISTRATOR} has been changed since the first start")

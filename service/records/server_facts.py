@@ -1,0 +1,41 @@
+"""What the database server says of itself, and whether the schema is this version's."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.migrate import expected_schema, stored_schema
+
+_FACTS = text(
+    "SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """``version`` is PostgreSQL's number (180001), ``ahead`` how many seconds its clock is before ours.
+
+    ``schema`` is the revision that is stored, None without any; ``expected`` is this program's.
+    """
+
+    version: int
+    ahead: float
+    schema: str | None
+    expected: str
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the schema is this version's."""
+        return self.schema == self.expected
+
+
+async def server_facts(connection: AsyncConnection) -> ServerFacts:
+    """Ask the server; nothing is changed, and no table need exist."""
+    before = time.time()
+    version, clock = (await connection.execute(_FACTS)).one()
+    ahead = clock - (before + time.time()) / 2
+    return ServerFacts(version, ahead, await connection.run_sync(stored_schema), expected_schema())

@@ -1,0 +1,66 @@
+"""Installations to look at, each with what an operator could have got wrong."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import psycopg
+import pytest
+
+from service.authz.shipped import configured
+from service.embedded import EmbeddedStores
+from service.launch.doctor import diagnose
+from service.launch.doctor.findings import Finding
+from service.launch.prepare import publish_policy
+from service.settings import load
+from tests.support.databases import database
+
+Look: TypeAlias = Callable[..., dict[str, Finding]]
+"""Looks at an installation whose settings are as given; returns each finding by the name of its check."""
+
+
+def variables_of(database_url: str, redis_url: str, data: Path) -> dict[str, str]:
+    return {
+        "PORTCULLIS_CONFIG": "",
+        "PORTCULLIS_SERVER__DATA": str(data),
+        "DATABASE_URL": database_url,
+        "REDIS_URL": redis_url,
+        "JWT_SECRET": secrets.token_urlsafe(64),
+    }
+
+
+def execute(database_url: str, statement: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute(statement.encode())
+
+
+@pytest.fixture(scope="session")
+def published_template(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    """The name of a seeded database whose policy is published, to copy from."""
+    name = "doctor_published"
+    with database(stores, seeded_template, name) as url:
+        settings = load(
+            {"PORTCULLIS_CONFIG": "", "DATABASE_URL": url, "JWT_SECRET": secrets.token_urlsafe(48)}
+        )
+        publish_policy(settings, configured(settings.policy))
+        yield name
+
+
+@pytest.fixture
+def database_url(stores: EmbeddedStores, published_template: str) -> Iterator[str]:
+    """A published database of the test's own."""
+    with database(stores, published_template) as url:
+        yield url
+
+
+@pytest.fixture
+def look(database_url: str, redis_url: str, tmp_path: Path) -> Look:
+    """Look at a whole installation, with other variables in place of its own where any are given."""
+
+    def found(**variables: str) -> dict[str, Finding]:
+        return dict(diagnose(variables_of(database_url, redis_url, tmp_path / "data") | variables))
+
+    return found

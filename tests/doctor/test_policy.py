@@ -1,0 +1,148 @@
+"""What the doctor says of the policy, and of those who may do everything."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from service.launch.policy import sync
+from service.settings import load
+from tests.doctor.conftest import Look, execute, variables_of
+from tests.support.running import ROOT
+
+
+def test_a_policy_as_it_was_published_is_in_order(look: Look) -> None:
+    found = look()
+
+    assert [found[name].state for name in ("policy-files", "published-policy", "policy-workers")] == [
+        "ok"
+    ] * 3
+    assert found["published-policy"].message.startswith("revision 1, ")
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "DELETE FROM sys.casbin_rule WHERE v1 = 'GET /api/role/list' AND v2 = 'system:role:list'",
+            "the stored lines are not those of revision 1: somebody has changed them",
+        ),
+        (
+            "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:role:list'",
+            "revision 1 is not what the model, the shipped lines and the bindings give now",
+        ),
+        ("DELETE FROM sys.policy_revision", "no policy has been published"),
+    ],
+    ids=["lines", "a Button", "nothing"],
+)
+def test_a_policy_that_is_not_what_would_be_derived_is_a_fault(
+    look: Look, database_url: str, statement: str, message: str
+) -> None:
+    execute(database_url, statement)
+
+    finding = look()["published-policy"]
+
+    assert (finding.state, finding.message) == ("fault", message)
+
+
+def test_files_with_which_nothing_would_start_are_a_fault(look: Look, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    lines = tmp_path / "policies" / "endpoints.csv"
+    lines.write_text(lines.read_text() + "p, endpoint, GET /api/nowhere, @anyone\n")
+    (tmp_path / "wrong.conf").write_text((ROOT / "model.conf").read_text().replace("[matchers]", "[matcher]"))
+
+    stray = look(PORTCULLIS_POLICY__FOLDER=str(tmp_path / "policies"))
+    wrong = look(PORTCULLIS_POLICY__MODEL=str(tmp_path / "wrong.conf"))
+
+    assert stray["policy-files"].state == wrong["policy-files"].state == "fault"
+    assert "GET /api/nowhere" in stray["policy-files"].message
+    assert "[matcher]" in wrong["policy-files"].message
+    assert wrong["routes"].message == "the policy files have faults"
+
+
+def test_a_worker_that_stays_behind_is_named(look: Look, database_url: str) -> None:
+    execute(
+        database_url,
+        "INSERT INTO sys.policy_worker (worker, revision, fault) VALUES"
+        " ('node-1', 1, NULL), ('node-2', 0, 'another model.conf')",
+    )
+
+    finding = look()["policy-workers"]
+
+    assert finding.state == "warning"
+    assert finding.message == "1 of 2 don't decide by revision 1: node-2 by 0 (another model.conf)"
+
+
+def test_routes_that_nobody_has_registered_are_counted_until_they_are(
+    look: Look, database_url: str, tmp_path: Path
+) -> None:
+    execute(database_url, "DELETE FROM sys.action_resource; DELETE FROM sys.resource")
+    unregistered = look()["routes"]
+    strict = look(PORTCULLIS_POLICY__UNREGISTERED="deny")["routes"]
+
+    sync(load(variables_of(database_url, "redis://localhost:1/0", tmp_path)), dry_run=False)
+
+    assert (unregistered.state, strict.state, look()["routes"].state) == ("warning", "warning", "ok")
+    assert "routes are not registered, so left to the endpoint layer alone" in unregistered.message
+    assert "routes are not registered, so closed to everybody" in strict.message
+
+
+def test_a_resource_that_fits_no_route_is_named(look: Look, database_url: str) -> None:
+    execute(
+        database_url,
+        "DELETE FROM sys.action_resource; DELETE FROM sys.resource;"
+        "INSERT INTO sys.resource (resource_name, resource_code, method, path)"
+        " VALUES ('Old', 'old', 'GET', '/api/old')",
+    )
+
+    assert "1 resources fit no route, GET /api/old for one" in look()["routes"].message
+
+
+ANOTHER = """
+INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)
+    SELECT 'otter-' || n, 'otter-' || n, 'Otter', '-' FROM generate_series(1, {count}) n;
+INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r
+    WHERE u.user_name LIKE 'otter-%' AND r.role_code = 'super'
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "state", "message"),
+    [
+        ("SELECT 1", "warning", "only admin holds *"),
+        (ANOTHER.format(count=1), "ok", "2 users hold *: admin, otter-1"),
+        (
+            ANOTHER.format(count=9),
+            "warning",
+            "10 users hold *: admin, otter-1, otter-2, otter-3, otter-4 and others",
+        ),
+        ("UPDATE sys.user SET status = 'disabled'", "fault", "no enabled user holds *"),
+        ("UPDATE sys.role SET enabled = false", "fault", "no enabled user holds *"),
+        ("UPDATE sys.menu SET enabled = false WHERE auth_mark = '*'", "fault", "no enabled user holds *"),
+    ],
+    ids=["one", "two", "ten", "disabled", "role disabled", "Button disabled"],
+)
+def test_none_one_and_many_who_may_do_everything_are_told(
+    look: Look, database_url: str, statement: str, state: str, message: str
+) -> None:
+    execute(database_url, statement)
+
+    finding = look()["administrators"]
+
+    assert (finding.state, finding.message) == (state, message)
+
+
+def test_the_first_administrator_is_told_of_until_the_password_is_changed(
+    look: Look, database_url: str
+) -> None:
+    execute(database_url, "UPDATE sys.user SET create_time = now() - interval '41 days'")
+    first = look()["first-administrator"]
+    execute(database_url, "UPDATE sys.user SET version = 2")
+    changed = look()["first-administrator"]
+    execute(database_url, "UPDATE sys.user SET user_name = 'wanda', user_name_key = 'wanda'")
+
+    assert first.message == "admin still has the password of the first start, 41 days old"
+    assert (first.state, changed.state) == ("warning", "ok")
+    assert look()["first-administrator"].message == "no administrator is called admin"

@@ -1,0 +1,207 @@
+"""What the doctor says of stores: of real ones that are wrong, and of those that are away."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.embedded import EmbeddedStores
+from service.keyspace.inspection import StoreFacts
+from service.launch.doctor import diagnose, store_checks
+from service.launch.doctor.findings import Finding
+from service.launch.doctor.patient import Patient
+from service.records.server_facts import ServerFacts
+from service.settings import Database, Redis, Settings
+from tests.doctor.conftest import Look, variables_of
+from tests.support.running import portcullis
+from tests.support.seeded import seed_database
+
+GOOD = StoreFacts("Valkey 9.1.2", (7, 2, 4), "standalone", "master", 0, "noeviction", True, False, 0.0)
+SERVER = ServerFacts(18_00_04, 0.0, "v0004", "v0004")
+
+
+@pytest.fixture
+def valkey(own_stores: EmbeddedStores) -> Iterator[redis.Redis]:
+    """A Valkey of the test's own."""
+    with redis.Redis.from_url(own_stores.redis_url) as client:
+        yield client
+
+
+def found(stores: EmbeddedStores, folder: Path) -> dict[str, Finding]:
+    return dict(diagnose(variables_of(stores.database_url, stores.redis_url, folder / "data")))
+
+
+def test_a_store_is_judged_by_what_it_does_with_what_it_is_given(
+    own_stores: EmbeddedStores, valkey: redis.Redis, tmp_path: Path
+) -> None:
+    def states(**configuration: str) -> list[str]:
+        for name, value in configuration.items():
+            valkey.config_set(name.replace("_", "-"), value)
+        findings = found(own_stores, tmp_path)
+        return [findings[name].state for name in ("session-store", "eviction", "persistence", "clocks")]
+
+    assert states() == ["ok", "ok", "ok", "ok"]
+    assert states(appendonly="no") == ["ok", "ok", "warning", "ok"]
+    assert states(save="60 1", maxmemory_policy="allkeys-lru") == ["ok", "warning", "warning", "ok"]
+    assert states(maxmemory="64mb", appendonly="yes") == ["ok", "fault", "ok", "ok"]
+
+
+def test_an_account_that_may_not_ask_is_told_so(
+    own_stores: EmbeddedStores, valkey: redis.Redis, tmp_path: Path
+) -> None:
+    password = secrets.token_hex(8)
+    valkey.acl_setuser(
+        "service",
+        enabled=True,
+        passwords=[f"+{password}"],
+        keys=["*"],
+        commands=["+@all", "-info", "-config"],
+    )
+    url = own_stores.redis_url.replace("unix://", f"unix://service:{password}@")
+
+    findings = dict(diagnose(variables_of(own_stores.database_url, url, tmp_path / "data")))
+
+    names = ("session-store", "eviction", "persistence", "clocks")
+    assert [findings[name].state for name in names] == ["unknown", "unknown", "unknown", "ok"]
+
+
+def test_a_store_that_is_away_is_a_fault_and_all_else_is_looked_at(
+    own_stores: EmbeddedStores, tmp_path: Path
+) -> None:
+    seed_database(own_stores.database_url)
+    variables = variables_of(own_stores.database_url, own_stores.redis_url, tmp_path / "data")
+    own_stores.valkey.close()
+    without_sessions = found(own_stores, tmp_path)
+    own_stores.postgres.close()
+
+    done = portcullis(tmp_path, "doctor", "--json", **variables)
+
+    assert without_sessions["session-store"].state == "fault"
+    assert [without_sessions[name].state for name in ("eviction", "persistence", "clocks")] == ["unknown"] * 3
+    assert without_sessions["schema"].state == without_sessions["policy-files"].state == "ok"
+    assert (done.status, done.errors) == (1, "")
+    told = {one["check"]: one["state"] for one in json.loads(done.output)["checks"]}
+    assert (told["database"], told["session-store"], told["policy-files"]) == ("fault", "fault", "ok")
+    assert {told[name] for name in ("schema", "published-policy", "routes", "administrators")} == {"unknown"}
+
+
+def test_the_command_exits_by_the_worst_that_it_has_found(
+    look: Look, database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    variables = variables_of(database_url, redis_url, tmp_path / "data")
+    worst = {finding.state for finding in look().values()}
+
+    lenient = portcullis(tmp_path, "doctor", **variables)
+    strict = portcullis(tmp_path, "doctor", "--strict", **variables)
+
+    assert worst == {"ok", "warning"}
+    assert (lenient.status, strict.status) == (0, 1)
+    assert lenient.output == strict.output
+    assert lenient.output.splitlines()[-1].startswith("Checks: 22; warning ")
+
+
+def test_no_secret_is_ever_printed(tmp_path: Path) -> None:
+    variables = {
+        "DATABASE_URL": "postgresql://someone:pa55-database@localhost:1/x",
+        "REDIS_URL": "redis://:pa55-sessions@localhost:1/0",
+        "JWT_SECRET": secrets.token_urlsafe(64),
+        "OBJSTORE_BUCKET": "b",
+        "OBJSTORE_ENDPOINT": "http://localhost:1",
+        "OBJSTORE_ACCESS_KEY": "someone",
+        "OBJSTORE_SECRET_KEY": "pa55-objects",
+        "PORTCULLIS_ADMIN_PASSWORD": "pa55 administrator",
+    }
+
+    done = portcullis(tmp_path, "doctor", **variables)
+    wrong = portcullis(tmp_path, "doctor", **variables | {"DATABASE_URL": "mysql://a:pa55-database@b/c"})
+
+    said = done.output + done.errors + wrong.output + wrong.errors
+    assert (done.status, wrong.status) == (1, 1)
+    assert "pa55" not in said
+    assert variables["JWT_SECRET"] not in said
+
+
+def test_before_the_first_start_nothing_is_made(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+
+    findings = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(data)}))
+
+    assert "fault" not in {one.state for one in findings.values()}
+    assert findings["embedded-stores"].state == findings["database"].state == "unknown"
+    assert not data.exists()
+
+
+def test_embedded_stores_that_nobody_runs_are_started_and_stopped_again(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    with EmbeddedStores(data) as stores:
+        seed_database(stores.database_url)
+
+    findings = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(data)}))
+
+    names = ("signing-key", "data-directory", "database", "schema", "session-store", "persistence")
+    assert [findings[name].state for name in names] == ["ok"] * len(names)
+    EmbeddedStores(data).close()  # nobody owns them
+
+
+def test_embedded_stores_that_do_not_start_are_a_fault(tmp_path: Path) -> None:
+    data = tmp_path / "d"
+    with EmbeddedStores(data):
+        pass
+    (data / "postgres" / "PG_VERSION").write_text("3\n")
+
+    findings = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(data)}))
+
+    assert findings["embedded-stores"].state == "fault"
+    assert findings["schema"].state == "unknown"
+    assert findings["policy-files"].state == "ok"
+
+
+def looked_at(check: str, store: StoreFacts = GOOD, server: ServerFacts = SERVER) -> Finding:
+    """Return what a check finds in stores that no machine here can run."""
+    settings = Settings(database=Database(url="postgresql:///x"), redis=Redis(url="redis://x"))
+    finding: Finding = getattr(store_checks, check)(Patient({}, settings, server=server, store=store))
+    return finding
+
+
+@pytest.mark.parametrize(
+    "store",
+    [
+        replace(GOOD, version=(6, 2, 14)),
+        replace(GOOD, mode="cluster"),
+        replace(GOOD, role="slave"),
+    ],
+    ids=["too old", "a cluster", "a replica"],
+)
+def test_a_session_store_that_can_not_work_is_a_fault(store: StoreFacts) -> None:
+    assert looked_at("session_store").state == "ok"
+    assert looked_at("session_store", store).state == "fault"
+
+
+def test_a_database_that_is_too_old_is_a_fault() -> None:
+    assert looked_at("database").state == "ok"
+    assert looked_at("database", server=replace(SERVER, version=16_00_09)) == Finding(
+        "fault", "PostgreSQL 16.9", "PostgreSQL 17 or later is needed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("store", "server", "expected"),
+    [
+        (0.4, -0.4, "ok"),
+        (-2.0, 0.0, "warning"),
+        (0.0, 60.0, "warning"),
+        (5.5, 0.0, "fault"),
+        (-9.0, 0.0, "fault"),
+    ],
+)
+def test_clocks_that_differ_are_told_in_seconds(store: float, server: float, expected: str) -> None:
+    finding = looked_at("clocks", replace(GOOD, ahead=store), replace(SERVER, ahead=server))
+
+    assert finding.state == expected
+    assert f"session store {store:+.1f} s, database {server:+.1f} s" in finding.message
