@@ -8,6 +8,7 @@ import socket
 from functools import partial
 
 from service.administration.account_status import AccountStatus
+from service.administration.roles import RoleChanges
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.pairs import Pairs
@@ -69,6 +70,7 @@ class Parts:
         header = (auth.token_name, auth.token_prefix)
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
         self.accounts = AccountStatus(self.database, self.revocations)
+        self.roles = RoleChanges(self.database, self.revocations)
         self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live)
 
     async def close(self) -> None:

@@ -1,10 +1,10 @@
-"""Marking users after a change of what they may do, without keeping the changer waiting."""
+"""Marking users after a change of what they may do, without keeping the changer waiting for long."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from typing import Any, Final
 
 import structlog
 
@@ -12,12 +12,14 @@ from service.errors import Unavailable
 from service.keyspace import SessionStore
 
 RETRY = 0.5  # seconds between two attempts while the store is away
+AT_ONCE: Final = 5_000
+"""The most users that are marked before a change is answered; it takes some tens of milliseconds."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Revocations:
-    """Sets ``refresh:{now}`` for users: in the request for one user, behind it for those of a role.
+    """Sets ``refresh:{now}`` for users: in the request, and behind it for those of a very large role.
 
     Call either after the change is committed. A marking that fails goes on until it has succeeded; until
     then the store is away, and guarded routes answer 503.
@@ -33,6 +35,19 @@ class Revocations:
             await self._store.mark([str(user_id)])
         except Unavailable:
             self.mark_soon([user_id])
+
+    async def mark_all(self, user_ids: Sequence[int]) -> None:
+        """Mark users before returning, so that the next request of each is refused.
+
+        Those beyond the first ``AT_ONCE`` are marked behind the request, and all if the store is away.
+        """
+        first, rest = user_ids[:AT_ONCE], user_ids[AT_ONCE:]
+        try:
+            await self._store.mark(map(str, first))
+        except Unavailable:
+            rest = user_ids
+        if rest:
+            self.mark_soon(rest)
 
     def mark_soon(self, user_ids: Iterable[int]) -> None:
         """Start marking the users, in batches, and return at once."""

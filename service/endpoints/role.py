@@ -2,27 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
+from service.administration.roles import RoleChanges
+from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.records import roles
 from service.records.database import Database
 from service.web.call import Call
-from service.web.marks import needs
-from service.web.wire import Id, Moment, Page, PageQuery, Wire
+from service.web.marks import created, logged, needs, refuses
+from service.web.preconditions import answer_tag, content_tag, demand_match, version_tag
+from service.web.wire import ONE_LINE, Id, Moment, Page, PageQuery, Wire, whole
+
+MOST = 10_000
+"""The most menus and Buttons that a role is given at once."""
 
 
 class Role(Wire):
-    """A named set of menus and Buttons."""
+    """A named set of menus and Buttons. Each edit raises `version`, which is its `ETag`."""
 
     id: Id
     role_name: Annotated[str, Meta(examples=["Auditor"])]
     role_code: Annotated[str, Meta(examples=["auditor"])]
     description: str | None
     enabled: bool
+    version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
+
+
+RoleName = Annotated[
+    str,
+    Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"]),
+    Meta(description="Unique, whatever the case and the form of its letters."),
+]
+RoleCode = Annotated[
+    str,
+    Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
+    Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
+]
+Description = Annotated[str, Meta(max_length=1000)]
+
+
+class NewRole(Wire):
+    """What is said about a new role; `enabled` left out is true."""
+
+    role_name: RoleName
+    role_code: RoleCode
+    description: Description | None = None
+    enabled: bool | UnsetType = UNSET
+
+
+class RoleEdit(Wire):
+    """What is said about a role; `enabled` left out is unchanged, and `roleCode` must be the one it has."""
+
+    role_name: RoleName
+    role_code: RoleCode | UnsetType = UNSET
+    description: Description | None = None
+    enabled: bool | UnsetType = UNSET
+
+
+class RoleMenus(Wire):
+    """The ids of all menus and Buttons that the role gives; those of Menus show pages, and no more."""
+
+    menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
 
 
 class RoleQuery(PageQuery):
@@ -54,3 +99,108 @@ class RoleList:
         return Page(
             items=[Role.of(role) for role in found.items], page=query.page, size=query.size, total=found.total
         )
+
+
+class Roles:
+    """``/api/role``."""
+
+    def __init__(self, changes: RoleChanges) -> None:
+        self._changes = changes
+
+    @created
+    @needs("system:role:create")
+    @logged("role", "create", "INSERT")
+    @refuses(Conflict)
+    async def on_post(self, call: Call, body: NewRole) -> Role:
+        """Create a role, which gives nothing yet."""
+        saved = await self._changes.create(call.user, body.role_code, _values(body))
+        answer_tag(call, version_tag(saved.version))
+        return Role.of(saved)
+
+
+class OneRole:
+    """``/api/role/{id}``."""
+
+    def __init__(self, database: Database, changes: RoleChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:role:list")
+    @refuses(NotFound)
+    async def on_get(self, call: Call, id: int) -> Role:
+        """Read a role."""
+        async with self._database.transaction() as connection:
+            found = await roles.read(connection, id)
+        answer_tag(call, version_tag(found.version))
+        return Role.of(found)
+
+    @needs("system:role:update")
+    @logged("role", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, call: Call, body: RoleEdit, id: int) -> Role:
+        """Replace what is said about a role; its menus stay.
+
+        Nobody edits a role that gives more than they hold. A disabled role gives nothing.
+        """
+        saved = await self._changes.update(call.user, id, _values(body), _as_seen(call, body.role_code))
+        answer_tag(call, version_tag(saved.version))
+        return Role.of(saved)
+
+    @needs("system:role:delete")
+    @logged("role", "delete", "DELETE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_delete(self, call: Call, id: int) -> None:
+        """Delete a role that no user has.
+
+        Nobody deletes a role that gives more than they hold.
+        """
+        await self._changes.delete(call.user, id, _as_seen(call))
+
+
+class RolePermissions:
+    """``/api/role/{id}/permissions``."""
+
+    def __init__(self, database: Database, changes: RoleChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:role:permission")
+    @refuses(NotFound)
+    async def on_get(self, call: Call, id: int) -> RoleMenus:
+        """Read which menus and Buttons a role gives."""
+        async with self._database.snapshot() as connection:
+            await roles.read(connection, id)
+            found = RoleMenus(await roles.menu_ids(connection, id))
+        answer_tag(call, content_tag(found))
+        return found
+
+    @needs("system:role:permission")
+    @logged("role", "set the permissions", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, call: Call, body: RoleMenus, id: int) -> RoleMenus:
+        """Replace the menus and Buttons that a role gives.
+
+        Its users must refresh their tokens. Nobody gives, or takes away, what they do not hold.
+        """
+
+        def match(stored: list[int]) -> None:
+            demand_match(call, content_tag(RoleMenus(stored)))
+
+        saved = RoleMenus(await self._changes.set_menus(call.user, id, body.menu_ids, match))
+        answer_tag(call, content_tag(saved))
+        return saved
+
+
+def _values(body: NewRole | RoleEdit) -> roles.RoleValues:
+    return roles.RoleValues(body.role_name, body.description, None if body.enabled is UNSET else body.enabled)
+
+
+def _as_seen(call: Call, role_code: str | UnsetType = UNSET) -> Callable[[roles.Role], None]:
+    """Return what refuses a role that is not the one that the client has read."""
+
+    def match(stored: roles.Role) -> None:
+        demand_match(call, version_tag(stored.version))
+        if role_code not in (UNSET, stored.role_code):
+            raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
+
+    return match

@@ -1,29 +1,46 @@
-"""``sys.role``: named sets of menus and Buttons."""
+"""``sys.role``: named sets of menus and Buttons.
+
+Whoever changes one holds ``rights.lock``, so that what was looked at stays true until the commit.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import func, select
+from sqlalchemy import Column, func, insert, select
+from sqlalchemy import delete as delete_from
+from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.names import name_key
 from service.records.paging import Page, containing, order_by, page_of
-from service.records.schema import menu, role, role_menu
+from service.records.schema import menu, role, role_menu, user, user_role
+
+
+@dataclass(frozen=True, slots=True)
+class RoleValues:
+    """What administrators say about a role; ``enabled`` None leaves its state as it is."""
+
+    role_name: str
+    description: str | None = None
+    enabled: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """A role as lists show it."""
+    """A role; ``version`` rises with each edit, and its menus are no part of that."""
 
     id: int
     role_name: str
     role_code: str
     description: str | None
     enabled: bool
+    version: int
     create_time: datetime
     update_time: datetime
 
@@ -47,20 +64,24 @@ SORTS: Final = {
 }
 """What a list of roles can be sorted by."""
 
+COLUMNS: Final[tuple[Column[Any], ...]] = (
+    role.c.id,
+    role.c.role_name,
+    role.c.role_code,
+    role.c.description,
+    role.c.enabled,
+    role.c.version,
+    role.c.create_time,
+    role.c.update_time,
+)
+"""The columns of a ``Role``, in order."""
+
 
 async def page(
     connection: AsyncConnection, wanted: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Role]:
     """Return page ``page`` (from 1) of the roles that fit; ValidationFailed for a sort not in ``SORTS``."""
-    statement = select(
-        role.c.id,
-        role.c.role_name,
-        role.c.role_code,
-        role.c.description,
-        role.c.enabled,
-        role.c.create_time,
-        role.c.update_time,
-    ).where(
+    statement = select(*COLUMNS).where(
         *containing(role.c.role_name_key, wanted.role_name and name_key(wanted.role_name)),
         *containing(role.c.role_code, wanted.role_code),
         *(() if wanted.enabled is None else (role.c.enabled == wanted.enabled,)),
@@ -68,6 +89,73 @@ async def page(
     order = order_by(sort, SORTS, role.c.id)
     found = await page_of(connection, statement, page=page, size=size, order=order)
     return Page(tuple(Role(*row) for row in found.items), found.total)
+
+
+async def read(connection: AsyncConnection, role_id: int) -> Role:
+    """Return the role of that id; NotFound when there is none."""
+    row = (await connection.execute(select(*COLUMNS).where(role.c.id == role_id))).one_or_none()
+    if row is None:
+        raise NotFound("There is no such role")
+    return Role(*row)
+
+
+async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
+    """Write a new role without menus, enabled unless ``values`` say otherwise.
+
+    Conflict when the name, compared by ``name_key``, or the code belongs to another role.
+    """
+    await _refuse_taken(connection, values.role_name, role_code)
+    written = insert(role).values(role_code=role_code, **_stored(values)).returning(*COLUMNS)
+    return Role(*(await connection.execute(written)).one())
+
+
+async def update(connection: AsyncConnection, role_id: int, values: RoleValues) -> Role:
+    """Replace what ``values`` say of an existing role; Conflict when the name belongs to another.
+
+    The code stays: programs and tokens know the role by it.
+    """
+    await _refuse_taken(connection, values.role_name, but=role_id)
+    stored = _stored(values) | {"version": role.c.version + 1, "update_time": func.now()}
+    written = change(role).where(role.c.id == role_id).values(stored).returning(*COLUMNS)
+    return Role(*(await connection.execute(written)).one())
+
+
+async def delete(connection: AsyncConnection, role_id: int) -> None:
+    """Delete a role that no user has, with its menus."""
+    await connection.execute(delete_from(role).where(role.c.id == role_id))
+
+
+async def users_of(connection: AsyncConnection, role_id: int, most: int) -> tuple[list[str], int]:
+    """Return the names of the first ``most`` users who have the role, by id, and how many have it."""
+    having = select(user.c.user_name).join(user_role, user_role.c.user_id == user.c.id)
+    having = having.where(user_role.c.role_id == role_id)
+    number = (await connection.execute(select(func.count()).select_from(having.subquery()))).scalar_one()
+    names = (await connection.execute(having.order_by(user.c.id).limit(most))).scalars()
+    return list(names), number
+
+
+async def menu_ids(connection: AsyncConnection, role_id: int) -> list[int]:
+    """Return the ids of the menus and Buttons of a role, in order."""
+    statement = select(role_menu.c.menu_id).where(role_menu.c.role_id == role_id)
+    return list((await connection.execute(statement.order_by(role_menu.c.menu_id))).scalars())
+
+
+async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[int]) -> None:
+    """Give an existing role these menus and Buttons and no others.
+
+    ValidationFailed, naming the places in the list, for what is no menu.
+    """
+    known = set((await connection.execute(select(menu.c.id).where(menu.c.id.in_(wanted)))).scalars())
+    if faults := [
+        (f"menuIds[{place}]", "There is no such menu")
+        for place, menu_id in enumerate(wanted)
+        if menu_id not in known
+    ]:
+        raise ValidationFailed(*faults)
+    await connection.execute(delete_from(role_menu).where(role_menu.c.role_id == role_id))
+    if known:
+        rows = [{"role_id": role_id, "menu_id": menu_id} for menu_id in sorted(known)]
+        await connection.execute(insert(role_menu), rows)
 
 
 async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
@@ -81,3 +169,24 @@ async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
         .order_by(role.c.role_code)
     )
     return {role_code: tuple(codes) for role_code, codes in await connection.execute(given)}
+
+
+def _stored(values: RoleValues) -> dict[str, object]:
+    stored: dict[str, object] = {
+        "role_name": values.role_name,
+        "role_name_key": name_key(values.role_name),
+        "description": values.description,
+    }
+    return stored if values.enabled is None else stored | {"enabled": values.enabled}
+
+
+async def _refuse_taken(
+    connection: AsyncConnection, role_name: str, role_code: str | None = None, *, but: int = 0
+) -> None:
+    """Raise Conflict, naming the other role, when it has that name or that code."""
+    same_name = role.c.role_name_key == name_key(role_name)
+    same_code = role.c.role_code == role_code  # None is nobody's code
+    others = select(role.c.id, same_name).where(role.c.id != but, same_name | same_code)
+    for role_id, named_alike in await connection.execute(others.order_by(role.c.id)):
+        field, what = ("roleName", "name") if named_alike else ("roleCode", "code")
+        raise Conflict(f"The role {what} belongs to role {role_id}", field=field, roleId=role_id)

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.support.members import member, query
+
+pytestmark = pytest.mark.anyio
+
+AUDIT = {"roleName": "Night audit", "roleCode": "night-audit"}
+
+
+async def created(service: Inside, **changes: Any) -> Any:
+    return await service.data("POST", "/api/role", AUDIT | changes)
+
+
+async def test_a_new_role_is_answered_whole_and_gives_nothing(service: Inside) -> None:
+    answer = await service.ask("POST", "/api/role", AUDIT | {"description": "At night"})
+
+    data = answer.json["data"]
+    assert (answer.status, answer.header("etag")) == (201, '"1"')
+    assert data.items() >= AUDIT.items()
+    assert (data["description"], data["enabled"], data["version"]) == ("At night", True, 1)
+    assert await service.data("GET", f"/api/role/{data['id']}") == data
+    assert await service.data("GET", f"/api/role/{data['id']}/permissions") == {"menuIds": []}
+
+
+async def test_an_edit_replaces_what_is_said_and_keeps_the_state(service: Inside) -> None:
+    made = await created(service, enabled=False, description="Old")
+
+    saved = await service.data("PUT", f"/api/role/{made['id']}", {"roleName": "NIGHT AUDIT"})
+
+    assert (saved["roleName"], saved["roleCode"], saved["description"]) == (
+        "NIGHT AUDIT",
+        "night-audit",
+        None,
+    )
+    assert (saved["enabled"], saved["version"]) == (False, 2)
+
+
+async def test_the_code_of_a_role_is_never_changed(service: Inside) -> None:
+    made = await created(service)
+    path = f"/api/role/{made['id']}"
+
+    refused = await service.ask("PUT", path, AUDIT | {"roleCode": "super-2"})
+    same = await service.ask("PUT", path, AUDIT)
+
+    assert (refused.status, refused.fields) == (422, ["roleCode"])
+    assert (same.status, same.json["data"]["roleCode"]) == (200, "night-audit")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"roleCode": "x", "roleName": "night AUDIT"}, "roleName"),
+        ({"roleCode": "x", "roleName": "\uff2eight audit"}, "roleName"),  # a full-width N
+        ({"roleName": "x"}, "roleCode"),
+    ],
+)
+async def test_a_name_or_a_code_that_another_role_has_is_a_conflict(
+    service: Inside, change: dict[str, str], field: str
+) -> None:
+    made = await created(service)
+
+    answer = await service.ask("POST", "/api/role", AUDIT | change)
+
+    assert (answer.status, answer.code) == (409, "conflict")
+    assert (answer.json["field"], answer.json["roleId"]) == (field, made["id"])
+    other = await service.data("POST", "/api/role", {"roleName": "Other", "roleCode": "other"})
+    taken = await service.ask("PUT", f"/api/role/{other['id']}", {"roleName": "nIGHT audit"})
+    assert (taken.status, taken.json["field"]) == (409, "roleName")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("roleCode", ""),
+        ("roleCode", "Night"),
+        ("roleCode", "night audit"),
+        ("roleCode", "a:b"),
+        ("roleCode", "a\n"),
+        ("roleCode", "ä"),
+        ("roleCode", "a" * 65),
+        ("roleName", ""),
+        ("roleName", " x"),
+        ("roleName", "x\ny"),
+        ("roleName", "x\u200by"),
+        ("roleName", "x" * 65),
+        ("roleName", "x\0"),
+        ("description", "x" * 1001),
+        ("enabled", 1),
+        ("id", 7),
+        ("version", 7),
+        ("createTime", "2026-11-21T02:33:53.123Z"),
+        ("menuIds", [1]),
+    ],
+)
+async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(
+    shared: Inside, field: str, value: Any
+) -> None:
+    answer = await shared.ask("POST", "/api/role", AUDIT | {field: value})
+
+    assert (answer.status, answer.fields) == (422, [field])
+
+
+async def test_a_name_is_taken_literally(service: Inside) -> None:
+    names = ["'; DROP TABLE sys.role; --", "100%_\\", "<b>x</b>", "a, b [#1]"]
+    for number, name in enumerate(names):
+        made = await created(service, roleName=name, roleCode=f"r{number}")
+        assert (await service.data("GET", f"/api/role/{made['id']}"))["roleName"] == name
+
+
+async def test_a_role_that_users_have_is_not_deleted_and_some_of_them_are_named(service: Inside) -> None:
+    role = (await member(service, "heron")).role_id
+    for name in ("ibis", "stork", "crane", "bittern", "egret"):
+        user = (await member(service, name)).user_id
+        await query(service, "INSERT INTO sys.user_role VALUES (%s, %s)", user, role)
+
+    answer = await service.ask("DELETE", f"/api/role/{role}")
+
+    assert (answer.status, answer.code) == (409, "conflict")
+    assert answer.json["users"] == ["heron", "ibis", "stork", "crane", "bittern"]
+    assert answer.json["userCount"] == 6
+
+
+async def test_a_role_without_users_is_deleted_and_its_name_is_free(service: Inside) -> None:
+    made = await created(service)
+    await service.data("PUT", f"/api/role/{made['id']}/permissions", {"menuIds": [1, 2]})
+
+    assert await service.data("DELETE", f"/api/role/{made['id']}") is None
+
+    assert (await created(service))["id"] > made["id"]
+    for method, path, body in (
+        ("GET", "", None),
+        ("PUT", "", {"roleName": "x"}),
+        ("DELETE", "", None),
+        ("GET", "/permissions", None),
+        ("PUT", "/permissions", {"menuIds": []}),
+    ):
+        answer = await service.ask(method, f"/api/role/{made['id']}{path}", body)
+        assert (answer.status, answer.code) == (404, "not_found")
+
+
+async def test_the_menus_of_a_role_are_replaced_as_a_whole(service: Inside) -> None:
+    made = await created(service)
+    path = f"/api/role/{made['id']}/permissions"
+
+    assert await service.data("PUT", path, {"menuIds": [3, 1, 3]}) == {"menuIds": [1, 3]}
+    assert await service.data("PUT", path, {"menuIds": [2]}) == {"menuIds": [2]}
+
+    assert await service.data("GET", path) == {"menuIds": [2]}
+    assert (await service.data("GET", f"/api/role/{made['id']}"))["version"] == 1
+
+
+async def test_one_bad_id_leaves_the_menus_of_a_role_as_they_were(service: Inside) -> None:
+    made = await created(service)
+    path = f"/api/role/{made['id']}/permissions"
+    await service.data("PUT", path, {"menuIds": [1]})
+
+    answer = await service.ask("PUT", path, {"menuIds": [2, 10**9, 3, 10**10]})
+
+    assert (answer.status, answer.fields) == (422, ["menuIds[1]", "menuIds[3]"])
+    assert await service.data("GET", path) == {"menuIds": [1]}
+
+
+@pytest.mark.parametrize("ids", [[0], ["1"], None, 1, [2**63], [1] * 10_001])
+async def test_what_is_no_list_of_ids_is_refused_by_its_field(shared: Inside, ids: Any) -> None:
+    answer = await shared.ask("PUT", "/api/role/1/permissions", {"menuIds": ids})
+    assert answer.status == 422
+    assert answer.fields[0].startswith("menuIds")
+
+
+async def test_what_somebody_else_has_changed_is_not_overwritten(service: Inside) -> None:
+    path = f"/api/role/{(await created(service))['id']}"
+    seen = {
+        one: (await service.ask("GET", one)).header("etag") or "" for one in (path, f"{path}/permissions")
+    }
+    await service.data("PUT", path, AUDIT | {"description": "Theirs"}, ("If-Match", seen[path]))
+    await service.data(
+        "PUT", f"{path}/permissions", {"menuIds": [1]}, ("If-Match", seen[f"{path}/permissions"])
+    )
+
+    for method, target, body in (
+        ("PUT", path, AUDIT),
+        ("DELETE", path, None),
+        ("PUT", f"{path}/permissions", {"menuIds": []}),
+    ):
+        seen_before = seen.get(target, seen[path])
+        answer = await service.ask(method, target, body, ("If-Match", seen_before))
+        assert (answer.status, answer.code) == (412, "precondition_failed")
+
+    now = await service.ask("GET", f"{path}/permissions")
+    assert now.json["data"] == {"menuIds": [1]}
+    again = await service.ask(
+        "PUT", f"{path}/permissions", {"menuIds": []}, ("If-Match", now.header("etag") or "")
+    )
+    assert again.status == 200
+    await service.data("DELETE", path, None, ("If-Match", '"2"'))
+
+
+async def test_writing_roles_publishes_nothing(service: Inside) -> None:
+    made = await created(service)
+    await service.data("PUT", f"/api/role/{made['id']}/permissions", {"menuIds": [1, 2]})
+    await service.data("PUT", f"/api/role/{made['id']}", AUDIT | {"enabled": False})
+
+    answer = await service.ask("DELETE", f"/api/role/{made['id']}")
+
+    assert answer.header("x-policy-revision") == "1"
