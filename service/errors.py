@@ -142,8 +142,23 @@ class TooLarge(Refusal):
     status, code, title = 413, "too_large", "The body is too large"
 
 
+class QuotaExceeded(Refusal):
+    """The files of one user together would be more, or larger, than one user may have."""
+
+    status, code, title = 413, "quota_exceeded", "The quota is used up"
+
+
+class RangeNotSatisfiable(Refusal):
+    """The range begins behind the end of the file; ``Content-Range`` says how long it is (RFC 9110)."""
+
+    status, code, title = 416, "range_not_satisfiable", "The file has no such range"
+
+    def __init__(self, size: int) -> None:
+        super().__init__(f"The file has {size} bytes", headers={"Content-Range": f"bytes */{size}"})
+
+
 class UnsupportedMediaType(Refusal):
-    """The content type of the body is not the one that the endpoint reads."""
+    """The content type of the body is not the one that the endpoint reads, or a file's not one it takes."""
 
     status, code, title = 415, "unsupported_media_type", "The content type is not supported"
 

@@ -24,7 +24,11 @@ from service.authz.changes import PolicyChanges
 from service.authz.live import LivePolicy
 from service.authz.shipped import Shipped, configured
 from service.authz.watch import PolicyWatch
+from service.files.links import PublicLinks
 from service.files.object_store import object_store
+from service.files.presigned import PresignedUrls
+from service.files.sweep import Sweep
+from service.files.uploads import Uploads
 from service.keyspace import SessionStore
 from service.oplog.journal import Journal
 from service.records import casbin_rule
@@ -46,6 +50,11 @@ class Parts:
         self.journal = Journal(self.database)
         self.collector = self.journal.collector
         self.objects = object_store(settings.objstore, settings.server.data / "files")
+        self.upload = settings.upload
+        self.uploads = Uploads(self.database, self.objects, settings.upload)
+        self.links = PublicLinks(self.database, settings.upload)
+        self.presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
+        self.sweep = Sweep(self.database, self.objects, settings.upload.sweep_interval)
         self.live = LivePolicy(shipped)
         self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
         announced = partial(announcements, database.url, casbin_rule.CHANNEL)

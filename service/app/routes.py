@@ -8,8 +8,21 @@ from falcon.asgi import App, Response
 
 from service import __version__
 from service.app.parts import Parts
-from service.endpoints import auth, binding, coverage, online, policy, resource, role, sessions, user
+from service.endpoints import (
+    auth,
+    binding,
+    coverage,
+    file,
+    online,
+    policy,
+    public_file,
+    resource,
+    role,
+    sessions,
+    user,
+)
 from service.web.docs import add_docs
+from service.web.downloads import Downloads
 from service.web.health import Live, Ready
 from service.web.request import Request
 from service.web.routes import Routes
@@ -53,6 +66,12 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/user/profile/password", user.OwnPassword(parts.password_change))
     routes.add("/api/user/{id}/password", user.UserPassword(parts.password_change))
     routes.add("/api/user/{id}/status", user.UserStatus(parts.accounts))
+    downloads = Downloads(parts.objects, parts.presigned)
+    routes.add("/api/file/list", file.FileList(parts.database))
+    routes.add("/api/file", file.Files(parts.uploads, parts.upload.idle_timeout))
+    routes.add("/api/file/{id}", file.OneFile(parts.database, downloads, parts.uploads))
+    routes.add("/api/file/{id}/public-link", public_file.FileLink(parts.links))
+    routes.add("/api/public/file/{token}", public_file.PublicFile(parts.links, downloads))
     checks = {
         "database": parts.database.ping,
         "sessions": parts.store.ping,

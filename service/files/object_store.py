@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -57,8 +56,8 @@ class ObjectStore:
     async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
         """Store ``pieces`` as the object ``key``, of which nothing can be seen before all of it is there.
 
-        At most a few parts are in memory. What ``pieces`` raises goes through; then the store may keep parts
-        that belong to no object, so they had better end instead.
+        At most a few parts are in memory. What ``pieces`` raises goes through, and no object remains then,
+        unless the store goes away at the same time.
         """
         first = bytearray()
         async for piece in pieces:
@@ -70,13 +69,23 @@ class ObjectStore:
             await obstore.put_async(self._store, key, bytes(first), use_multipart=False)
 
     async def _put_in_parts(self, key: str, first: bytes, rest: AsyncIterator[bytes]) -> None:
+        failures: list[Exception] = []
+
         async def together() -> AsyncGenerator[bytes, None]:
+            # At an error obstore would leave the parts that the store has got, where nobody sees them. At an
+            # end it makes an object of them, and objects can be deleted.
             yield first
-            async for piece in rest:
-                yield piece
+            try:
+                async for piece in rest:
+                    yield piece
+            except Exception as error:  # noqa: BLE001 - raised below
+                failures.append(error)
 
         with _told("put into"):
             await obstore.put_async(self._store, key, together(), chunk_size=PART, max_concurrency=_IN_FLIGHT)
+        for failure in failures:
+            await self.delete(key)
+            raise failure
 
     async def read(self, key: str, size: int, start: int, stop: int) -> AsyncGenerator[bytes, None]:
         """Yield the bytes from ``start`` up to ``stop`` of the object ``key``, which has ``size`` bytes.
@@ -129,11 +138,11 @@ class ObjectStore:
                 if _NO_BUCKET in str(error):
                     raise
 
-    async def list(self, prefix: str) -> AsyncGenerator[list[tuple[str, datetime]], None]:
-        """Yield the keys below ``prefix`` with the times of their last change, some hundred at once."""
+    async def keys(self, prefix: str) -> AsyncGenerator[list[str], None]:
+        """Yield the keys below ``prefix``, some hundred at once."""
         with _told("list"):
             async for chunk in obstore.list(self._store, prefix=prefix, chunk_size=_LISTED):
-                yield [(one["path"], one["last_modified"]) for one in chunk]
+                yield [one["path"] for one in chunk]
 
 
 @contextmanager

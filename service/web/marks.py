@@ -40,7 +40,7 @@ class Mark:
 
     ``access`` holds the codes of the policy lines that the endpoint layer must have: ``@anyone``,
     ``@login``, or permission codes of which any one would do. Empty: nothing was declared. ``media`` are the
-    media types of a ``Stream``.
+    media types of a ``Stream``, ``file`` is the field of the file that is uploaded, "" for none.
     """
 
     access: tuple[str, ...] = ()
@@ -48,6 +48,7 @@ class Mark:
     refusals: tuple[type[Refusal], ...] = ()
     created: bool = False
     media: tuple[str, ...] = ()
+    file: str = ""
 
 
 _NOTHING: Final = Mark()
@@ -110,6 +111,11 @@ def sends(*media: str) -> Callable[[F], F]:
     if not media:
         raise MarkFault("@sends names no media type")
     return lambda function: _marked(function, media=media)
+
+
+def takes_file(field: str) -> Callable[[F], F]:
+    """Say that the body is ``multipart/form-data`` with one file in ``field``; the responder reads it."""
+    return lambda function: _marked(function, file=field)
 
 
 def _accessible(function: F, access: tuple[str, ...]) -> F:

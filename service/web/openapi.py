@@ -95,6 +95,8 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     if (body := operation.signature.body) is not None:
         content = schemas.content(schemas.of(body))
         made["requestBody"] = {"required": not is_optional(body), "content": content}
+    elif field := operation.mark.file:
+        made["requestBody"] = {"required": True, "content": {"multipart/form-data": _form(field)}}
     return made
 
 
@@ -116,6 +118,12 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 def _file(media_type: str) -> dict[str, Any]:
     # OpenAPI 3.1: bytes that are no text have no schema.
     return {"schema": {"type": "string"}} if media_type.startswith("text/") else {}
+
+
+def _form(field: str) -> dict[str, Any]:
+    # OpenAPI 3.1 §4.8.14.3: the part of a form whose content is no text.
+    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    return {"schema": {"type": "object", "properties": {field: file}, "required": [field]}}
 
 
 def _operation_id(operation: Operation) -> str:

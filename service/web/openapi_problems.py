@@ -72,7 +72,7 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
             possible.update(WITH_LOGIN)
         if with_cookies and operation.method != "GET":
             possible.add(CsrfFailed)
-    if operation.signature.body is not None:
+    if operation.signature.body is not None or operation.mark.file:
         possible.update(WITH_BODY)
     return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
 

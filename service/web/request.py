@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import cast
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final, cast
 
 import falcon.asgi
 
 from service.errors import BadRequest, TooLarge
 from service.web.call import Call
+
+_CLOSE: Final = {"Connection": "close"}
 
 CALL = "portcullis.call"
 """The key of the Call in the ASGI scope."""
@@ -42,6 +46,23 @@ class Request(falcon.asgi.Request):
             raise _too_large(limit)
         return body
 
+    async def body_pieces(self, silence: float) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it arrives.
+
+        BadRequest when the client goes away in the middle, or says nothing for ``silence`` seconds.
+        """
+        event = self._first_event or {}
+        yield event.get("body", b"")
+        while event.get("more_body"):
+            try:
+                async with asyncio.timeout(silence):
+                    event = await self._receive()
+            except TimeoutError:
+                raise BadRequest("The body did not go on", headers=_CLOSE) from None
+            if event["type"] != "http.request":
+                raise BadRequest("The body ended before its end")
+            yield event.get("body", b"")
+
     async def until_gone(self) -> None:
         """Return when the client has gone away, or has got its answer; what it still sends is dropped."""
         while (await self._receive())["type"] != "http.disconnect":
@@ -62,4 +83,4 @@ class Request(falcon.asgi.Request):
 
 
 def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"The body is larger than {limit} bytes", headers={"Connection": "close"})
+    return TooLarge(f"The body is larger than {limit} bytes", headers=_CLOSE)

@@ -1,15 +1,16 @@
-"""The stores that hold files: a local directory and an S3 server that checks signatures."""
+"""The stores that hold files, and services that use them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.support.inside_fixtures import _shared, service, shared
+from service.embedded import EmbeddedStores
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
 from tests.support.s3 import S3Server, s3_server
-
-__all__ = ["_shared", "service", "shared"]
 
 
 @pytest.fixture(scope="session")
@@ -24,3 +25,43 @@ def own_s3() -> Iterator[S3Server]:
     """An S3 server of the test's own, to stop or freeze."""
     with s3_server() as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where ``shared`` keeps its files."""
+    return tmp_path_factory.mktemp("data") / "files"
+
+
+@pytest.fixture(scope="module")
+async def _shared(stores: EmbeddedStores, seeded_template: str, folder: Path) -> AsyncIterator[Inside]:
+    with database(stores, seeded_template) as url:
+        async with inside(url, stores.redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
+            yield running
+
+
+@pytest.fixture
+async def shared(_shared: Inside) -> Inside:
+    """One service with a local directory for the tests of a module that don't mind the files of others."""
+    if (await _shared.ask("GET", "/api/user/info")).status == 401:  # other tests empty the session store
+        _shared.token = await _shared.log_in()
+    return _shared
+
+
+@pytest.fixture
+async def service(seeded_database_url: str, redis_url: str, tmp_path: Path) -> AsyncIterator[Inside]:
+    """A service that keeps files in a directory of the test's own."""
+    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
+    async with inside(seeded_database_url, redis_url, **data) as running:
+        yield running
+
+
+@pytest.fixture(params=["local", "s3"])
+async def either(
+    request: pytest.FixtureRequest, seeded_database_url: str, redis_url: str, tmp_path: Path, s3: S3Server
+) -> AsyncIterator[Inside]:
+    """The same, once with a local directory and once with an S3 server."""
+    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
+    variables = s3.variables() if request.param == "s3" else data
+    async with inside(seeded_database_url, redis_url, **variables) as running:
+        yield running

@@ -83,7 +83,7 @@ def test_the_fixed_names_give_their_settings() -> None:
     assert settings.database.url == given["DATABASE_URL"]
     assert settings.redis.url == given["REDIS_URL"]
     assert settings.auth.jwt_secret == SECRET
-    assert dataclasses.astuple(settings.objstore) == (
+    assert dataclasses.astuple(settings.objstore)[:5] == (
         "https://s3.example",
         "given-bucket",
         "given-region",

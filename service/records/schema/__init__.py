@@ -14,7 +14,7 @@ from service.records.schema.access import (
     user_role,
 )
 from service.records.schema.base import SCHEMA, metadata
-from service.records.schema.files import file
+from service.records.schema.files import file, object_space
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import CasbinRule, casbin_rule, policy_revision, policy_worker
 
@@ -28,6 +28,7 @@ __all__ = [
     "login_log",
     "menu",
     "metadata",
+    "object_space",
     "operation_log",
     "policy_revision",
     "policy_worker",

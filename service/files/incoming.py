@@ -1,0 +1,89 @@
+"""A file on its way in: counted, limited and hashed while it passes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from time import monotonic
+from typing import Final
+
+from service.errors import Unavailable
+from service.kernel.media_types import HEAD
+
+_PIECE: Final = 1024 * 1024
+"""Bytes that are handed on at once: each time costs a change of threads."""
+
+Content = AsyncGenerator[bytes, None]
+
+
+async def first_of(content: Content) -> bytes:
+    """Return the beginning of ``content``: at least ``HEAD`` bytes, unless it has fewer."""
+    head = bytearray()
+    async for piece in content:
+        head += piece
+        if len(head) >= HEAD:
+            break
+    return bytes(head)
+
+
+class Incoming:
+    """``head`` and then ``content``, at most ``limit`` bytes of them; ``renew`` is called once in a while.
+
+    ``size`` and ``sha256`` are those of what has passed.
+    """
+
+    def __init__(
+        self,
+        head: bytes,
+        content: Content,
+        *,
+        limit: int,
+        too_much: Exception,
+        renew: Callable[[], Awaitable[bool]],
+        every: float,
+    ) -> None:
+        self._head = head
+        self._content = content
+        self._limit = limit
+        self._too_much = too_much
+        self._renew = renew
+        self._every = every
+        self._renewed = monotonic()
+        self._hash = hashlib.sha256()
+        self.size = 0
+
+    @property
+    def sha256(self) -> str:
+        """The digest of what has passed, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    async def pieces(self) -> Content:
+        """Yield the bytes, some at once. Raises ``too_much``, what the content raises, and Unavailable."""
+        async for piece in self._together():
+            self._hash.update(piece)
+            yield piece
+            await self._stay()
+
+    async def _together(self) -> Content:
+        waiting, length = [self._take(self._head)], len(self._head)
+        async for piece in self._content:
+            waiting.append(self._take(piece))
+            length += len(piece)
+            if length >= _PIECE:
+                yield b"".join(waiting)
+                waiting, length = [], 0
+        if length:
+            yield b"".join(waiting)
+
+    def _take(self, piece: bytes) -> bytes:
+        self.size += len(piece)
+        if self.size > self._limit:
+            raise self._too_much
+        return piece
+
+    async def _stay(self) -> None:
+        if monotonic() - self._renewed < self._every:
+            return
+        if not await self._renew():
+            raise Unavailable("The upload took too long between two of its parts")
+        self._renewed = monotonic()

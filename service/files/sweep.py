@@ -1,0 +1,85 @@
+"""The sweep: what uploads and deletions have left behind is collected, by one worker at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from service.files.object_store import ObjectStore
+from service.records import uploads
+from service.records.database import Database
+
+_AT_ONCE: Final = 200
+_LONGEST: Final = 600.0
+"""Seconds that one sweep may take; the next one goes on."""
+
+_log = structlog.get_logger()
+
+
+class Sweep:
+    """Deletes discarded files, uploads that were given up, and objects that no file has.
+
+    An upload has its row before it has an object, and renews it: neither is ever taken from it. Objects are
+    listed before their rows are looked for, so that one which appears in between is not mistaken.
+    """
+
+    def __init__(self, database: Database, objects: ObjectStore, every: int) -> None:
+        """Sweep ``every`` so many seconds; never, when that is 0."""
+        self._database = database
+        self._objects = objects
+        self._every = timedelta(seconds=every)
+
+    async def run(self) -> None:
+        """Sweep again and again until cancelled."""
+        if not self._every:
+            return
+        seconds = self._every.total_seconds()
+        while True:
+            # At a time of its own, so that workers and nodes don't ask all at once.
+            await asyncio.sleep(seconds * (0.1 + 0.2 * secrets.randbelow(1000) / 1000))
+            try:
+                await self.once()
+            except Exception as error:  # noqa: BLE001 - the next sweep must come, whatever ended this one
+                _log.warning("files not swept", reason=type(error).__name__)
+
+    async def once(self) -> int | None:
+        """Sweep if it is due and nobody else does; return how many objects were deleted, None if not.
+
+        Raises Unavailable; what has been swept by then stays swept.
+        """
+        async with self._database.transaction(within=_LONGEST) as lock:
+            prefix = await uploads.begin_sweep(lock, self._every)
+            if prefix is None:
+                return None
+            count = await self._clear_discarded() + await self._clear_orphans(prefix)
+            await uploads.end_sweep(lock)
+        if count:
+            _log.info("files swept", objects=count)
+        return count
+
+    async def _clear_discarded(self) -> int:
+        count = 0
+        while True:
+            async with self._database.transaction() as connection:
+                found = await uploads.discarded(connection, _AT_ONCE)
+            for one in found:
+                await self._objects.delete(one.key)
+                async with self._database.transaction() as connection:
+                    await uploads.forget(connection, one.file_id)
+            count += len(found)
+            if len(found) < _AT_ONCE:
+                return count
+
+    async def _clear_orphans(self, prefix: str) -> int:
+        count = 0
+        async for keys in self._objects.keys(prefix):
+            async with self._database.transaction() as connection:
+                orphans = await uploads.without_file(connection, keys)
+            for key in orphans:
+                await self._objects.delete(key)
+            count += len(orphans)
+        return count

@@ -1,0 +1,150 @@
+"""Uploads: from the first byte to a file that can be seen, or to nothing at all."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import structlog
+
+from service.errors import QuotaExceeded, Refusal, TooLarge, Unavailable, ValidationFailed
+from service.files.content_type import type_of
+from service.files.incoming import Content, Incoming, first_of
+from service.files.names import file_name_fault
+from service.files.object_store import ObjectStore
+from service.records import files, uploads
+from service.records.database import Database
+from service.records.uploads import LEASE, Quota, Reservation
+from service.settings import Upload
+
+_PATIENCE: Final = 10.0
+"""Seconds that an upload waits for its turn."""
+_RENEW_EVERY: Final = LEASE.total_seconds() / 5
+_CLOSE: Final = {"Connection": "close"}  # else the rest of the body would be awaited
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A file that somebody wants to upload.
+
+    ``least`` and ``most`` are what is known of its length in bytes; ``most`` is None when nothing is.
+    """
+
+    owner_id: int
+    name: str
+    content: Content
+    least: int = 0
+    most: int | None = None
+
+
+class Uploads:
+    """Takes files in. The row comes first, the object second, and only then can anybody see the file.
+
+    Whatever fails in between leaves a row that nobody sees, from which the object is found and deleted: at
+    once if possible, else by the sweep.
+    """
+
+    def __init__(self, database: Database, objects: ObjectStore, limits: Upload) -> None:
+        self._database = database
+        self._objects = objects
+        self._limits = limits
+        self._taken = frozenset(name.strip() for name in limits.types.split(","))
+        self._turns = asyncio.Semaphore(limits.concurrent)
+
+    def refuse_length(self, least: int) -> None:
+        """Raise TooLarge for a file of ``least`` bytes or more, if that is over the limit."""
+        if least > self._limits.max_bytes:
+            raise TooLarge(f"The file is larger than {self._limits.max_bytes} bytes", headers=_CLOSE)
+
+    async def receive(self, offer: Offer) -> files.File:
+        """Take in one file, and return its record.
+
+        ValidationFailed for its name or a content that belies it, UnsupportedMediaType, TooLarge,
+        QuotaExceeded, Unavailable; and what the content raises.
+        """
+        if fault := file_name_fault(offer.name):
+            raise ValidationFailed(("file", fault))
+        self.refuse_length(offer.least)
+        async with self._turn():
+            head = await first_of(offer.content)
+            content_type = type_of(offer.name, head, self._taken)
+            reserved = await self._reserve(offer, head, content_type)
+            return await self._store(reserved, head, offer.content)
+
+    async def clear(self, file_id: int, key: str) -> None:
+        """Delete the object and the row of a discarded file. What fails is left to the sweep."""
+        with suppress(Unavailable):
+            await self._objects.delete(key)
+            async with self._database.transaction() as connection:
+                await uploads.forget(connection, file_id)
+
+    async def _reserve(self, offer: Offer, head: bytes, content_type: str) -> Reservation:
+        limits = self._limits
+        least = max(len(head), offer.least)
+        self.refuse_length(least)
+        most = limits.max_bytes if offer.most is None else min(limits.max_bytes, offer.most)
+        quota = Quota(limits.user_bytes, limits.user_files)
+        async with self._database.transaction() as connection:
+            return await uploads.reserve(
+                connection, offer.owner_id, offer.name, content_type, least=least, most=most, quota=quota
+            )
+
+    async def _store(self, reserved: Reservation, head: bytes, content: Content) -> files.File:
+        incoming = Incoming(
+            head,
+            content,
+            limit=reserved.size,
+            too_much=self._too_much(reserved.size),
+            renew=partial(self._renew, reserved.file_id),
+            every=_RENEW_EVERY,
+        )
+        stored = False
+        try:
+            await self._objects.put(reserved.key, incoming.pieces())
+            async with self._database.transaction() as connection:
+                if not await uploads.settle(connection, reserved.file_id, incoming.size, incoming.sha256):
+                    raise Unavailable("The upload took too long")
+                record = await files.read(connection, reserved.file_id)
+            stored = True
+            return record
+        finally:
+            if not stored:
+                # Also when the request is cancelled: the rest of the work must not be.
+                await asyncio.shield(self._give_up(reserved))
+
+    async def _renew(self, file_id: int) -> bool:
+        async with self._database.transaction() as connection:
+            return await uploads.renew(connection, file_id)
+
+    async def _give_up(self, reserved: Reservation) -> None:
+        try:
+            async with self._database.transaction() as connection:
+                await uploads.discard(connection, reserved.file_id)
+        except Unavailable:
+            # It may even have been settled: nothing may be deleted that is not known to be discarded.
+            _log.warning("upload not cleared", file_id=reserved.file_id)
+            return
+        await self.clear(reserved.file_id, reserved.key)
+
+    @asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Unavailable("Too many uploads at once", retry_after=int(_PATIENCE)) from None
+        try:
+            yield
+        finally:
+            self._turns.release()
+
+    def _too_much(self, granted: int) -> Refusal:
+        if granted < self._limits.max_bytes:
+            return QuotaExceeded("The files of this user together would be too large", headers=_CLOSE)
+        return TooLarge(f"The file is larger than {granted} bytes", headers=_CLOSE)

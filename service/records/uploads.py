@@ -1,0 +1,159 @@
+"""``sys.file`` before and after people see it: files that are being uploaded, and files that are discarded.
+
+A row is there before its object and until after it. So an object without a row belongs to nobody, and what
+has a row is never mistaken for an orphan.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, or_, select
+from sqlalchemy import update as change
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import QuotaExceeded
+from service.records.schema import file, object_space
+
+LEASE: Final = timedelta(minutes=10)
+"""How long a pending file is left alone that its upload has not renewed."""
+
+_SWEEPING: Final = 7_295_218_113
+"""The advisory lock of whoever sweeps; the number means nothing."""
+
+_PENDING: Final = "pending"
+_STORED: Final = "stored"
+_DISCARDED: Final = "discarded"
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What one user may keep: bytes and files; 0 for no limit."""
+
+    total_bytes: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A pending file: its id, the key of its object, and how many bytes it may have."""
+
+    file_id: int
+    key: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Discarded:
+    """A file that is no more, and whose object may still be there."""
+
+    file_id: int
+    key: str
+
+
+async def reserve(
+    connection: AsyncConnection,
+    owner_id: int,
+    name: str,
+    content_type: str,
+    *,
+    least: int,
+    most: int,
+    quota: Quota,
+) -> Reservation:
+    """Make a pending file of ``most`` bytes, or of as many as the owner has left, but not below ``least``.
+
+    QuotaExceeded when there are not even those. Reservations of one owner wait for one another, so that
+    together they never exceed the quota.
+    """
+    await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"file:{owner_id}", 0))))
+    left = await _left(connection, owner_id, quota)
+    if left is not None and left < least:
+        raise QuotaExceeded("The files of this user together would be too large")
+    size = most if left is None else min(most, left)
+    prefix = (await connection.execute(select(object_space.c.prefix))).scalar_one()
+    key = f"{prefix}/{secrets.token_hex(16)}"
+    written = insert(file).values(
+        key=key,
+        name=name,
+        size=size,
+        content_type=content_type,
+        owner_id=owner_id,
+        state=_PENDING,
+        lease_time=func.now() + LEASE,
+    )
+    file_id = (await connection.execute(written.returning(file.c.id))).scalar_one()
+    return Reservation(file_id, key, size)
+
+
+async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int | None:
+    """Return the bytes that the owner may still upload; None for no limit. QuotaExceeded for a file more."""
+    used = select(func.coalesce(func.sum(file.c.size), 0), func.count()).where(
+        file.c.owner_id == owner_id, file.c.state != _DISCARDED
+    )
+    total, files = (await connection.execute(used)).one()
+    if quota.files and files >= quota.files:
+        raise QuotaExceeded("This user has as many files as one may have")
+    return max(0, quota.total_bytes - int(total)) if quota.total_bytes else None
+
+
+async def renew(connection: AsyncConnection, file_id: int) -> bool:
+    """Renew the lease of a pending file; False when it has been given up."""
+    written = change(file).where(file.c.id == file_id, file.c.state == _PENDING)
+    return (await connection.execute(written.values(lease_time=func.now() + LEASE))).rowcount == 1
+
+
+async def settle(connection: AsyncConnection, file_id: int, size: int, sha256: str) -> bool:
+    """Make a pending file a stored one, whose object is there; False when it has been given up."""
+    written = change(file).where(file.c.id == file_id, file.c.state == _PENDING)
+    settled = written.values(state=_STORED, lease_time=None, size=size, sha256=sha256, create_time=func.now())
+    return (await connection.execute(settled)).rowcount == 1
+
+
+async def discard(connection: AsyncConnection, file_id: int) -> None:
+    """Take a file away, whatever its state: from the commit on nobody sees it."""
+    gone = {"state": _DISCARDED, "lease_time": None, "token_hash": None, "token_expire_time": None}
+    await connection.execute(change(file).where(file.c.id == file_id).values(gone))
+
+
+async def forget(connection: AsyncConnection, file_id: int) -> None:
+    """Delete the row of a discarded file, whose object is gone."""
+    await connection.execute(delete_from(file).where(file.c.id == file_id, file.c.state == _DISCARDED))
+
+
+async def discarded(connection: AsyncConnection, most: int) -> list[Discarded]:
+    """Discard the pending files whose lease is over; return up to ``most`` of all discarded ones."""
+    over = (file.c.state == _PENDING) & (file.c.lease_time < func.now())
+    await connection.execute(change(file).where(over).values(state=_DISCARDED, lease_time=None))
+    found = select(file.c.id, file.c.key).where(file.c.state == _DISCARDED).order_by(file.c.id).limit(most)
+    return [Discarded(*row) for row in await connection.execute(found)]
+
+
+async def without_file(connection: AsyncConnection, keys: Collection[str]) -> set[str]:
+    """Return those of ``keys`` that no row has."""
+    known = await connection.execute(select(file.c.key).where(file.c.key.in_(keys)))
+    return set(keys) - {row.key for row in known}
+
+
+async def begin_sweep(connection: AsyncConnection, every: timedelta) -> str | None:
+    """Return the prefix of this database's objects when a sweep is due and nobody else is at it, else None.
+
+    Nobody else can begin until the transaction ends; ``every`` is the time between two sweeps.
+    """
+    if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_SWEEPING)))).scalar_one():
+        return None
+    due = or_(object_space.c.swept_time.is_(None), object_space.c.swept_time <= func.now() - every)
+    prefix: str | None = (
+        await connection.execute(select(object_space.c.prefix).where(due))
+    ).scalar_one_or_none()
+    return prefix
+
+
+async def end_sweep(connection: AsyncConnection) -> None:
+    """Note that all has been swept."""
+    await connection.execute(change(object_space).values(swept_time=func.now()))
