@@ -23,7 +23,7 @@ def create_app(settings: Settings, shipped: Shipped) -> Entrance:
     app = falcon_app()
     add_routes(app, parts).check(shipped.endpoints)
     app.add_middleware(Lifespan(parts))
-    return Entrance(app, address_behind(settings.server.trusted_proxies))
+    return Entrance(app, address_behind(settings.server.trusted_proxies), parts.traffic.count)
 
 
 def check_routes(shipped: Shipped) -> Routes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any
 
 from service.app.parts import Parts
@@ -16,28 +15,25 @@ class Lifespan:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._watching: asyncio.Task[None] | None = None
-        self._sweeping: asyncio.Task[None] | None = None
+        self._running: list[asyncio.Task[None]] = []
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Load the policy and keep it the newest; until a first one is loaded, requests are refused."""
         await self._parts.watch.look()
         await self._parts.journal.start()
-        self._watching = asyncio.create_task(self._parts.watch.run())
-        self._sweeping = asyncio.create_task(self._parts.sweep.run())
+        parts = self._parts
+        work = (parts.watch, parts.sweep, parts.metrics)
+        self._running = [asyncio.create_task(one.run()) for one in work]
         # What is there by now stays: the collector need not walk all of it, amid requests, to find that out.
         gc.collect()
         gc.freeze()
 
     async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """End what runs and let go of the rest."""
-        if self._sweeping is not None:
-            self._sweeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._sweeping
-        if self._watching is not None:
-            self._watching.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._watching
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        if self._running:
             await self._parts.watch.leave()
+            await self._parts.metrics.leave()
         await self._parts.close()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from collections.abc import Iterator
 from functools import partial
+
+import msgspec
 
 from service.administration.account_status import AccountStatus
 from service.administration.roles import RoleChanges
@@ -38,13 +41,16 @@ from service.settings import Settings
 from service.web.cookies import Cookies
 from service.web.credentials import CookieToken, HeaderToken
 from service.web.gate import Gate
+from service.web.metrics import WorkerMetrics
+from service.web.samples import Sample
+from service.web.traffic import Traffic
 
 
 class Parts:
     """The long-lived parts of one worker. Making them connects to nothing."""
 
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
-        database, auth = settings.database, settings.auth
+        database, auth, worker = settings.database, settings.auth, _worker_name()
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
         self.journal = Journal(self.database)
@@ -58,7 +64,7 @@ class Parts:
         self.live = LivePolicy(shipped)
         self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
         announced = partial(announcements, database.url, casbin_rule.CHANNEL)
-        self.watch = PolicyWatch(self.live, self.database, announced, _worker_name())
+        self.watch = PolicyWatch(self.live, self.database, announced, worker)
         self.passwords = Passwords(settings.password)
         tokens = Tokens(auth)
         pairs = Pairs(tokens, lambda: self.live.current.permission_map)
@@ -80,7 +86,15 @@ class Parts:
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
         self.accounts = AccountStatus(self.database, self.revocations)
         self.roles = RoleChanges(self.database, self.revocations)
+        self.traffic = Traffic()
+        self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
+        self.metrics_token = settings.server.metrics_token
         self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live)
+
+    def _own_samples(self) -> Iterator[Sample]:
+        yield Sample("portcullis_policy_revision", self.live.current.revision, {})
+        for fate, number in msgspec.structs.asdict(self.collector.counts).items():
+            yield Sample("portcullis_log_entries_total", number, {"fate": fate})
 
     async def close(self) -> None:
         """Let go of threads and connections."""

@@ -24,6 +24,7 @@ from service.endpoints import (
 from service.web.docs import add_docs
 from service.web.downloads import Downloads
 from service.web.health import Live, Ready
+from service.web.metrics import Metrics
 from service.web.request import Request
 from service.web.routes import Routes
 
@@ -80,6 +81,7 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     }
     routes.add_outside("/health/live", Live())
     routes.add_outside("/health/ready", Ready(checks))
+    routes.add_outside("/metrics", Metrics(parts.metrics, parts.metrics_token))
     access_cookie = cookies.access if cookies.on else None
     add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
     return routes

@@ -15,6 +15,11 @@ def device(login_id: str, device: str) -> str:
     return f"auth:device:{login_id}:{device}"
 
 
+def snapshots(machine: str) -> str:
+    """Name the metrics that the workers of a machine leave for one another."""
+    return f"auth:metrics:{machine}"
+
+
 def known_device(fingerprint: str) -> str:
     """Name the note that a login from this device has succeeded."""
     return f"rate:known:{fingerprint}"

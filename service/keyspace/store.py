@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable
 from itertools import islice
 
@@ -14,6 +15,7 @@ from service.keyspace.connection import new_connection, open_pool, within
 from service.keyspace.counters import Counters
 from service.keyspace.online import Online
 from service.keyspace.scripts import Scripts
+from service.keyspace.snapshots import Snapshots
 from service.keyspace.values import Ban, BanNote, DeviceSession, Opening, Rotation, SessionFacts
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
@@ -47,6 +49,7 @@ class SessionStore:
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.online = Online(self._scripts)
         self.counters = Counters(pool, settings.timeout)
+        self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
 
     async def check(self, login_id: str, device: str) -> Answer:
         """Return the deny marker of the user and the device session, in one shared round trip."""

@@ -9,6 +9,7 @@ from service.settings.table import Check
 from service.settings.values import Networks
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
+_UNGUESSED = re.compile(r"[\x21-\x7e]{32,512}")
 _PREFIX = re.compile(r"[\x21-\x7e]{1,31} ?|")
 
 
@@ -37,6 +38,12 @@ def url(*schemes: str) -> Check:
         return None if parts.scheme in schemes and "://" in value else wanted
 
     return check
+
+
+def hard_to_guess(value: str) -> str | None:
+    """Take visible ASCII of at least 32 characters, and an empty text."""
+    fits = not value or _UNGUESSED.fullmatch(value)
+    return None if fits else "must be at least 32 visible ASCII characters, without spaces"
 
 
 def field_name(value: str) -> str | None:

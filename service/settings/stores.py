@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from service.settings.checks import between, not_empty, not_everyone, url
+from service.settings.checks import between, hard_to_guess, not_empty, not_everyone, url
 from service.settings.table import setting
 from service.settings.values import Networks
 
@@ -61,6 +61,12 @@ class Server:
         help="Networks whose `X-Forwarded-For` is believed, in CIDR form; comma-separated in the "
         "environment, a list in the file. From any other peer the header is ignored, and the peer's own "
         "address is the client's.",
+    )
+    metrics_token: str = setting(
+        "",
+        secret=True,
+        check=hard_to_guess,
+        help="The bearer token that opens `/metrics`, at least 32 characters. Empty: there is no such page.",
     )
 
 

@@ -47,8 +47,15 @@ class Entrance:
     Logging must be configured before it is made.
     """
 
-    def __init__(self, app: App[Request, Response], address_of: AddressOf = peer_address) -> None:
+    def __init__(
+        self,
+        app: App[Request, Response],
+        address_of: AddressOf = peer_address,
+        count: Callable[[Call], None] | None = None,
+    ) -> None:
+        """Call ``count``, if there is one, with each request that is over."""
         self._app = app
+        self._count = count
         self._address_of = address_of
         self._log = RequestLog()
 
@@ -77,6 +84,8 @@ class Entrance:
             await _send_refusal(call, error, send_with_headers)
         finally:
             self._log.write(call)
+            if self._count is not None:
+                self._count(call)
             REQUEST_ID.reset(before)
 
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:

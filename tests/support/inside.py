@@ -37,6 +37,10 @@ class Inside:
             return await ask(self._app, method, target, *sent)
         return await ask(self._app, method, target, JSON, *sent, body=json.dumps(body).encode())
 
+    async def as_stranger(self, method: str, target: str, *headers: tuple[str, str]) -> Answer:
+        """Send one request with ``headers`` and no access token."""
+        return await ask(self._app, method, target, *headers)
+
     async def data(self, method: str, target: str, body: Any = None, *headers: tuple[str, str]) -> Any:
         """Send one request that must succeed, and return what it answers."""
         answer = await self.ask(method, target, body, *headers)

@@ -1,0 +1,60 @@
+"""The text form of metrics that Prometheus and its kin read (exposition format 0.0.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import Struct
+
+MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+FAMILIES: Final = {
+    "portcullis_http_requests_total": ("counter", "Requests by route and status; 0: the client went away."),
+    "portcullis_http_request_duration_seconds": ("histogram", "Seconds from the first byte to the answer."),
+    "portcullis_denials_total": ("counter", "Requests that the policy denied, by the layer that did."),
+    "portcullis_policy_revision": ("gauge", "The policy revision by which the worker decides."),
+    "portcullis_log_entries_total": ("counter", "Entries for the operation and login logs, by their fate."),
+    "portcullis_resident_memory_bytes": ("gauge", "Resident memory of the worker."),
+    "portcullis_cpu_seconds_total": ("counter", "Processor time that the worker has used."),
+    "portcullis_start_time_seconds": ("gauge", "When the worker began, in seconds since the epoch."),
+}
+"""Every metric by its name: its type, and what it tells."""
+
+_PARTS: Final = ("_bucket", "_sum", "_count")
+
+
+class Sample(Struct, array_like=True):
+    """One number: the name of its metric, its value, and its labels."""
+
+    name: str
+    value: float
+    labels: dict[str, str]
+
+
+def exposition(samples: Iterable[Sample]) -> bytes:
+    """Return the samples as text, those of one metric together, as the format demands."""
+    families: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
+    for sample in samples:
+        families[_family(sample.name)].append(sample)
+    lines = []
+    for name, (kind, help_text) in FAMILIES.items():
+        if families[name]:
+            lines += [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}"]
+            lines += map(_line, families[name])
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def _family(name: str) -> str:
+    if name in FAMILIES:
+        return name
+    return next(name.removesuffix(part) for part in _PARTS if name.endswith(part))
+
+
+def _line(sample: Sample) -> str:
+    labels = ",".join(f'{label}="{_escaped(value)}"' for label, value in sample.labels.items())
+    return f"{sample.name}{{{labels}}} {sample.value:.17g}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")

@@ -1,0 +1,97 @@
+"""What is counted, how it is told, and to whom."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from service.embedded import EmbeddedStores
+from service.web.samples import Sample, exposition
+from tests.support.inside import inside
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "mX3-" * 8
+
+
+def value(text: str, name: str, **labels: str) -> float:
+    """Return the one number of a metric whose labels include ``labels``."""
+    wanted = [f'{label}="{value}"' for label, value in labels.items()]
+    lines = [line for line in text.splitlines() if re.match(rf"{name}\{{", line)]
+    (found,) = [line for line in lines if all(label in line for label in wanted)]
+    return float(found.rsplit(" ", 1)[1])
+
+
+async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_paths_as_one(
+    seeded_database_url: str, redis_url: str
+) -> None:
+    async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
+        await service.ask("GET", "/api/user/info")
+        await service.ask("GET", "/api/user/info")
+        await service.ask("GET", "/api/role/list?size=0")
+        for number in range(5):
+            await service.ask("GET", f"/no/such/{number}")
+        text = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
+
+    requests = "portcullis_http_requests_total"
+    assert value(text, requests, method="GET", route="/api/user/info", status="200") == 2
+    assert value(text, requests, route="/api/role/list", status="422") == 1
+    assert value(text, requests, route="other", status="404") == 5
+    duration = "portcullis_http_request_duration_seconds"
+    assert value(text, f"{duration}_count", route="/api/user/info") == 2
+    assert value(text, f"{duration}_bucket", route="/api/user/info", le="+Inf") == 2
+    assert 0 < value(text, f"{duration}_sum", route="/api/user/info") < 60
+    assert value(text, "portcullis_policy_revision") == 1
+    assert value(text, "portcullis_resident_memory_bytes") > 10_000_000
+    assert "/no/such" not in text
+
+
+async def test_whoever_does_not_send_the_token_reads_nothing(
+    seeded_database_url: str, redis_url: str
+) -> None:
+    async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
+        for header in (("X-None", ""), ("Authorization", "Bearer "), ("Authorization", f"Bearer {TOKEN}x")):
+            answer = await service.as_stranger("GET", "/metrics", header)
+            assert (answer.status, answer.code) == (401, "unauthenticated")
+        assert (await service.ask("GET", "/metrics")).status == 401  # with the administrator's access token
+
+
+async def test_without_a_token_in_the_settings_there_are_no_metrics(
+    seeded_database_url: str, redis_url: str
+) -> None:
+    async with inside(seeded_database_url, redis_url) as service:
+        for token in ("", "Bearer "):
+            answer = await service.as_stranger("GET", "/metrics", ("Authorization", token))
+            assert (answer.status, answer.code) == (404, "not_found")
+
+
+async def test_without_the_store_a_worker_tells_its_own(
+    own_stores: EmbeddedStores, seeded_database_url: str
+) -> None:
+    async with inside(
+        seeded_database_url, own_stores.redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
+    ) as service:
+        own_stores.valkey.stop()
+        answer = await service.ask("GET", "/metrics", None, token=TOKEN)
+        assert answer.status == 200
+        assert value(answer.body.decode(), "portcullis_policy_revision") == 1
+
+
+def test_samples_of_a_metric_stand_together_and_labels_can_not_break_out() -> None:
+    text = exposition(
+        [
+            Sample("portcullis_denials_total", 1, {"layer": "endpoint"}),
+            Sample("portcullis_policy_revision", 7, {"worker": 'a"\n\\'}),
+            Sample("portcullis_denials_total", 2.5, {"layer": "resource"}),
+        ]
+    ).decode()
+    assert text == (
+        "# HELP portcullis_denials_total Requests that the policy denied, by the layer that did.\n"
+        "# TYPE portcullis_denials_total counter\n"
+        'portcullis_denials_total{layer="endpoint"} 1\n'
+        'portcullis_denials_total{layer="resource"} 2.5\n'
+        "# HELP portcullis_policy_revision The policy revision by which the worker decides.\n"
+        "# TYPE portcullis_policy_revision gauge\n"
+        'portcullis_policy_revision{worker="a\\"\\n\\\\"} 7\n'
+    )
