@@ -10,7 +10,7 @@ from service.administration.delegation import grantor
 from service.authn.revocations import Revocations
 from service.errors import Conflict, ValidationFailed
 from service.kernel.identity import Caller
-from service.kernel.names import name_fault
+from service.kernel.names import text_fault
 from service.records import rights, roles
 from service.records.database import Connection, Database
 from service.records.roles import Role, RoleValues
@@ -53,10 +53,12 @@ class RoleChanges:
         nobody who may do everything.
         """
         _check_name(values)
-        async with self._database.transaction() as connection, keeping_an_administrator(connection):
-            before = await _for_change(connection, caller, role_id, match)
-            saved = await roles.update(connection, role_id, values)
+        async with self._database.transaction() as connection:
+            async with keeping_an_administrator(connection):
+                before = await _for_change(connection, caller, role_id, match)
+                saved = await roles.update(connection, role_id, values)
             affected = [] if saved.enabled == before.enabled else await rights.in_role(connection, role_id)
+            await self._revocations.mark_first(affected)
         await self._revocations.mark_all(affected)
         return saved
 
@@ -77,16 +79,18 @@ class RoleChanges:
         Raises ``NotFound``, ``ValidationFailed`` for what is no menu, and ``Conflict`` when it would leave
         nobody who may do everything.
         """
-        async with self._database.transaction() as connection, keeping_an_administrator(connection):
-            giver = await grantor(connection, caller)
-            await roles.read(connection, role_id)
-            await giver.demand_roles(connection, [role_id])
-            await giver.demand_menus(connection, menu_ids)
-            before = await roles.menu_ids(connection, role_id)
-            match(before)
-            await roles.set_menus(connection, role_id, menu_ids)
-            saved = await roles.menu_ids(connection, role_id)
+        async with self._database.transaction() as connection:
+            async with keeping_an_administrator(connection):
+                giver = await grantor(connection, caller)
+                await roles.read(connection, role_id)
+                await giver.demand_roles(connection, [role_id])
+                await giver.demand_menus(connection, menu_ids)
+                before = await roles.menu_ids(connection, role_id)
+                match(before)
+                await roles.set_menus(connection, role_id, menu_ids)
+                saved = await roles.menu_ids(connection, role_id)
             affected = [] if saved == before else await rights.in_role(connection, role_id)
+            await self._revocations.mark_first(affected)
         await self._revocations.mark_all(affected)
         return saved
 
@@ -102,5 +106,5 @@ async def _for_change(
 
 
 def _check_name(values: RoleValues) -> None:
-    if fault := name_fault(values.role_name):
+    if fault := text_fault(values.role_name):
         raise ValidationFailed(("roleName", fault))

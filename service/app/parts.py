@@ -10,7 +10,8 @@ from functools import partial
 
 import msgspec
 
-from service.administration.account_status import AccountStatus
+from service.administration.accounts import Accounts
+from service.administration.password_reset import PasswordReset
 from service.administration.roles import RoleChanges
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
@@ -73,18 +74,20 @@ class Parts:
         self.sessions = Sessions(self.store)
         self.revocations = Revocations(self.store)
         self.throttle = Throttle(settings.throttle, self.store.counters)
+        password_rules = PasswordRules(settings.password)
         self.password_change = PasswordChange(
             database=self.database,
             store=self.store,
             passwords=self.passwords,
-            rules=PasswordRules(settings.password),
+            rules=password_rules,
             throttle=self.throttle,
             revocations=self.revocations,
         )
         self.cookies = Cookies(auth)
         header = (auth.token_name, auth.token_prefix)
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
-        self.accounts = AccountStatus(self.database, self.revocations)
+        self.password_reset = PasswordReset(self.password_change)
+        self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
         self.roles = RoleChanges(self.database, self.revocations)
         self.traffic = Traffic()
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)

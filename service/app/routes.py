@@ -15,11 +15,13 @@ from service.endpoints import (
     file,
     online,
     policy,
+    profile,
     public_file,
     resource,
     role,
     sessions,
     user,
+    user_account,
 )
 from service.web.docs import add_docs
 from service.web.downloads import Downloads
@@ -63,10 +65,14 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/role", role.Roles(parts.roles))
     routes.add("/api/role/{id}", role.OneRole(parts.database, parts.roles))
     routes.add("/api/role/{id}/permissions", role.RolePermissions(parts.database, parts.roles))
-    routes.add("/api/user/info", user.Info(parts.database))
-    routes.add("/api/user/profile/password", user.OwnPassword(parts.password_change))
-    routes.add("/api/user/{id}/password", user.UserPassword(parts.password_change))
-    routes.add("/api/user/{id}/status", user.UserStatus(parts.accounts))
+    routes.add("/api/user/info", profile.Info(parts.database))
+    routes.add("/api/user/profile", profile.Profile(parts.accounts))
+    routes.add("/api/user/profile/password", profile.OwnPassword(parts.password_change))
+    routes.add("/api/user/list", user.UserList(parts.database))
+    routes.add("/api/user", user.Users(parts.accounts))
+    routes.add("/api/user/{id}", user.OneUser(parts.database, parts.accounts))
+    routes.add("/api/user/{id}/password", user_account.UserPassword(parts.password_reset))
+    routes.add("/api/user/{id}/status", user_account.UserStatus(parts.accounts))
     downloads = Downloads(parts.objects, parts.presigned)
     routes.add("/api/file/list", file.FileList(parts.database))
     routes.add("/api/file", file.Files(parts.uploads, parts.upload.idle_timeout))

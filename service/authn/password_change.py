@@ -1,17 +1,26 @@
-"""Setting passwords: one's own, which needs the current one, and somebody else's."""
+"""Setting passwords: one's own, which needs the current one, and anybody's, as far as others allow."""
 
 from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
-from service.errors import Conflict, NotFound, PermissionDenied, RefreshRequired, ValidationFailed
+from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.identity import Caller
 from service.keyspace import SessionStore
 from service.records import users
-from service.records.database import Database
+from service.records.database import Connection, Database
 from service.records.users import Info
+
+Demand = Callable[[Connection], Awaitable[None]]
+"""Raises unless a change may be made, as far as the transaction of that connection can tell."""
+
+
+async def _nothing(_connection: Connection) -> None:
+    """Demand nothing."""
 
 
 class PasswordChange:
@@ -56,28 +65,29 @@ class PasswordChange:
         await attempt.succeeded()
         await self._set(account, new, expected_hash=known.password_hash, keep=caller)
 
-    async def reset(self, caller: Caller, user_id: int, new: str) -> None:
-        """Set the password of another user and end all of that user's sessions.
+    async def reset(self, user_id: int, new: str, demand: Demand) -> None:
+        """Set the password of a user and end all sessions, if ``demand`` lets it.
 
-        Raises ``NotFound``; ``PermissionDenied`` when the user holds a code that the caller does not, since
-        whoever sets a password can log in with it; ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
+        ``demand`` raises unless it may be; it is awaited early, and again in the transaction that saves,
+        before anything else. Raises ``NotFound``, ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
         """
         async with self._database.transaction() as connection:
             known = await users.credentials_of(connection, user_id)
             account = await users.info(connection, user_id)
-        if known is None or account is None:
-            raise NotFound("There is no such user")
-        beyond = [code for code in account.permissions if not caller.held.grants(code)]
-        if beyond:
-            raise PermissionDenied("The user holds permissions that you do not hold", required=beyond)
-        await self._set(account, new, expected_hash=known.password_hash, keep=None)
+            if known is None or account is None:
+                raise NotFound("There is no such user")
+            await demand(connection)
+        await self._set(account, new, expected_hash=known.password_hash, keep=None, demand=demand)
 
-    async def _set(self, account: Info, new: str, *, expected_hash: str, keep: Caller | None) -> None:
+    async def _set(
+        self, account: Info, new: str, *, expected_hash: str, keep: Caller | None, demand: Demand = _nothing
+    ) -> None:
         self._rules.check("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
         login_id = str(account.user_id)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
         async with self._database.transaction() as connection:
+            await demand(connection)
             saved = await users.change_password(
                 connection, account.user_id, password_hash, expected_hash=expected_hash
             )

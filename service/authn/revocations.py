@@ -21,13 +21,23 @@ _log = structlog.get_logger(__name__)
 class Revocations:
     """Sets ``refresh:{now}`` for users: in the request, and behind it for those of a very large role.
 
-    Call either after the change is committed. A marking that fails goes on until it has succeeded; until
-    then the store is away, and guarded routes answer 503.
+    Every change takes two steps. ``mark_first`` before the commit: nothing is saved while the store is away,
+    and should this process be killed right after the commit, tokens from before it don't work on. One of the
+    others after the commit: it also catches who logged in or refreshed in between, with the old rights. A
+    step after the commit that fails goes on until it has succeeded; until then the store is away, and guarded
+    routes answer 503.
     """
 
     def __init__(self, store: SessionStore) -> None:
         self._store = store
         self._tasks: set[asyncio.Task[None]] = set()
+
+    async def mark_first(self, user_ids: Sequence[int]) -> None:
+        """Mark the users, ``AT_ONCE`` at most, whose change is about to be committed.
+
+        Raises ``Unavailable``, which undoes the change.
+        """
+        await self._store.mark(map(str, user_ids[:AT_ONCE]))
 
     async def mark(self, user_id: int) -> None:
         """Mark one user before returning; behind the request if the store is away."""

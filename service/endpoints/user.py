@@ -2,123 +2,200 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Literal, cast
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.account_status import AccountStatus
-from service.authn.password_change import PasswordChange
-from service.errors import Conflict, NotFound, RateLimited, RefreshRequired
-from service.records import users
+from service.administration.account_edits import NewUser
+from service.administration.account_rules import (
+    MAX_AVATAR,
+    MAX_EMAIL,
+    MAX_PHONE,
+    MAX_ROLES,
+    AccountValues,
+)
+from service.administration.accounts import Accounts
+from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.names import MAX_NAME_LENGTH
+from service.records import user_list
 from service.records.database import Database
 from service.web.call import Call
-from service.web.marks import logged, login, needs, refuses
-from service.web.wire import Id, Wire
+from service.web.marks import created, logged, needs, refuses
+from service.web.preconditions import answer_tag, demand_match, version_tag
+from service.web.wire import Id, Moment, Page, PageQuery, Wire
+
+Status = Literal["enabled", "disabled"]
+Gender = Literal["female", "male", "other"]
 
 
-class UserInfo(Wire):
-    """The caller's own account, with the roles and permission codes that are in force now."""
+class RoleOfUser(Wire):
+    """A role that the user has, enabled or not."""
 
-    user_id: Id
-    user_name: Annotated[str, Meta(examples=["admin"])]
-    nick_name: Annotated[str, Meta(examples=["Administrator"])]
+    id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    role_name: Annotated[str, Meta(examples=["Auditor"])]
+
+
+class User(Wire):
+    """Somebody who may log in. Each edit raises `version`, which is its `ETag`."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    nick_name: Annotated[str, Meta(examples=["Heron"])]
     email: str | None
+    phone: str | None
+    gender: Gender | None
     avatar: str | None
-    roles: Annotated[list[str], Meta(examples=[["super"]])]
-    permissions: Annotated[list[str], Meta(examples=[["*"]])]
+    status: Status
+    roles: list[RoleOfUser]
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+    create_time: Moment
+    update_time: Moment
 
 
-class Info:
-    """``/api/user/info``."""
+Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])]
+Email = Annotated[str, Meta(max_length=MAX_EMAIL, examples=["heron@example.org"])]
+Phone = Annotated[str, Meta(max_length=MAX_PHONE, examples=["+49 30 1234567"])]
+Avatar = Annotated[str, Meta(max_length=MAX_AVATAR, description="An http(s) URL or a path from `/`.")]
+RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
+NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
+
+
+class UserBody(Wire):
+    """A new user; enabled unless `status` says otherwise."""
+
+    user_name: Name
+    nick_name: Name
+    password: NewPassword
+    email: Email | None = None
+    phone: Phone | None = None
+    gender: Gender | None = None
+    avatar: Avatar | None = None
+    status: Status = "enabled"
+    role_ids: RoleIds | None = None
+
+
+class UserEdit(Wire):
+    """What is said about a user: what is left out stays as it is, null clears it, `roleIds` are all roles."""
+
+    user_name: Name | UnsetType = UNSET
+    nick_name: Name | UnsetType = UNSET
+    email: Email | UnsetType | None = UNSET
+    phone: Phone | UnsetType | None = UNSET
+    gender: Gender | UnsetType | None = UNSET
+    avatar: Avatar | UnsetType | None = UNSET
+    status: Status | UnsetType = UNSET
+    role_ids: RoleIds | UnsetType = UNSET
+
+
+class UserQuery(PageQuery):
+    """Which users, by parts of names, address and number in any case; and in which order."""
+
+    user_name: Annotated[str, Meta(max_length=64)] | None = None
+    nick_name: Annotated[str, Meta(max_length=64)] | None = None
+    email: Annotated[str, Meta(max_length=64)] | None = None
+    phone: Annotated[str, Meta(max_length=32)] | None = None
+    status: Status | None = None
+    role_code: Annotated[str, Meta(max_length=64, description="Who have the role of that code.")] | None = (
+        None
+    )
+    role_id: Id | None = None
+    create_time_from: Annotated[datetime, Meta(tz=True, description="Made then or later.")] | None = None
+    create_time_to: Annotated[datetime, Meta(tz=True, description="Made before then.")] | None = None
+    sort: Annotated[
+        str,
+        Meta(max_length=32, description=f"One of {', '.join(user_list.SORTS)}; `-` before it descends."),
+    ] = "id"
+
+
+class UserList:
+    """``/api/user/list``."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    @login
-    async def on_get(self, call: Call) -> UserInfo:
-        """Return the caller's own account."""
-        async with self._database.transaction() as connection:
-            info = await users.info(connection, call.user.user_id)
-        if info is None:  # deleted while the token lived
-            raise RefreshRequired
-        return UserInfo.of(info)
-
-
-NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
-
-
-class PasswordChangeOrder(Wire):
-    """The password that is, and the one that shall be."""
-
-    current_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
-    new_password: NewPassword
-
-
-class PasswordResetOrder(Wire):
-    """The password that shall be."""
-
-    new_password: NewPassword
-
-
-class OwnPassword:
-    """``/api/user/profile/password``."""
-
-    def __init__(self, passwords: PasswordChange) -> None:
-        self._passwords = passwords
-
-    @login
-    @logged("user", "change own password", "UPDATE", params=False, response=False)
-    @refuses(Conflict, RateLimited)
-    async def on_put(self, call: Call, body: PasswordChangeOrder) -> None:
-        """Change the caller's own password.
-
-        Ends the sessions on all other devices; this one must refresh its access token.
-        """
-        await self._passwords.change(
-            call.user,
-            body.current_password,
-            body.new_password,
-            address=call.address,
-            user_agent=call.user_agent,
+    @needs("system:user:list")
+    async def on_get(self, call: Call, query: UserQuery) -> Page[User]:
+        """List users with their roles."""
+        wanted = user_list.UserFilter(
+            **{name: getattr(query, name) for name in user_list.UserFilter.__slots__}
         )
+        async with self._database.snapshot() as connection:
+            found = await user_list.page(
+                connection, wanted, page=query.page, size=query.size, sort=query.sort
+            )
+        items = [User.of(one) for one in found.items]
+        return Page(items=items, page=query.page, size=query.size, total=found.total)
 
 
-class UserPassword:
-    """``/api/user/{id}/password``."""
+class Users:
+    """``/api/user``."""
 
-    def __init__(self, passwords: PasswordChange) -> None:
-        self._passwords = passwords
-
-    @needs("system:user:reset-password")
-    @logged("user", "reset a password", "UPDATE", params=False, response=False)
-    @refuses(NotFound, Conflict)
-    async def on_put(self, call: Call, id: int, body: PasswordResetOrder) -> None:
-        """Set a user's password.
-
-        Ends all sessions of the user. Nobody sets the password of a user who holds more than they do.
-        """
-        await self._passwords.reset(call.user, id, body.new_password)
-
-
-class StatusOrder(Wire):
-    """The status that the user shall have."""
-
-    status: Literal["enabled", "disabled"]
-
-
-class UserStatus:
-    """``/api/user/{id}/status``."""
-
-    def __init__(self, accounts: AccountStatus) -> None:
+    def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    @needs("system:user:update")
-    @logged("user", "set the status", "UPDATE")
-    @refuses(NotFound, Conflict)
-    async def on_put(self, call: Call, id: int, body: StatusOrder) -> None:
-        """Enable or disable a user.
+    @created
+    @needs("system:user:create")
+    @logged("user", "create", "INSERT")
+    @refuses(Conflict)
+    async def on_post(self, call: Call, body: UserBody) -> User:
+        """Create a user. Nobody gives a role that gives more than they hold."""
+        values = body.given()
+        password, role_ids = values.pop("password"), values.pop("role_ids")
+        made = await self._accounts.create(
+            call.user, NewUser(cast(AccountValues, values), password, role_ids or ())
+        )
+        return _answer(call, made)
 
-        Disabling ends all sessions and bans the user; enabling clears every ban. The last enabled user who
-        may do everything can't be disabled, and nobody touches a user who holds more than they do.
+
+class OneUser:
+    """``/api/user/{id}``."""
+
+    def __init__(self, database: Database, accounts: Accounts) -> None:
+        self._database = database
+        self._accounts = accounts
+
+    @needs("system:user:detail")
+    @refuses(NotFound)
+    async def on_get(self, call: Call, id: int) -> User:
+        """Read a user."""
+        async with self._database.snapshot() as connection:
+            found = await user_list.read(connection, id)
+        return _answer(call, found)
+
+    @needs("system:user:update")
+    @logged("user", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, call: Call, body: UserEdit, id: int) -> User:
+        """Edit a user, who feels it with the next request.
+
+        Nobody edits a user who holds more than they do, gives or takes a role that gives more, or changes
+        their own roles.
         """
-        await self._accounts.set(call.user, id, body.status)
+        values = body.given()
+        role_ids = values.pop("role_ids", None)
+        saved = await self._accounts.update(
+            call.user, id, cast(AccountValues, values), role_ids, _match(call)
+        )
+        return _answer(call, saved)
+
+    @needs("system:user:delete")
+    @logged("user", "delete", "DELETE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_delete(self, call: Call, id: int) -> None:
+        """Delete a user, whose sessions end. The files stay; the name is free again.
+
+        Nobody deletes themselves or a user who holds more than they do.
+        """
+        await self._accounts.delete(call.user, id, _match(call))
+
+
+def _match(call: Call) -> Callable[[int], None]:
+    return lambda version: demand_match(call, version_tag(version))
+
+
+def _answer(call: Call, user: user_list.User) -> User:
+    answer_tag(call, version_tag(user.version))
+    return User.of(user)

@@ -48,6 +48,11 @@ class Wire(Struct, forbid_unknown_fields=True, rename="camel"):
         """
         return msgspec.convert(record, cls, from_attributes=True, dec_hook=_decode_moment)
 
+    def given(self) -> dict[str, Any]:
+        """Return the fields that a body did not leave out (``UNSET``), by their Python names."""
+        fields = msgspec.structs.asdict(self)
+        return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
+
 
 class Page(Wire, Generic[T]):
     """One page of a list; ``total`` counts the items of all pages."""

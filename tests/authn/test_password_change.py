@@ -13,17 +13,13 @@ from service.authn.throttle import Throttle
 from service.errors import (
     Conflict,
     LoginFailed,
-    NotFound,
-    PermissionDenied,
     RateLimited,
     RefreshRejected,
     RefreshRequired,
     ValidationFailed,
 )
-from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
-from service.records import users
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Parts
@@ -50,11 +46,6 @@ def change(parts: Parts) -> PasswordChange:
 async def caller_of(parts: Parts, permission_map: PermissionMap, device: str = "web") -> Caller:
     pair = await log_in(parts, device)
     return await parts.authenticator.authenticate(pair.access_token, permission_map)
-
-
-async def new_user(parts: Parts, name: str, *roles: str) -> int:
-    async with parts.database.transaction() as connection:
-        return await users.create(connection, name, name, await parts.passwords.hash("old but long"), roles)
 
 
 async def own(
@@ -152,67 +143,3 @@ async def test_of_two_changes_at_once_one_wins(
     assert len(lost) == 1
     assert isinstance(lost[0], Conflict | ValidationFailed)
     assert (await log_in(parts, password=passwords[done.index(None)])).user_name == ADMINISTRATOR
-
-
-async def test_a_reset_ends_every_session_of_the_user(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
-) -> None:
-    user_id = await new_user(parts, "heron", "auditor")
-    await parts.login.login("heron", "old but long", "ios", "10.0.0.1", USER_AGENT)
-
-    await change.reset(await caller_of(parts, permission_map), user_id, NEW)
-
-    assert await parts.store.sessions(str(user_id)) == {}
-    with pytest.raises(LoginFailed):
-        await parts.login.login("heron", "old but long", "ios", "10.0.0.1", USER_AGENT)
-    assert (await parts.login.login("heron", NEW, "ios", "10.0.0.1", USER_AGENT)).user_id == user_id
-
-
-@pytest.mark.parametrize(
-    ("held", "role", "allowed"),
-    [
-        (["*"], "super", True),
-        (["system:*"], "super", False),
-        (["system:*"], "admin", True),
-        (["system:user:reset-password"], "auditor", False),
-        (["system:user:reset-password"], "user", True),
-        (["system:*:list", "system:*:detail", "system:policy:read"], "auditor", True),
-    ],
-)
-async def test_nobody_resets_the_password_of_a_user_who_holds_more(
-    parts: Parts,
-    change: PasswordChange,
-    permission_map: PermissionMap,
-    held: list[str],
-    role: str,
-    *,
-    allowed: bool,
-) -> None:
-    user_id = await new_user(parts, "heron", role)
-    administrator = await caller_of(parts, permission_map)
-    caller = Caller(
-        user_id=administrator.user_id,
-        login_id=administrator.login_id,
-        user_name="clerk",
-        nick_name="clerk",
-        device="web",
-        roles=(),
-        held=HeldCodes(held),
-        issued_at=administrator.issued_at,
-    )
-
-    if allowed:
-        await change.reset(caller, user_id, NEW)
-    else:
-        with pytest.raises(PermissionDenied):
-            await change.reset(caller, user_id, NEW)
-
-    password = NEW if allowed else "old but long"
-    assert (await parts.login.login("heron", password, "ios", "10.0.0.1", USER_AGENT)).user_id == user_id
-
-
-async def test_resetting_the_password_of_nobody_is_not_found(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
-) -> None:
-    with pytest.raises(NotFound):
-        await change.reset(await caller_of(parts, permission_map), 4711, NEW)

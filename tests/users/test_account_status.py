@@ -7,7 +7,8 @@ from itertools import permutations
 
 import pytest
 
-from service.administration.account_status import AccountStatus
+from service.administration.accounts import Accounts
+from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
 from service.errors import (
@@ -22,6 +23,7 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.records import users
+from service.settings import Password
 from tests.authn.conftest import Parts
 from tests.authn.people import USER_AGENT, execute
 from tests.support.seeded import ADMINISTRATOR
@@ -39,8 +41,9 @@ ROOT = caller("*")
 
 
 @pytest.fixture
-def accounts(parts: Parts) -> AccountStatus:
-    return AccountStatus(parts.database, Revocations(parts.store))
+def accounts(parts: Parts) -> Accounts:
+    rules = PasswordRules(Password())
+    return Accounts(parts.database, Revocations(parts.store), parts.passwords, rules)
 
 
 async def new_user(parts: Parts, name: str, *roles: str) -> int:
@@ -54,13 +57,13 @@ async def log_in(parts: Parts, name: str, permission_map: PermissionMap) -> Call
 
 
 async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
-    parts: Parts, accounts: AccountStatus, permission_map: PermissionMap
+    parts: Parts, accounts: Accounts, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron")
     pair = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
     heron = await parts.authenticator.authenticate(pair.access_token, permission_map)
 
-    await accounts.set(ROOT, user_id, "disabled")
+    await accounts.set_status(ROOT, user_id, "disabled")
     await Sessions(parts.store).log_out(heron)
 
     assert await parts.store.sessions(str(user_id)) == {}
@@ -73,26 +76,24 @@ async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
 
 
 async def test_an_enabled_user_may_log_in_again_and_no_old_token_works(
-    parts: Parts, accounts: AccountStatus, permission_map: PermissionMap
+    parts: Parts, accounts: Accounts, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron")
     old = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
-    await accounts.set(ROOT, user_id, "disabled")
+    await accounts.set_status(ROOT, user_id, "disabled")
 
-    await accounts.set(ROOT, user_id, "enabled")
+    await accounts.set_status(ROOT, user_id, "enabled")
 
     assert (await log_in(parts, "heron", permission_map)).user_id == user_id
     with pytest.raises(Exception, match="session has changed"):
         await parts.authenticator.authenticate(old.access_token, permission_map)
 
 
-async def test_the_last_enabled_user_who_may_do_everything_stays(
-    parts: Parts, accounts: AccountStatus
-) -> None:
+async def test_the_last_enabled_user_who_may_do_everything_stays(parts: Parts, accounts: Accounts) -> None:
     await new_user(parts, "clerk", "admin")
 
     with pytest.raises(Conflict):
-        await accounts.set(ROOT, 1, "disabled")
+        await accounts.set_status(ROOT, 1, "disabled")
 
     async with parts.database.transaction() as connection:
         known = await users.credentials_of(connection, 1)
@@ -101,12 +102,15 @@ async def test_the_last_enabled_user_who_may_do_everything_stays(
 
 
 async def test_of_two_administrators_who_disable_each_other_at_once_one_stays(
-    parts: Parts, accounts: AccountStatus
+    parts: Parts, accounts: Accounts
 ) -> None:
     both = {1, await new_user(parts, "second", "super")}
     for _ in range(10):
         done = await asyncio.gather(
-            *(accounts.set(caller("*", user_id=one), other, "disabled") for one, other in permutations(both)),
+            *(
+                accounts.set_status(caller("*", user_id=one), other, "disabled")
+                for one, other in permutations(both)
+            ),
             return_exceptions=True,
         )
         (refused,) = (result for result in done if result is not None)
@@ -123,15 +127,15 @@ async def test_of_two_administrators_who_disable_each_other_at_once_one_stays(
     [("system:*", "super", False), ("system:*", "admin", True), ("system:user:update", "auditor", False)],
 )
 async def test_nobody_disables_a_user_who_holds_more(
-    parts: Parts, accounts: AccountStatus, held: str, role: str, *, allowed: bool
+    parts: Parts, accounts: Accounts, held: str, role: str, *, allowed: bool
 ) -> None:
     user_id = await new_user(parts, "heron", role)
 
     if allowed:
-        await accounts.set(caller(held), user_id, "disabled")
+        await accounts.set_status(caller(held), user_id, "disabled")
     else:
         with pytest.raises(PermissionDenied):
-            await accounts.set(caller(held), user_id, "disabled")
+            await accounts.set_status(caller(held), user_id, "disabled")
 
     async with parts.database.transaction() as connection:
         known = await users.credentials_of(connection, user_id)
@@ -139,6 +143,6 @@ async def test_nobody_disables_a_user_who_holds_more(
     assert known.status == ("disabled" if allowed else "enabled")
 
 
-async def test_disabling_nobody_is_not_found(accounts: AccountStatus) -> None:
+async def test_disabling_nobody_is_not_found(accounts: Accounts) -> None:
     with pytest.raises(NotFound):
-        await accounts.set(ROOT, 4711, "disabled")
+        await accounts.set_status(ROOT, 4711, "disabled")

@@ -1,0 +1,76 @@
+"""What may be said about a user: the forms of names, addresses, phone numbers and avatars."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypedDict
+
+from service.errors import ValidationFailed
+from service.kernel.names import name_fault, text_fault
+from service.records.user_list import Gender, Status
+
+MAX_EMAIL: Final = 254
+MAX_PHONE: Final = 32
+MAX_AVATAR: Final = 1024
+MAX_ROLES: Final = 100
+
+# Looser than RFC 5321, which allows what nobody has; strict about what ends up in headers and links.
+_ATOM: Final = r"[^\W_](?:[\w.+'-]*[\w+'-])?|_[\w.+'-]*[\w+'-]"
+_LABEL: Final = r"[^\W_](?:[\w-]*[^\W_])?"
+_EMAIL: Final = re.compile(rf"(?:{_ATOM})@{_LABEL}(?:\.{_LABEL})*")
+_PHONE: Final = re.compile(r"\+?[0-9](?:[ ./()-]{0,2}[0-9])*")
+# The characters of RFC 3986; no scheme but these two, and no `//host`, which would be one without its name.
+_AVATAR: Final = re.compile(r"(?:https?://|/(?![/\\]))[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
+
+
+class AccountValues(TypedDict, total=False):
+    """What can be said about a user, by column; what is left out stays as it is. None clears."""
+
+    user_name: str
+    nick_name: str
+    email: str | None
+    phone: str | None
+    gender: Gender | None
+    avatar: str | None
+    status: Status
+
+
+def check(values: Mapping[str, Any]) -> None:
+    """Return when ``values`` (``AccountValues``) have the right form; ValidationFailed names all faults."""
+    if faults := list(_faults(values)):
+        raise ValidationFailed(*faults)
+
+
+def _faults(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for column, (field, fault_of) in _FORMS.items():
+        text = values.get(column)
+        if text is not None and (fault := fault_of(text)):
+            yield field, fault
+
+
+def _email_fault(text: str) -> str | None:
+    if len(text) > MAX_EMAIL or _EMAIL.fullmatch(text) is None:
+        return f"must be an email address of at most {MAX_EMAIL} characters"
+    return None
+
+
+def _phone_fault(text: str) -> str | None:
+    if len(text) > MAX_PHONE or _PHONE.fullmatch(text) is None:
+        return f"must be a phone number of at most {MAX_PHONE} characters"
+    return None
+
+
+def _avatar_fault(text: str) -> str | None:
+    if len(text) > MAX_AVATAR or _AVATAR.fullmatch(text) is None:
+        return f"must be an http or https URL or a path from /, of at most {MAX_AVATAR} characters"
+    return None
+
+
+_FORMS: Final[Mapping[str, tuple[str, Callable[[str], str | None]]]] = {
+    "user_name": ("userName", name_fault),
+    "nick_name": ("nickName", text_fault),
+    "email": ("email", _email_fault),
+    "phone": ("phone", _phone_fault),
+    "avatar": ("avatar", _avatar_fault),
+}

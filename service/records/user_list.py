@@ -1,0 +1,158 @@
+"""``sys.user`` as administrators see it: one user, and pages of users, each with the roles given to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from sqlalchemy import Column, ColumnElement, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound
+from service.kernel.names import name_key
+from service.records.paging import Page, containing, order_by, page_of
+from service.records.schema import role, user, user_role
+
+Status = Literal["enabled", "disabled"]
+Gender = Literal["female", "male", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRole:
+    """A role that a user has, enabled or not."""
+
+    id: int
+    role_code: str
+    role_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """A user; ``roles`` are by id, ``version`` rises with each edit."""
+
+    id: int
+    user_name: str
+    nick_name: str
+    email: str | None
+    phone: str | None
+    gender: Gender | None
+    avatar: str | None
+    status: Status
+    version: int
+    create_time: datetime
+    update_time: datetime
+    roles: tuple[GivenRole, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserFilter:
+    """Which users; None asks nothing.
+
+    Parts of the names, the address and the phone number, in any case; the status; one role, by code or id;
+    and made when: from ``create_time_from`` on, and before ``create_time_to``.
+    """
+
+    user_name: str | None = None
+    nick_name: str | None = None
+    email: str | None = None
+    phone: str | None = None
+    status: Status | None = None
+    role_code: str | None = None
+    role_id: int | None = None
+    create_time_from: datetime | None = None
+    create_time_to: datetime | None = None
+
+
+_NICK_NAME: Final = func.lower(user.c.nick_name)
+_EMAIL: Final = func.lower(user.c.email)
+
+SORTS: Final = {
+    "id": user.c.id,
+    "userName": user.c.user_name_key,
+    "nickName": _NICK_NAME,
+    "email": _EMAIL,
+    "status": user.c.status,
+    "createTime": user.c.create_time,
+    "updateTime": user.c.update_time,
+}
+"""What a list of users can be sorted by; there is an index for each."""
+
+_COLUMNS: Final[tuple[Column[Any], ...]] = (
+    user.c.id,
+    user.c.user_name,
+    user.c.nick_name,
+    user.c.email,
+    user.c.phone,
+    user.c.gender,
+    user.c.avatar,
+    user.c.status,
+    user.c.version,
+    user.c.create_time,
+    user.c.update_time,
+)
+
+
+async def page(
+    connection: AsyncConnection, wanted: UserFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[User]:
+    """Return page ``page`` (from 1) of the users that fit; ValidationFailed for a sort not in ``SORTS``.
+
+    Four statements, whatever the size. Only ids are sorted and skipped, which an index alone can tell.
+    """
+    order = order_by(sort, SORTS, user.c.id)
+    found = await page_of(
+        connection, select(user.c.id).where(*_conditions(wanted)), page=page, size=size, order=order
+    )
+    users = await _users(connection, [user_id for (user_id,) in found.items])
+    return Page(users, found.total)
+
+
+async def read(connection: AsyncConnection, user_id: int) -> User:
+    """Return the user of that id; NotFound when there is none."""
+    found = await _users(connection, [user_id])
+    if not found:
+        raise NotFound("There is no such user")
+    return found[0]
+
+
+def _conditions(wanted: UserFilter) -> list[ColumnElement[bool]]:
+    conditions = [
+        *containing(user.c.user_name_key, wanted.user_name and name_key(wanted.user_name)),
+        *containing(_NICK_NAME, wanted.nick_name and wanted.nick_name.lower()),
+        *containing(_EMAIL, wanted.email and wanted.email.lower()),
+        *containing(user.c.phone, wanted.phone),
+    ]
+    if wanted.status is not None:
+        conditions.append(user.c.status == wanted.status)
+    if wanted.create_time_from is not None:
+        conditions.append(user.c.create_time >= wanted.create_time_from)
+    if wanted.create_time_to is not None:
+        conditions.append(user.c.create_time < wanted.create_time_to)
+    in_roles = select(user_role.c.user_id)
+    if wanted.role_id is not None:
+        conditions.append(user.c.id.in_(in_roles.where(user_role.c.role_id == wanted.role_id)))
+    if wanted.role_code is not None:
+        role_id = select(role.c.id).where(role.c.role_code == wanted.role_code).scalar_subquery()
+        conditions.append(user.c.id.in_(in_roles.where(user_role.c.role_id == role_id)))
+    return conditions
+
+
+async def _users(connection: AsyncConnection, user_ids: Sequence[int]) -> tuple[User, ...]:
+    """Return those of the users that exist, in the order of ``user_ids``."""
+    if not user_ids:
+        return ()
+    rows = {row.id: row for row in await connection.execute(select(*_COLUMNS).where(user.c.id.in_(user_ids)))}
+    given = (
+        select(user_role.c.user_id, role.c.id, role.c.role_code, role.c.role_name)
+        .join(role, role.c.id == user_role.c.role_id)
+        .where(user_role.c.user_id.in_(user_ids))
+        .order_by(role.c.id)
+    )
+    roles: dict[int, list[GivenRole]] = {}
+    for user_id, *columns in await connection.execute(given):
+        roles.setdefault(user_id, []).append(GivenRole(*columns))
+    return tuple(
+        replace(User(*rows[one]), roles=tuple(roles.get(one, ()))) for one in user_ids if one in rows
+    )

@@ -1,0 +1,134 @@
+"""What follows at once from a change of a user."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import psycopg
+import pytest
+import redis
+
+from tests.support.inside import Inside
+from tests.users.people import PASSWORD, execute, made, role_id
+
+pytestmark = pytest.mark.anyio
+
+LOGIN = {"userName": "heron", "password": PASSWORD}
+
+
+async def pair_of(service: Inside, login: dict[str, str] = LOGIN) -> Any:
+    return (await service.ask("POST", "/api/auth/login", login)).json["data"]
+
+
+async def code_of(service: Inside, token: str, path: str = "/api/user/info") -> str | int:
+    answer = await service.ask("GET", path, token=token)
+    return answer.status if answer.status == 200 else answer.code
+
+
+async def test_roles_given_and_taken_are_felt_by_the_next_request(service: Inside) -> None:
+    heron = await made(service)
+    path = f"/api/user/{heron['id']}"
+    pair = await pair_of(service)
+    for roles, expected in (([role_id(service, "auditor")], 200), ([], "permission_denied")):
+        await service.data("PUT", path, {"roleIds": roles})
+
+        assert await code_of(service, pair["accessToken"]) == "refresh_required"
+        pair = await service.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
+        assert await code_of(service, pair["accessToken"], "/api/user/list") == expected
+
+
+@pytest.mark.parametrize("change", [{"nickName": "Egret"}, {"userName": "egret"}])
+async def test_new_names_stand_in_the_tokens_after_it(service: Inside, change: dict[str, str]) -> None:
+    heron = await made(service)
+    pair = await pair_of(service)
+
+    await service.data("PUT", f"/api/user/{heron['id']}", change)
+
+    assert await code_of(service, pair["accessToken"]) == "refresh_required"
+    await service.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
+    online = await service.data("GET", "/api/online/list?size=200")
+    assert any(one.items() >= change.items() for one in online["items"])
+
+
+async def test_what_no_token_says_leaves_the_tokens_alone(service: Inside) -> None:
+    heron = await made(service)
+    pair = await pair_of(service)
+
+    await service.data(
+        "PUT", f"/api/user/{heron['id']}", {"phone": "123", "roleIds": [], "status": "enabled"}
+    )
+
+    assert await code_of(service, pair["accessToken"]) == 200
+
+
+async def test_an_edit_that_disables_bans_and_one_that_enables_clears_the_ban(service: Inside) -> None:
+    heron = await made(service)
+    pair = await pair_of(service)
+
+    await service.data("PUT", f"/api/user/{heron['id']}", {"status": "disabled"})
+    assert await code_of(service, pair["accessToken"]) == "account_banned"
+    assert (await service.ask("POST", "/api/auth/login", LOGIN)).code == "account_disabled"
+
+    await service.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled"})
+    assert await code_of(service, pair["accessToken"]) == "refresh_required"
+    assert await code_of(service, (await pair_of(service))["accessToken"]) == 200
+
+
+async def test_an_edit_that_changes_no_status_lifts_no_ban(service: Inside) -> None:
+    heron = await made(service)
+    pair = await pair_of(service)
+    await service.data("POST", f"/api/online/{heron['id']}/ban", {})
+
+    await service.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled", "nickName": "Egret"})
+
+    assert await code_of(service, pair["accessToken"]) == "account_banned"
+
+
+@pytest.mark.parametrize("disabled", [False, True])
+async def test_nothing_of_a_deleted_user_lives_on_in_one_of_the_same_name(
+    service: Inside, redis_url: str, *, disabled: bool
+) -> None:
+    heron = await made(service)
+    pair = await pair_of(service)
+    if disabled:
+        await service.data("PUT", f"/api/user/{heron['id']}/status", {"status": "disabled"})
+
+    await service.data("DELETE", f"/api/user/{heron['id']}")
+    again = await made(service)
+
+    assert again["id"] != heron["id"]
+    assert await code_of(service, pair["accessToken"]) == "refresh_required"
+    refused = await service.ask("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
+    assert (refused.status, refused.code) == (401, "refresh_rejected")
+    assert await code_of(service, (await pair_of(service))["accessToken"]) == 200
+    with redis.Redis.from_url(redis_url) as store:
+        of_the_old = [key for key in store.scan_iter(f"auth:*:{heron['id']}*") if store.ttl(key) == -1]
+    assert of_the_old == []
+
+
+async def test_tokens_are_refused_before_the_change_is_committed(service: Inside) -> None:
+    """Were this process killed right after the commit, nobody would mark the user any more."""
+    heron = await made(service, "heron", role_id(service, "auditor"))
+    pair = await pair_of(service)
+    execute(
+        service,
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN PERFORM pg_advisory_xact_lock(42); RETURN NULL; END'",
+    )
+    execute(
+        service,
+        "CREATE CONSTRAINT TRIGGER slow AFTER UPDATE ON sys.user DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW EXECUTE FUNCTION slow()",
+    )
+    with psycopg.connect(service.database_url) as holder:
+        holder.execute("SELECT pg_advisory_xact_lock(42)")
+        change = asyncio.create_task(service.ask("PUT", f"/api/user/{heron['id']}", {"roleIds": []}))
+        for _ in range(1000):
+            if await code_of(service, pair["accessToken"]) == "refresh_required":
+                break
+            await asyncio.sleep(0.01)
+        else:
+            pytest.fail("the token works until the commit")
+        assert not change.done()
+    assert (await change).status == 200

@@ -1,0 +1,270 @@
+"""Making, reading, editing and deleting users."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.users.people import HERON, PASSWORD, caller, execute, made, role_id
+
+pytestmark = pytest.mark.anyio
+
+ALL_OF_IT = {
+    "email": "Heron@example.org",
+    "phone": "+49 30 1234567",
+    "gender": "female",
+    "avatar": "https://example.org/heron.png?size=2",
+    "status": "disabled",
+}
+
+
+async def test_a_new_user_is_answered_whole_and_may_log_in(service: Inside) -> None:
+    auditor = role_id(service, "auditor")
+
+    answer = await service.ask("POST", "/api/user", HERON | {"roleIds": [auditor, auditor]})
+
+    data = answer.json["data"]
+    assert (answer.status, answer.header("etag")) == (201, '"1"')
+    assert set(data) == {
+        *("id", "userName", "nickName", "email", "phone", "gender", "avatar", "status", "roles"),
+        *("version", "createTime", "updateTime"),
+    }
+    assert data["roles"] == [{"id": auditor, "roleCode": "auditor", "roleName": "Auditor"}]
+    assert (data["status"], data["email"]) == ("enabled", None)
+    assert PASSWORD not in answer.body.decode()
+    assert (await service.ask("GET", f"/api/user/{data['id']}")).json["data"] == data
+    token = await service.log_in("HERON", PASSWORD)
+    assert (await service.ask("GET", "/api/user/list", token=token)).status == 200
+
+
+async def test_everything_that_can_be_said_is_kept(service: Inside) -> None:
+    data = await made(service, **ALL_OF_IT)
+
+    assert data.items() >= ALL_OF_IT.items()
+    login = {"userName": "heron", "password": PASSWORD}
+    assert (await service.ask("POST", "/api/auth/login", login)).code == "account_disabled"
+
+
+async def test_an_edit_leaves_alone_what_it_leaves_out_and_null_clears(service: Inside) -> None:
+    before = await made(service, "heron", role_id(service, "auditor"), **ALL_OF_IT)
+
+    after = await service.data("PUT", f"/api/user/{before['id']}", {"phone": None, "nickName": "Egret"})
+
+    changed = {"phone": None, "nickName": "Egret", "version": 2, "updateTime": after["updateTime"]}
+    assert after == before | changed
+
+
+async def test_an_edit_replaces_all_roles(service: Inside) -> None:
+    auditor, user = role_id(service, "auditor"), role_id(service, "user")
+    heron = await made(service, "heron", auditor)
+
+    after = await service.data("PUT", f"/api/user/{heron['id']}", {"roleIds": [user]})
+    assert [role["id"] for role in after["roles"]] == [user]
+    after = await service.data("PUT", f"/api/user/{heron['id']}", {"roleIds": []})
+    assert after["roles"] == []
+
+
+async def test_a_user_is_renamed_and_logs_in_by_the_new_name_only(service: Inside) -> None:
+    heron = await made(service)
+
+    await service.data("PUT", f"/api/user/{heron['id']}", {"userName": "Egret"})
+
+    assert await service.log_in("egret", PASSWORD)
+    login = {"userName": "heron", "password": PASSWORD}
+    assert (await service.ask("POST", "/api/auth/login", login)).code == "login_failed"
+
+
+async def test_a_name_is_taken_in_all_its_spellings(service: Inside) -> None:
+    await made(service)
+    other = await made(service, "stork")
+
+    for name in ("heron", "HERON", "\uff48eron"):
+        for method, path in (("POST", "/api/user"), ("PUT", f"/api/user/{other['id']}")):
+            body = (HERON if method == "POST" else {}) | {"userName": name}
+            answer = await service.ask(method, path, body)
+            assert (answer.status, answer.code) == (409, "conflict")
+    assert (await service.data("GET", f"/api/user/{other['id']}"))["version"] == 1
+
+
+async def test_the_own_name_in_another_spelling_is_free(service: Inside) -> None:
+    heron = await made(service)
+    after = await service.data("PUT", f"/api/user/{heron['id']}", {"userName": "Heron"})
+    assert after["userName"] == "Heron"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("userName", ""),
+        ("userName", "x" * 65),
+        ("userName", " heron"),
+        ("userName", "her\non"),
+        ("userName", "her\u202eon"),
+        ("userName", "h\u0435ron"),  # a Cyrillic e
+        ("userName", None),
+        ("userName", 7),
+        ("nickName", ""),
+        ("nickName", "her\u200bon"),
+        ("nickName", "\0"),
+        ("email", "heron"),
+        ("email", "heron@example.org\nBcc: all@example.org"),
+        ("email", "<script>@example.org"),
+        ("email", "h" * 250 + "@example.org"),
+        ("phone", "call me"),
+        ("phone", "1" * 33),
+        ("gender", "bird"),
+        ("avatar", "javascript:alert(1)"),
+        ("avatar", "//evil.example/x.png"),
+        ("avatar", "/\\evil.example"),
+        ("avatar", "data:image/png;base64,AAAA"),
+        ("avatar", "https://example.org/a b"),
+        ("avatar", "/" + "a" * 1024),
+        ("status", "asleep"),
+        ("id", 7),
+        ("isAdmin", True),
+        ("passwordHash", "x"),
+        ("createTime", "2026-11-21T02:33:53.123Z"),
+        ("version", 7),
+        ("roles", [{"id": 1}]),
+    ],
+)
+async def test_what_can_not_be_is_refused_by_name(shared: Inside, field: str, value: Any) -> None:
+    for method, path in (("POST", "/api/user"), ("PUT", "/api/user/1")):
+        body = (HERON if method == "POST" else {}) | {field: value}
+        answer = await shared.ask(method, path, body)
+        assert answer.fields == [field], (method, answer.body)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "\udfff\ud800", "a\udcff"])
+async def test_half_a_character_is_never_a_fault_of_the_service(shared: Inside, name: str) -> None:
+    for body in ({"userName": name}, {"nickName": name}, {"email": f"{name}@example.org"}, {name: 1}):
+        assert (await shared.ask("PUT", "/api/user/1", body)).status in (400, 422)
+
+
+async def test_all_faults_are_told_together(shared: Inside) -> None:
+    answer = await shared.ask("PUT", "/api/user/1", {"userName": " ", "email": "x", "avatar": "x"})
+    assert answer.fields == ["userName", "email", "avatar"]
+
+
+@pytest.mark.parametrize("password", ["short", "password1", "heronheron", "x" * 200])
+async def test_a_weak_password_is_refused_and_not_repeated(shared: Inside, password: str) -> None:
+    answer = await shared.ask("POST", "/api/user", HERON | {"password": password})
+    assert answer.fields == ["password"]
+    assert password not in answer.body.decode()
+
+
+async def test_a_password_is_no_part_of_an_edit(shared: Inside) -> None:
+    answer = await shared.ask("PUT", "/api/user/1", {"password": PASSWORD})
+    assert answer.fields == ["password"]
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/api/user"), ("PUT", "/api/user/{id}")])
+async def test_roles_that_do_not_exist_are_named_by_their_place(
+    service: Inside, method: str, path: str
+) -> None:
+    heron = await made(service, "stork")
+    body = (HERON if method == "POST" else {}) | {"roleIds": [role_id(service, "user"), 4711, 4712]}
+
+    answer = await service.ask(method, path.format(id=heron["id"]), body)
+
+    assert answer.fields == ["roleIds[1]", "roleIds[2]"]
+    assert execute(service, "SELECT count(*) FROM sys.user WHERE user_name = 'heron'") == [(0,)]
+
+
+async def test_payloads_are_names_like_others(service: Inside) -> None:
+    names = ["' OR 1=1 --", "%", "_", "\\", "a%00b", "'; DROP TABLE sys.user; --", "${7*7}", "{{7*7}}"]
+    for name in names:
+        heron = await made(service, name)
+        assert heron["userName"] == name
+        assert (await service.data("GET", f"/api/user/{heron['id']}"))["userName"] == name
+
+
+async def test_an_edit_of_what_somebody_else_has_changed_is_refused(service: Inside) -> None:
+    heron = await made(service)
+    path = f"/api/user/{heron['id']}"
+    await service.data("PUT", path, {"nickName": "Theirs"}, ("If-Match", '"1"'))
+
+    for method, body in (("PUT", {"nickName": "Mine"}), ("DELETE", None)):
+        answer = await service.ask(method, path, body, ("If-Match", '"1"'))
+        assert (answer.status, answer.code) == (412, "precondition_failed")
+
+    now = await service.ask("GET", path)
+    assert (now.json["data"]["nickName"], now.header("etag")) == ("Theirs", '"2"')
+    assert (await service.ask("DELETE", path, None, ("If-Match", '"2"'))).status == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", "", None),
+        ("PUT", "", {}),
+        ("DELETE", "", None),
+        ("PUT", "/status", {"status": "disabled"}),
+        ("PUT", "/password", {"newPassword": PASSWORD}),
+    ],
+)
+async def test_a_user_that_does_not_exist_is_not_found(
+    shared: Inside, method: str, path: str, body: Any
+) -> None:
+    answer = await shared.ask(method, f"/api/user/999999{path}", body)
+    assert (answer.status, answer.code) == (404, "not_found")
+
+
+async def test_a_deleted_user_is_gone_and_the_files_stay(service: Inside) -> None:
+    heron = await made(service)
+    execute(
+        service,
+        "INSERT INTO sys.file (key, name, size, sha256, content_type, owner_id)"
+        " VALUES ('k', 'n', 0, repeat('0', 64), 'text/plain', %s)",
+        heron["id"],
+    )
+
+    assert await service.data("DELETE", f"/api/user/{heron['id']}") is None
+
+    assert (await service.ask("GET", f"/api/user/{heron['id']}")).status == 404
+    assert execute(service, "SELECT owner_id FROM sys.file") == [(None,)]
+
+
+async def test_callers_edit_their_own_profile(service: Inside) -> None:
+    await made(service, "heron", role_id(service, "user"))
+    token = await service.log_in("heron", PASSWORD)
+    body = {"email": "h@example.org", "phone": "12345", "gender": "other", "avatar": "/h.png"}
+
+    answer = await service.ask("PUT", "/api/user/profile", body, token=token)
+
+    assert answer.json["data"].items() >= body.items()
+    assert answer.header("etag") == '"2"'
+    # Nothing that a token says has changed.
+    assert (await service.ask("GET", "/api/user/info", token=token)).json["data"]["avatar"] == "/h.png"
+    stale = await service.ask("PUT", "/api/user/profile", body, ("If-Match", '"1"'), token=token)
+    assert stale.code == "precondition_failed"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"userName": "root"}, {"status": "enabled"}, {"roleIds": [1]}, {"password": PASSWORD}, {"id": 1}],
+)
+async def test_a_profile_is_no_way_to_the_rest_of_the_account(shared: Inside, change: Any) -> None:
+    answer = await shared.ask("PUT", "/api/user/profile", change)
+    assert answer.fields == list(change)
+
+
+async def test_each_operation_needs_its_code(service: Inside) -> None:
+    actions = ("list", "detail", "create", "update", "delete", "reset-password")
+    operations: dict[str, list[tuple[str, str, Any]]] = {
+        "list": [("GET", "/api/user/list", None)],
+        "detail": [("GET", "/api/user/1", None)],
+        "create": [("POST", "/api/user", HERON)],
+        "update": [("PUT", "/api/user/1", {}), ("PUT", "/api/user/1/status", {"status": "disabled"})],
+        "reset-password": [("PUT", "/api/user/1/password", {"newPassword": PASSWORD})],
+        "delete": [("DELETE", "/api/user/1", None)],
+    }
+    for action, asked in operations.items():
+        others = [f"system:user:{one}" for one in actions if one != action]
+        token = await caller(service, f"all-but-{action}", *others)
+        for method, path, body in asked:
+            answer = await service.ask(method, path, body, token=token)
+            assert (answer.status, answer.code) == (403, "permission_denied")
+            assert answer.json["required"] == [f"system:user:{action}"]
