@@ -54,7 +54,8 @@ class Parts:
         database, auth, worker = settings.database, settings.auth, _worker_name()
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
-        self.journal = Journal(self.database)
+        log_database = Database(database.url, pool_size=2, timeout=database.timeout)
+        self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
         self.collector = self.journal.collector
         self.objects = object_store(settings.objstore, settings.server.data / "files")
         self.upload = settings.upload

@@ -84,6 +84,7 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
         "sessions": parts.store.ping,
         "files": parts.objects.ping,
         "policy": parts.watch.state,
+        "logs": parts.journal.state,
     }
     routes.add_outside("/health/live", Live())
     routes.add_outside("/health/ready", Ready(checks))

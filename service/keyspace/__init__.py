@@ -19,6 +19,9 @@ key                                     what it is
 ``auth:online:user:{user_name}``        index of the sessions of that user name
 ``auth:online:ip:{address}``            index of the sessions opened from that address
 ``auth:online:device:{device}``         index of the sessions on that kind of device
+``auth:log:stream``                     batches of log entries on their way into the database
+``auth:log:counts``                     what became of the entries: a hash of numbers
+``auth:log:sent:{worker}``              number of the last batch that a worker put into the stream
 ``rate:…``                              throttling counters and known devices
 ======================================  =====================================================================
 
@@ -30,6 +33,7 @@ won't. The store must not evict keys (``noeviction``): a lost deny marker would 
 
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
+from service.keyspace.log_stream import Batch, Done, LogCounts, LogStream
 from service.keyspace.store import SessionStore
 from service.keyspace.values import (
     Ban,
@@ -46,8 +50,12 @@ __all__ = [
     "BANNED",
     "Ban",
     "BanNote",
+    "Batch",
     "Counters",
     "DeviceSession",
+    "Done",
+    "LogCounts",
+    "LogStream",
     "OnlinePage",
     "OnlineSession",
     "Opening",

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import hashlib
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
 from service.keyspace.connection import within
 
-Name = Literal["open", "rotate", "close", "ban", "ban_of", "unban", "mark", "sessions", "online"]
-_NAMES: tuple[Name, ...] = ("open", "rotate", "close", "ban", "ban_of", "unban", "mark", "sessions", "online")
+Name = Literal[
+    "open",
+    "rotate",
+    "close",
+    "ban",
+    "ban_of",
+    "unban",
+    "mark",
+    "sessions",
+    "online",
+    "log_add",
+    "log_take",
+    "log_done",
+    "log_counts",
+    "log_leave",
+]
+_NAMES: tuple[Name, ...] = get_args(Name)
 
 
 class Scripts:
@@ -20,10 +35,14 @@ class Scripts:
 
     def __init__(self, client: Redis, timeout: float) -> None:
         folder = files("service.keyspace") / "scripts"
-        common = (folder / "common.lua").read_text("utf-8")
+
+        def text(name: Name) -> str:
+            before = "log_common" if name.startswith("log_") else "common"
+            return "".join((folder / f"{part}.lua").read_text("utf-8") for part in (before, name))
+
         self._client = client
         self._timeout = timeout
-        self._texts = {name: common + (folder / f"{name}.lua").read_text("utf-8") for name in _NAMES}
+        self._texts = {name: text(name) for name in _NAMES}
         self._hashes = {
             name: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
             for name, text in self._texts.items()

@@ -13,6 +13,7 @@ from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks
 from service.keyspace.connection import new_connection, open_pool, within
 from service.keyspace.counters import Counters
+from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
 from service.keyspace.scripts import Scripts
 from service.keyspace.snapshots import Snapshots
@@ -50,6 +51,7 @@ class SessionStore:
         self.online = Online(self._scripts)
         self.counters = Counters(pool, settings.timeout)
         self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
+        self.log = LogStream(self._scripts)
 
     async def check(self, login_id: str, device: str) -> Answer:
         """Return the deny marker of the user and the device session, in one shared round trip."""

@@ -2,21 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final
 
-from msgspec import Struct
+import msgspec
+import structlog
 
+from service.oplog.entries import Event, encode
 from service.records.login_logs import LoginEvent
 from service.records.operation_logs import OperationEvent
-
-Event = OperationEvent | LoginEvent
 
 RecordLogin = Callable[[LoginEvent], None]
 """Hands over one login event; returns at once, and raises nothing."""
 
+BATCH_BYTES: Final = 65_536
+"""Bytes of a batch, but for a single entry that is longer."""
 
-class Counts(Struct):
-    """What became of the entries; ``accepted`` is the sum of the others and of those still under way."""
+_SAY_EVERY: Final = 10.0  # seconds
+
+_log = structlog.get_logger(__name__)
+
+
+class Counts(msgspec.Struct):
+    """What one worker has done since it started; only the sums over all workers add up.
+
+    ``accepted`` and ``dropped`` are entries of its own; ``written`` and ``set_aside`` those that it took from
+    the stream, whichever worker had accepted them.
+    """
 
     accepted: int = 0
     written: int = 0
@@ -24,30 +39,98 @@ class Counts(Struct):
     set_aside: int = 0
 
 
-class Collector:
-    """Holds entries until they are fetched, at most ``limit`` of them; more are dropped and counted."""
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Entries that travel together; ``number`` rises from one bundle of a worker to the next."""
 
-    def __init__(self, limit: int = 10_000) -> None:
+    number: int
+    content: bytes
+    count: int
+    size: int
+
+
+class Collector:
+    """Holds entries until they are handed on, ``limit`` bytes at most; more are dropped and counted.
+
+    An entry is encoded when it is taken: what happens later to the values that it was made of is not in it.
+    """
+
+    def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._waiting: list[Event] = []
+        self._held = 0
+        self._operations: list[bytes] = []
+        self._logins: list[bytes] = []
+        self._bundle: Bundle | None = None
+        self._number = 0
+        self._say_again = 0.0
         self.counts = Counts()
+        self.waiting = 0
+        """Entries that are held."""
+        self.filled = asyncio.Event()
+        """Set while entries wait."""
 
     def operation(self, event: OperationEvent) -> None:
         """Take an entry of the operation log; returns at once, and raises nothing."""
-        self._take(event)
+        self._take(event, self._operations)
 
     def login(self, event: LoginEvent) -> None:
         """Take an entry of the login log; returns at once, and raises nothing."""
-        self._take(event)
+        self._take(event, self._logins)
 
-    def fetch(self) -> list[Event]:
-        """Return what waits; it is the caller's now."""
-        waiting, self._waiting = self._waiting, []
-        return waiting
+    def bundle(self) -> Bundle | None:
+        """Return what is to be handed on next, the same until it was; None when nothing waits."""
+        if self._bundle is None and (self._operations or self._logins):
+            operations, logins = _cut(self._operations), _cut(self._logins)
+            content = b'{"operations":[%b],"logins":[%b]}' % (b",".join(operations), b",".join(logins))
+            self._number += 1
+            size = sum(map(len, operations)) + sum(map(len, logins))
+            self._bundle = Bundle(self._number, content, len(operations) + len(logins), size)
+        return self._bundle
 
-    def _take(self, event: Event) -> None:
+    def handed_on(self) -> None:
+        """Let go of the bundle: others answer for it now."""
+        if self._bundle is not None:
+            self._held -= self._bundle.size
+            self.waiting -= self._bundle.count
+            self._bundle = None
+        if not (self._operations or self._logins):
+            self.filled.clear()
+
+    def tally(self) -> dict[str, int]:
+        """Return the counts by name, for the log on standard output."""
+        return {**msgspec.structs.asdict(self.counts), "waiting": self.waiting}
+
+    def _take(self, event: Event, waiting: list[bytes]) -> None:
         self.counts.accepted += 1
-        if len(self._waiting) < self._limit:
-            self._waiting.append(event)
-        else:
-            self.counts.dropped += 1
+        try:
+            line = encode(event)
+        except Exception:  # noqa: BLE001 - whatever it holds, its request goes on
+            _log.exception("an entry of the logs could not be encoded", event_id=str(event.event_id))
+            self._drop()
+            return
+        if self._held + len(line) > self._limit:
+            self._drop()
+            return
+        self._held += len(line)
+        self.waiting += 1
+        waiting.append(line)
+        self.filled.set()
+
+    def _drop(self) -> None:
+        self.counts.dropped += 1
+        if monotonic() >= self._say_again:
+            self._say_again = monotonic() + _SAY_EVERY
+            _log.error("entries of the logs are dropped", **self.tally())
+
+
+def _cut(waiting: list[bytes]) -> list[bytes]:
+    """Take entries off the front of ``waiting``, as many as a batch holds."""
+    size = count = 0
+    for line in waiting:
+        size += len(line)
+        if count and size > BATCH_BYTES:
+            break
+        count += 1
+    taken = waiting[:count]
+    del waiting[:count]
+    return taken

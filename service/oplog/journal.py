@@ -1,4 +1,4 @@
-"""The way of entries from the collector into the database, in the background of one worker."""
+"""The way of the entries of one worker, from its collector to the database."""
 
 from __future__ import annotations
 
@@ -9,68 +9,106 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
-from service.oplog.collector import Collector, Event
-from service.records import login_logs, operation_logs
+from service.keyspace import Batch, LogCounts, LogStream
+from service.oplog.chain import Chain
+from service.oplog.collector import Collector
+from service.oplog.sender import Sender
+from service.oplog.upkeep import Upkeep
+from service.oplog.writer import CLAIM_AFTER, Writer
+from service.oplog.writing import Writing
 from service.records.database import Database
-from service.records.operation_logs import OperationEvent
+from service.records.log_writing import Log
+from service.settings import Oplog
 
-FLUSH_EVERY: Final = 0.05  # seconds
-PATIENCE: Final = 5.0  # seconds that the last entries get at the end
+PATIENCE: Final = 5.0
+"""Seconds that the last entries get at the end."""
+_TELL_WITHIN: Final = 0.5  # seconds for what the store knows; less than a readiness check has
 
 _log = structlog.get_logger(__name__)
 
 
 class Journal:
-    """Writes what ``collector`` takes, from ``start`` to ``finish``."""
+    """Collects entries, sends them to ``stream`` and writes those of all workers, until ``finish``.
 
-    def __init__(self, database: Database) -> None:
+    ``database`` is its own: no request waits for a connection that writes logs. ``worker`` is a name that no
+    other process has or had.
+    """
+
+    def __init__(
+        self,
+        settings: Oplog,
+        database: Database,
+        stream: LogStream,
+        worker: str,
+        *,
+        claim_after: float = CLAIM_AFTER,
+    ) -> None:
         self._database = database
-        self._task: asyncio.Task[None] | None = None
-        self._batch: list[Event] = []
-        self.collector = Collector()
+        self._stream = stream
+        self._worker = worker
+        self._tasks: list[asyncio.Task[None]] = []
+        chain = Chain(settings.chain_key)
+        days: dict[Log, int] = {"operation_log": settings.operation_days, "login_log": settings.login_days}
+        self.collector = Collector(settings.memory_limit)
+        self._sender = Sender(self.collector, stream, worker, settings.stream_limit)
+        writing = Writing(database, chain)
+        self._writer = Writer(stream, writing, worker, self.collector.counts, claim_after=claim_after)
+        self._upkeep = Upkeep(database, chain, days)
 
     async def start(self) -> None:
-        """Begin to write in the background."""
-        self._task = asyncio.create_task(self._run())
+        """Begin to work in the background."""
+        work = (self._sender.run(), self._write(), self._upkeep.run())
+        self._tasks = [asyncio.create_task(one) for one in work]
 
     async def finish(self) -> None:
-        """Write what is left, and end; say how many entries there were."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        """Send and write what is left, say what became of the entries, and disconnect.
+
+        What can't be written in time waits in the stream for the next start. When the session store is away
+        the entries of this worker go into the database by themselves.
+        """
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if not await self._sender.send_all():
+            await self._write_directly()
         with suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                await self._flush_all()
-        counts = self.collector.counts
-        _log.info("the logs are closed", accepted=counts.accepted, written=counts.written)
+                await self._writer.drain()
+        with suppress(Unavailable):
+            await self._stream.leave(self._worker)
+        with suppress(Unavailable):
+            await self._upkeep.tell_heads()
+        level = "error" if self.collector.waiting else "info"
+        getattr(_log, level)("the logs are closed", **self.collector.tally())
+        await self._database.close()
 
-    async def _flush_all(self) -> None:
-        while not await self._flush():  # noqa: ASYNC110 - no event tells that the database is back
-            await asyncio.sleep(FLUSH_EVERY)
+    async def totals(self) -> LogCounts:
+        """Return what became of the entries of all workers; raises Unavailable."""
+        return await self._stream.counts()
 
-    async def _run(self) -> None:
-        while True:
-            await asyncio.sleep(FLUSH_EVERY)
-            try:
-                await self._flush()
-            except Exception:  # noqa: BLE001 - whatever it was, the next entries must not be lost with it
-                _log.exception("entries can't be written")
-                await asyncio.sleep(1)
-
-    async def _flush(self) -> bool:
-        """Write what waits; False when the database is out of reach, and the batch is to be tried again."""
-        self._batch = self._batch or self.collector.fetch()
-        if not self._batch:
-            return True
-        operations = [event for event in self._batch if isinstance(event, OperationEvent)]
-        logins = [event for event in self._batch if not isinstance(event, OperationEvent)]
+    async def state(self) -> str:
+        """Return the counts in words, for the readiness check; a log that lags makes nothing unready."""
         try:
-            async with self._database.transaction() as connection:
-                await operation_logs.add(connection, *operations)
-                await login_logs.add(connection, *logins)
-        except Unavailable:
-            return False
-        self.collector.counts.written += len(self._batch)
-        self._batch = []
-        return True
+            async with asyncio.timeout(_TELL_WITHIN):
+                all_of = await self.totals()
+        except (Unavailable, TimeoutError):
+            here = self.collector
+            return (
+                f"waiting; this worker: accepted {here.counts.accepted}, dropped {here.counts.dropped}, "
+                f"in memory {here.waiting}"
+            )
+        return (
+            f"accepted {all_of.accepted}, written {all_of.written}, dropped {all_of.dropped}, "
+            f"set aside {all_of.set_aside}, under way {all_of.under_way}"
+        )
+
+    async def _write(self) -> None:
+        await self._upkeep.round()  # before there are entries that would have to move
+        await self._writer.run()
+
+    async def _write_directly(self) -> None:
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                while bundle := self.collector.bundle():
+                    await self._writer.write([Batch("", bundle.content)])
+                    self.collector.handed_on()

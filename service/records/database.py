@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import psycopg
 from sqlalchemy import Engine, create_engine, event, text
@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool
 from service.errors import Unavailable
 from service.records.connection import PromptConnection, conninfo, has_ended
 
-Connection = AsyncConnection
+Connection: TypeAlias = AsyncConnection
 """A connection in a transaction, as those below hand it out."""
 
 _DRIVER: Final = "postgresql+psycopg://"

@@ -11,6 +11,7 @@ from service.settings.access import Auth, Password
 from service.settings.faults import Fault, SettingsError
 from service.settings.loading import CONFIG, configured_file, load, written_secrets
 from service.settings.markdown import markdown
+from service.settings.oplog import Oplog
 from service.settings.secrecy import check_secret, local_secret
 from service.settings.sections import Log, Policy, Settings
 from service.settings.stores import Database, Objstore, Redis, Server
@@ -31,6 +32,7 @@ __all__ = [
     "Fault",
     "Log",
     "Objstore",
+    "Oplog",
     "Password",
     "Policy",
     "Redis",

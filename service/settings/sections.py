@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from service.settings.access import Auth, Password
+from service.settings.oplog import Oplog
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting, table_of
 from service.settings.throttling import Throttle
@@ -54,6 +55,7 @@ class Settings:
     throttle: Throttle = field(default_factory=Throttle)
     policy: Policy = field(default_factory=Policy)
     log: Log = field(default_factory=Log)
+    oplog: Oplog = field(default_factory=Oplog)
 
     @property
     def external(self) -> bool:

@@ -81,7 +81,11 @@ class Database:
         check=url("postgresql", "postgres", "postgresql+psycopg"),
         help="An external PostgreSQL. Empty: an embedded one in the data directory.",
     )
-    pool_size: int = setting(5, check=between(1, 200), help="Connections that one worker keeps at most.")
+    pool_size: int = setting(
+        5,
+        check=between(1, 200),
+        help="Connections that one worker keeps at most for requests; the logs have two more.",
+    )
     timeout: float = setting(
         2.0, unit="s", check=between(0.1, 30.0), help="Longest wait for a connection; then the answer is 503."
     )

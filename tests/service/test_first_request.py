@@ -132,6 +132,7 @@ async def test_other_requests_are_answered_while_many_logins_hash(service: Runni
 def test_the_service_says_that_it_is_ready_and_with_what(client: httpx.Client) -> None:
     parts = client.get("/health/ready").json()["data"]["parts"]
     assert parts.pop("policy").startswith("revision 1")  # and what the workers have told lately
+    assert parts.pop("logs").startswith("accepted ")  # and what became of the entries
     assert parts == {"database": "up", "sessions": "up", "files": "up"}
 
 

@@ -15,6 +15,7 @@ from service.records.schema.access import (
 )
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.files import file, object_space
+from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import CasbinRule, casbin_rule, policy_revision, policy_worker
 
@@ -25,6 +26,8 @@ __all__ = [
     "bit_position",
     "casbin_rule",
     "file",
+    "log_chain",
+    "log_set_aside",
     "login_log",
     "menu",
     "metadata",

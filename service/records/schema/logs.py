@@ -7,6 +7,8 @@ that no event is written twice. Rows outlive the users they name: nothing here i
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     CheckConstraint,
@@ -15,6 +17,7 @@ from sqlalchemy import (
     Double,
     Identity,
     Index,
+    LargeBinary,
     SmallInteger,
     Table,
     Text,
@@ -26,6 +29,16 @@ from sqlalchemy.dialects.postgresql import INET, JSONB
 from service.records.schema.base import metadata
 
 _BY_TIME = "RANGE (create_time)"
+
+
+def _chained() -> tuple[Column[Any], ...]:
+    """The place of an entry in the chain of its day and key (``log_chain``)."""
+    return (
+        Column("chain_key", Text),
+        Column("chain_number", BigInteger),
+        Column("chain_hash", LargeBinary),
+    )
+
 
 operation_log = Table(
     "operation_log",
@@ -55,6 +68,7 @@ operation_log = Table(
     Column("decision", Text, CheckConstraint("decision IN ('allow', 'deny')", name="decision")),
     Column("decision_id", Text),
     Column("policy_revision", BigInteger),
+    *_chained(),
     UniqueConstraint("event_id", "create_time"),
     Index(None, "create_time"),
     Index(None, "user_id", "create_time"),
@@ -82,6 +96,7 @@ login_log = Table(
     Column("user_agent", Text),
     Column("browser", Text),
     Column("os", Text),
+    *_chained(),
     UniqueConstraint("event_id", "create_time"),
     Index(None, "create_time"),
     Index(None, "user_id", "create_time"),

@@ -1,0 +1,15 @@
+-- Puts a batch of log entries into the stream, once however often it is sent.
+-- sender, number of the batch, batch, entries in it, entries dropped since, most bytes -> 1, or 0: no room
+local sender, number, batch = ARGV[1], tonumber(ARGV[2]), ARGV[3]
+local count, dropped, most = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+local sent = 'auth:log:sent:' .. sender
+if tonumber(redis.call('GET', sent) or '0') >= number then return 1 end
+forget_lost_entries()
+if log_count('bytes') + #batch > most then return 0 end
+redis.call('XADD', LOG_STREAM, '*', 'batch', batch)
+redis.call('HINCRBY', LOG_COUNTS, 'bytes', #batch)
+redis.call('HINCRBY', LOG_COUNTS, 'under_way', count)
+redis.call('HINCRBY', LOG_COUNTS, 'accepted', count + dropped)
+redis.call('HINCRBY', LOG_COUNTS, 'dropped', dropped)
+redis.call('SET', sent, number, 'EX', 3600)
+return 1

@@ -1,0 +1,16 @@
+-- Put before the scripts of the log entries.
+
+local LOG_STREAM, LOG_GROUP, LOG_COUNTS = 'auth:log:stream', 'writers', 'auth:log:counts'
+
+local function log_count(name)
+  return tonumber(redis.call('HGET', LOG_COUNTS, name) or '0')
+end
+
+-- Somebody removed the stream: what was in it is lost, and is counted as such.
+local function forget_lost_entries()
+  local lost = log_count('under_way')
+  if lost > 0 and redis.call('XLEN', LOG_STREAM) == 0 then
+    redis.call('HINCRBY', LOG_COUNTS, 'dropped', lost)
+    redis.call('HSET', LOG_COUNTS, 'under_way', 0, 'bytes', 0)
+  end
+end

@@ -1,0 +1,81 @@
+"""The chain of a day's entries: each hash covers its entry and the hash before it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Final
+
+from service.oplog.rows import Row
+from service.records import log_chain, log_writing
+from service.records.database import Connection
+from service.records.log_chain import Head
+from service.records.log_writing import Log
+
+_ID_LENGTH: Final = 8
+
+
+class Chain:
+    """Makes and checks hashes, with ``key`` if there is one (HMAC-SHA-256, RFC 2104), else SHA-256.
+
+    Entries of a key, named ``key_id``, are a chain of their own: a day on which the key changes has two.
+    """
+
+    def __init__(self, key: str = "") -> None:
+        self._key = key.encode()
+        self.key_id = self._digest(b"portcullis: id of the key").hex()[:_ID_LENGTH] if key else ""
+
+    def begin(self, log: Log, day: date) -> bytes:
+        """Return the hash before the first entry of a day."""
+        return self._digest(f"portcullis: {log} {day}".encode())
+
+    def link(self, before: bytes, number: int, vouched: bytes) -> bytes:
+        """Return the hash of entry ``number`` (from 1) after the hash ``before``."""
+        return self._digest(before + number.to_bytes(8) + vouched)
+
+    def sealed(self, head: Head) -> Head:
+        """Return ``head`` with the seal that covers the rest of it."""
+        parts = (head.log, head.day, head.key_id, head.number, head.hash.hex(), head.prior_day, head.dropped)
+        return replace(head, seal=self._digest(f"portcullis: head {parts}".encode()))
+
+    def _digest(self, content: bytes) -> bytes:
+        if self._key:
+            return hmac.digest(self._key, content, "sha256")
+        return hashlib.sha256(content).digest()
+
+
+async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[Row]) -> None:
+    """Write ``rows`` to ``log``, chained to those of their days; nobody else writes to it meanwhile.
+
+    Raises Refused and AlreadyWritten.
+    """
+    await log_writing.lock(connection, log)
+    days = {row.day for row in rows}
+    heads = await log_chain.heads_of(connection, log, chain.key_id, days)
+    for day in days - heads.keys():
+        prior = await log_chain.day_before(connection, log, day)
+        heads[day] = Head(
+            log=log, day=day, key_id=chain.key_id, number=0, hash=chain.begin(log, day), prior_day=prior
+        )
+    await log_writing.insert_all(connection, log, _linked(chain, rows, heads))
+    await log_chain.save(connection, [chain.sealed(head) for head in heads.values()])
+
+
+def _linked(chain: Chain, rows: Sequence[Row], heads: dict[date, Head]) -> str:
+    """Return ``rows`` as JSON with their places in the chains; moves ``heads`` on."""
+    ends = {day: (head.number, head.hash) for day, head in heads.items()}
+    lines = []
+    for row in rows:
+        number, before = ends[row.day]
+        link = chain.link(before, number + 1, row.vouched)
+        ends[row.day] = (number + 1, link)
+        place = (
+            f',"chain_key":"{chain.key_id}","chain_number":{number + 1},"chain_hash":"\\\\x{link.hex()}"}}'
+        )
+        lines.append(row.line[:-1] + place.encode())
+    for day, (number, link) in ends.items():
+        heads[day] = replace(heads[day], number=number, hash=link)
+    return (b"[" + b",".join(lines) + b"]").decode()

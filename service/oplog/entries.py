@@ -1,0 +1,116 @@
+"""Entries as they travel: one event as one JSON object, well-formed whatever the event holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from ipaddress import ip_address
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import asdict, replace
+
+from service.records.login_logs import LoginEvent
+from service.records.operation_logs import OperationEvent
+
+Event = OperationEvent | LoginEvent
+
+PLAIN: Final = 2048
+"""Bytes up to which an entry is left as it is: no index and no reader minds a text of that length."""
+LONGEST: Final = 256
+LONGER: Final = {"url": 2048, "query": 2048, "user_agent": 512, "error": 1024}
+"""Characters that are left of the texts of a longer entry: ``LONGEST``, but for these."""
+MOST_JSON: Final = 16_384
+"""Bytes of ``params``, and of ``response``, in a longer entry; of more only the beginning is kept."""
+
+_KEPT_OF_JSON: Final = 1024
+_DEEPEST: Final = 32
+_JSON_FIELDS: Final = ("params", "response")
+_ADDRESSES: Final = ("client_ip", "login_ip")
+# What is no character (RFC 3629 §3), and the one that PostgreSQL can't store.
+_UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
+_NUL: Final = rb"\u0000"
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encode(event: Event) -> bytes:
+    """Return ``event`` as JSON; over-long texts are cut and say so, and what is no text is replaced."""
+    try:
+        line = _encode(event)
+        if len(line) <= PLAIN and _NUL not in line:
+            return line
+    except (ValueError, TypeError, RecursionError, OverflowError):
+        pass
+    return _encode(well_formed(event))
+
+
+def well_formed(event: Event, *, longest: int | None = None) -> Event:
+    """Return ``event`` with texts that can be stored; each is at most ``longest`` characters, if given."""
+    changes: dict[str, Any] = {}
+    for name, value in asdict(event).items():
+        if name in _JSON_FIELDS:
+            changes[name] = _json(value)
+        elif isinstance(value, str):
+            changes[name] = _text(value, longest or LONGER.get(name, LONGEST))
+    return replace(event, **changes)
+
+
+def mended(event: Event) -> Event:
+    """Return what the database should take of an event that it has refused.
+
+    Short texts without anything unusual, no address that is none, and nothing of ``params`` and ``response``
+    but that they are missing.
+    """
+    changes: dict[str, Any] = {}
+    for name, value in asdict(event).items():
+        if name in _JSON_FIELDS and value is not None:
+            changes[name] = {"cut": "the database does not take it"}
+        elif name in _ADDRESSES:
+            changes[name] = _address(value)
+        elif isinstance(value, str):
+            changes[name] = _text(value.encode("ascii", "backslashreplace").decode(), LONGEST)
+    return replace(event, **changes)
+
+
+def _text(value: str, longest: int) -> str:
+    if len(value) > longest:
+        mark = f"… ({len(value)} characters)"
+        value = value[: max(0, longest - len(mark))] + mark
+    return _storable(value)
+
+
+def _json(value: Any) -> Any:
+    kept = _plain(value, _DEEPEST)
+    line = _encode(kept)
+    if len(line) <= MOST_JSON:
+        return kept
+    return {"cut": line[:_KEPT_OF_JSON].decode("utf-8", "replace"), "length": len(line)}
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """Return ``value`` as JSON knows it, with texts that can be stored; of others only the type."""
+    if depth == 0:
+        return "…"
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case str():
+            return _storable(value)
+        case Mapping():
+            return {_storable(str(name)): _plain(one, depth - 1) for name, one in value.items()}
+        case list() | tuple():
+            return [_plain(one, depth - 1) for one in value]
+        case _:
+            return type(value).__name__
+
+
+def _storable(text: str) -> str:
+    return _UNSTORABLE.sub("\ufffd", text)
+
+
+def _address(value: str | None) -> str | None:
+    try:
+        return None if value is None else str(ip_address(value.partition("%")[0]))
+    except ValueError:
+        return None

@@ -1,0 +1,114 @@
+"""Entries as rows: what of them the chain vouches for, the same from the stream and from the database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from ipaddress import ip_interface
+from operator import attrgetter
+from typing import Any, Final
+from uuid import UUID
+
+import msgspec
+
+from service.records.log_writing import TABLES, Log
+from service.records.login_logs import LoginEvent
+from service.records.operation_logs import OperationEvent
+
+_UNVOUCHED: Final = ("id", "chain_key", "chain_number", "chain_hash")
+
+COLUMNS: Final[dict[Log, tuple[str, ...]]] = {
+    log: tuple(column.name for column in table.columns if column.name not in _UNVOUCHED)
+    for log, table in TABLES.items()
+}
+"""What a chain vouches for, in the order in which it is hashed."""
+
+_NUMBER: Final = "\0"  # before each number of a JSON value; no text that is stored has this character
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One entry, ready for its log: ``line`` is the JSON of its columns, ``vouched`` is what is hashed."""
+
+    event_id: UUID
+    create_time: datetime
+    day: date
+    line: bytes
+    vouched: bytes
+
+
+class _Operation(OperationEvent, frozen=True, kw_only=True):
+    params: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    response: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+
+
+_DECODERS: Final[dict[Log, Any]] = {
+    "operation_log": msgspec.json.Decoder(_Operation).decode,
+    "login_log": msgspec.json.Decoder(LoginEvent).decode,
+}
+_VALUES: Final = {log: attrgetter(*names) for log, names in COLUMNS.items()}
+_SPECIAL: Final = {
+    log: tuple(
+        (place, table.c[name].type.__visit_name__)
+        for place, name in enumerate(COLUMNS[log])
+        if table.c[name].type.__visit_name__ in ("INET", "JSONB")
+    )
+    for log, table in TABLES.items()
+}
+_encode = msgspec.json.Encoder().encode
+
+
+def read(log: Log, line: bytes) -> Row:
+    """Read an entry as ``entries.encode`` made it; ValueError (or a kind of it) when it is none."""
+    event = _DECODERS[log](line)
+    moment = event.create_time.astimezone(UTC)
+    try:
+        vouched = vouch(log, _VALUES[log](event))
+    except RecursionError:
+        raise ValueError("a value is nested too deeply") from None
+    return Row(event.event_id, moment, moment.date(), line, vouched)
+
+
+def vouch(log: Log, values: Sequence[Any]) -> bytes:
+    """Return what is hashed of the values of ``COLUMNS``; JSON and addresses are given as text.
+
+    Equal rows give equal bytes, and different ones different bytes, however the database writes a number of a
+    JSON value, orders its names, or abbreviates an address.
+    """
+    plain = list(values)
+    plain[0] = plain[0].astimezone(UTC)  # create_time
+    for place, kind in _SPECIAL[log]:
+        if (value := plain[place]) is not None:
+            plain[place] = _address(value) if kind == "INET" else _json(value)
+    return _encode(plain)
+
+
+@lru_cache(4096)
+def _address(text: str) -> str:
+    try:
+        return str(ip_interface(text))
+    except ValueError:
+        return text  # the database will refuse it
+
+
+def _json(text: str | msgspec.Raw) -> str | None:
+    given = text if isinstance(text, str) else bytes(text)
+    if given in ("null", b"null", b""):
+        return None
+    value = json.loads(given, parse_int=_number, parse_float=_number, parse_constant=_number)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+@lru_cache(4096)
+def _number(token: str) -> str:
+    """Return a number of JSON so that equal numbers are equal texts: 1e2, 100 and 100.0 are."""
+    sign, digits, exponent = Decimal(token).as_tuple()
+    significant = "".join(map(str, digits)).lstrip("0")
+    short = significant.rstrip("0")
+    if not short or not isinstance(exponent, int):
+        return _NUMBER + "0"
+    return f"{_NUMBER}{'-' * sign}{short}e{exponent + len(significant) - len(short)}"

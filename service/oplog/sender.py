@@ -1,0 +1,76 @@
+"""Hands what the collector holds on to the stream, every 50 ms and in order."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from service.errors import Unavailable
+from service.keyspace import LogStream
+from service.oplog.collector import Collector
+
+FLUSH_EVERY: Final = 0.05
+"""Seconds that entries wait for others to share their way with."""
+RETRY_EVERY: Final = 0.25
+"""Seconds between two attempts while the stream takes nothing."""
+
+_log = structlog.get_logger(__name__)
+
+
+class Sender:
+    """Sends the bundles of ``collector`` under the name ``worker``.
+
+    A bundle goes again until the stream says that it has it, which keeps it once. While the session store is
+    away or the stream is full, entries wait in the collector.
+    """
+
+    def __init__(self, collector: Collector, stream: LogStream, worker: str, most_bytes: int) -> None:
+        self._collector = collector
+        self._stream = stream
+        self._worker = worker
+        self._most_bytes = most_bytes
+        self._dropped_told = 0
+        self._held_up = False
+
+    async def run(self) -> None:
+        """Send until cancelled; raises nothing else."""
+        while True:
+            await self._collector.filled.wait()
+            await asyncio.sleep(FLUSH_EVERY)
+            if not await self.send_all():
+                await asyncio.sleep(RETRY_EVERY)
+
+    async def send_all(self) -> bool:
+        """Send what waits; False when the stream does not take it now."""
+        try:
+            while bundle := self._collector.bundle():
+                dropped = self._collector.counts.dropped
+                taken = await self._stream.add(
+                    self._worker,
+                    bundle.number,
+                    bundle.content,
+                    count=bundle.count,
+                    dropped=dropped - self._dropped_told,
+                    most_bytes=self._most_bytes,
+                )
+                if not taken:
+                    return self._say("the stream is full: the database does not keep up")
+                self._dropped_told = dropped
+                self._collector.handed_on()
+        except Unavailable:
+            return self._say("the session store is out of reach")
+        except Exception:  # noqa: BLE001 - an entry must not be lost with an error that nobody foresaw
+            _log.exception("entries of the logs can't be sent")
+            return False
+        if self._held_up:
+            _log.info("entries of the logs go on their way again", **self._collector.tally())
+        self._held_up = False
+        return True
+
+    def _say(self, reason: str) -> bool:
+        if not self._held_up:
+            _log.warning("entries of the logs wait in memory", reason=reason, **self._collector.tally())
+        self._held_up = True
+        return False

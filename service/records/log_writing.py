@@ -1,0 +1,92 @@
+"""Batches of entries into ``sys.operation_log`` and ``sys.login_log``, and those that neither takes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cache
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from sqlalchemy import Table, func, select, text
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.schema import SCHEMA, log_set_aside, login_log, operation_log
+
+Log = Literal["operation_log", "login_log"]
+
+TABLES: Final[dict[Log, Table]] = {"operation_log": operation_log, "login_log": login_log}
+
+_LOCKS: Final[dict[Log, int]] = {"operation_log": 0x6C6F6701, "login_log": 0x6C6F6702}
+_UNIQUE_VIOLATION: Final = "23505"
+# Classes of SQLSTATE that blame the data: data exception, integrity violation, program limit exceeded.
+_REFUSALS: Final = ("22", "23", "54")
+
+
+class Refused(Exception):  # noqa: N818 - what the database did, told to the writer alone
+    """The database does not take an entry of the batch; the transaction is over."""
+
+
+class AlreadyWritten(Exception):  # noqa: N818 - as above
+    """An entry of the batch stands in the log; the transaction is over."""
+
+
+async def lock(connection: AsyncConnection, log: Log) -> None:
+    """Wait until no other transaction writes to ``log``; until this one ends, none will."""
+    await connection.execute(select(func.pg_advisory_xact_lock(_LOCKS[log])))
+
+
+async def insert_all(connection: AsyncConnection, log: Log, rows: str) -> None:
+    """Insert ``rows``, a JSON array of objects whose names are columns, in their order.
+
+    The server reads the JSON: no row is taken apart here. Raises Refused and AlreadyWritten.
+    """
+    with _refusals():
+        await connection.execute(_insertion(log), {"rows": rows})
+
+
+async def written(
+    connection: AsyncConnection, log: Log, keys: Collection[tuple[UUID, datetime]]
+) -> set[UUID]:
+    """Return which of the events, given by id and time, stand in ``log``."""
+    asked = "unnest(CAST(:ids AS uuid[]), CAST(:times AS timestamptz[])) AS asked (event_id, create_time)"
+    statement = text(
+        f"SELECT event_id FROM {SCHEMA}.{log} JOIN {asked} USING (event_id, create_time)"  # noqa: S608 - names of ours
+    )
+    given = {"ids": [event for event, _ in keys], "times": [moment for _, moment in keys]}
+    return set((await connection.execute(statement, given)).scalars())
+
+
+async def set_aside(connection: AsyncConnection, log: Log, digest: bytes, entry: str, reason: str) -> None:
+    """Keep an entry that ``log`` does not take, once, by its ``digest``."""
+    row = insert(log_set_aside).values(digest=digest, log=log, entry=entry, reason=reason)
+    await connection.execute(row.on_conflict_do_nothing())
+
+
+@cache
+def _insertion(log: Log) -> Any:
+    table, dialect = TABLES[log], postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy's gap
+    given = [column for column in table.columns if column.identity is None]
+    names = ", ".join(column.name for column in given)
+    typed = ", ".join(f"{column.name} {column.type.compile(dialect)}" for column in given)
+    return text(
+        f"INSERT INTO {SCHEMA}.{log} ({names})"  # noqa: S608 - names of ours
+        f" SELECT {names} FROM json_to_recordset(CAST(:rows AS json)) AS given ({typed})"
+    )
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if state == _UNIQUE_VIOLATION:
+            raise AlreadyWritten from None
+        if state.startswith(_REFUSALS):
+            raise Refused(f"{state}: {str(error.orig).partition(chr(10))[0]}") from None
+        raise

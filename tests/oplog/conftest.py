@@ -1,0 +1,97 @@
+"""Journals on real stores, and what came of their entries."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from sqlalchemy import Row, Table, select
+
+from service.keyspace import SessionStore
+from service.oplog.journal import Journal
+from service.records.database import Database
+from service.records.operation_logs import OperationEvent
+from service.records.schema import login_log, operation_log
+from service.settings import Auth, Oplog, Redis
+
+pytestmark = pytest.mark.anyio
+
+
+def operation(number: int = 0, **fields: Any) -> OperationEvent:
+    """Return an event that is told from others by its ``action``."""
+    plain: dict[str, Any] = {
+        "module": "user",
+        "action": f"action {number}",
+        "kind": "update",
+        "method": "PUT",
+        "url": "/api/user/7/status",
+        "status": 200,
+        "elapsed_ms": 1.25,
+        "client_ip": "192.0.2.7",
+        "params": {"status": "disabled"},
+    }
+    return OperationEvent(**plain | fields)
+
+
+@dataclass
+class Place:
+    """Stores that journals share, and what is in the database."""
+
+    database_url: str
+    redis_url: str
+    database: Database
+    store: SessionStore
+
+    @asynccontextmanager
+    async def journal(
+        self, worker: str = "worker", *, claim_after: float = 1.0, **settings: Any
+    ) -> AsyncIterator[Journal]:
+        """Make a journal of a worker; it is not started, and finished at the end."""
+        made = Journal(
+            Oplog(**settings),
+            Database(self.database_url, pool_size=2),
+            self.store.log,
+            worker,
+            claim_after=claim_after,
+        )
+        try:
+            yield made
+        finally:
+            await made.finish()
+
+    async def rows(self, table: Table = operation_log) -> list[Row[*tuple[Any, ...]]]:
+        """Return the rows of a log in the order in which they were written."""
+        async with self.database.transaction(within=30) as connection:
+            return list(await connection.execute(select(table).order_by(table.c.id)))
+
+    async def actions(self) -> list[str]:
+        """Return the actions of the operations in the order in which they were written."""
+        return [row.action for row in await self.rows()]
+
+    async def logins(self) -> list[Row[*tuple[Any, ...]]]:
+        """Return the rows of the login log."""
+        return await self.rows(login_log)
+
+
+@asynccontextmanager
+async def place_at(database_url: str, redis_url: str) -> AsyncIterator[Place]:
+    """Open both stores."""
+    async with AsyncExitStack() as stack:
+        database = Database(database_url)
+        stack.push_async_callback(database.close)
+        store = SessionStore(Redis(url=redis_url), Auth())
+        stack.push_async_callback(store.close)
+        yield Place(database_url, redis_url, database, store)
+
+
+@pytest.fixture
+async def place(seeded_database_url: str, redis_url: str) -> AsyncIterator[Place]:
+    """A seeded database and an empty session store."""
+    async with place_at(seeded_database_url, redis_url) as opened:
+        yield opened
+
+
+Until = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]
