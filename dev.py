@@ -35,7 +35,8 @@ PROGRAMS = {
     "run": (PLAIN, ["service", "serve"]),
     "portcullis": (PLAIN, ["service"]),
     "bench": (FULL, ["tests.benchmarks"]),
-    "test": (FULL, ["pytest"]),
+    # A file of tests stays in one process: its fixtures are started once.
+    "test": (FULL, ["pytest", "--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]),
 }
 CHECKS = (
     ("ruff", "check"),

@@ -80,9 +80,12 @@ def test_run_becomes_the_program_in_the_callers_directory(checkout: Checkout) ->
     )
 
 
-def test_tests_run_in_the_checkout(checkout: Checkout) -> None:
+def test_tests_run_in_the_checkout_on_all_cores_and_arguments_come_last(checkout: Checkout) -> None:
     _, output, _ = checkout.dev("test", "-k", "some thing")
-    assert output == f"{checkout.root}:{checkout.root}:-P -m pytest -k some thing\n"
+    place, folder, words = output.split(":")
+    assert place == folder == str(checkout.root)
+    assert words.startswith("-P -m pytest --numprocesses=auto ")
+    assert words.endswith(" -k some thing\n")
 
 
 def test_packages_are_installed_once(checkout: Checkout) -> None:
