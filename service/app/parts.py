@@ -11,6 +11,7 @@ from functools import partial
 import msgspec
 
 from service.administration.accounts import Accounts
+from service.administration.menus import MenuChanges
 from service.administration.password_reset import PasswordReset
 from service.administration.roles import RoleChanges
 from service.authn.authenticate import Authenticator
@@ -89,6 +90,7 @@ class Parts:
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
         self.password_reset = PasswordReset(self.password_change)
         self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
+        self.menus = MenuChanges(self.changes, self.revocations)
         self.roles = RoleChanges(self.database, self.revocations)
         self.traffic = Traffic()
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)

@@ -13,7 +13,9 @@ from service.endpoints import (
     binding,
     coverage,
     file,
+    menu,
     online,
+    own_menu,
     policy,
     profile,
     public_file,
@@ -51,20 +53,7 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
     routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
     routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.sessions))
-    routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
-    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes))
-    routes.add("/api/policy/explain", policy.Explain(parts.database, parts.live))
-    routes.add("/api/policy/reload", policy.Reload(parts.changes))
-    routes.add("/api/resource/list", resource.ResourceList(parts.database))
-    routes.add("/api/resource", resource.Resources(parts.changes))
-    routes.add("/api/resource/{id}", resource.OneResource(parts.database, parts.changes))
-    routes.add("/api/resource/{id}/enabled", resource.ResourceState(parts.changes))
-    routes.add("/api/resource/{id}/buttons", binding.ResourceButtons(parts.database, parts.changes))
-    routes.add("/api/menu/{id}/resources", binding.ButtonResources(parts.database, parts.changes))
-    routes.add("/api/role/list", role.RoleList(parts.database))
-    routes.add("/api/role", role.Roles(parts.roles))
-    routes.add("/api/role/{id}", role.OneRole(parts.database, parts.roles))
-    routes.add("/api/role/{id}/permissions", role.RolePermissions(parts.database, parts.roles))
+    _add_rights(routes, parts)
     routes.add("/api/user/info", profile.Info(parts.database))
     routes.add("/api/user/profile", profile.Profile(parts.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(parts.password_change))
@@ -92,3 +81,25 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     access_cookie = cookies.access if cookies.on else None
     add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
     return routes
+
+
+def _add_rights(routes: Routes, parts: Parts) -> None:
+    """Register what says who may do what: the policy, resources, menus and roles."""
+    routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
+    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes))
+    routes.add("/api/policy/explain", policy.Explain(parts.database, parts.live))
+    routes.add("/api/policy/reload", policy.Reload(parts.changes))
+    routes.add("/api/resource/list", resource.ResourceList(parts.database))
+    routes.add("/api/resource", resource.Resources(parts.changes))
+    routes.add("/api/resource/{id}", resource.OneResource(parts.database, parts.changes))
+    routes.add("/api/resource/{id}/enabled", resource.ResourceState(parts.changes))
+    routes.add("/api/resource/{id}/buttons", binding.ResourceButtons(parts.database, parts.changes))
+    routes.add("/api/menu/mine", own_menu.MenuMine(parts.database))
+    routes.add("/api/menu/list", menu.MenuList(parts.database))
+    routes.add("/api/menu", menu.Menus(parts.menus))
+    routes.add("/api/menu/{id}", menu.OneMenu(parts.database, parts.menus))
+    routes.add("/api/menu/{id}/resources", binding.ButtonResources(parts.database, parts.changes))
+    routes.add("/api/role/list", role.RoleList(parts.database))
+    routes.add("/api/role", role.Roles(parts.roles))
+    routes.add("/api/role/{id}", role.OneRole(parts.database, parts.roles))
+    routes.add("/api/role/{id}/permissions", role.RolePermissions(parts.database, parts.roles))

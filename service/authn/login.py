@@ -12,7 +12,7 @@ from service.authn.refusals import banned
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
 from service.kernel.device import device_from, is_device
 from service.keyspace import SessionFacts, SessionStore
-from service.records import rights, users
+from service.records import users
 from service.records.database import Database
 from service.records.users import Credentials
 
@@ -79,8 +79,7 @@ class Login:
         async with self._database.transaction() as connection:
             if renewed is not None:
                 await users.set_password_hash(connection, known.user_id, renewed, expected_hash=stored)
-            held = await rights.of(connection, known.user_id)
-        return Account(known.user_id, known.user_name, known.nick_name, held.roles, held.permissions)
+            return await self._pairs.account(connection, known.user_id, known.user_name, known.nick_name)
 
     async def _open(
         self, account: Account, device: str, address: str, user_agent: str, *, as_of: int

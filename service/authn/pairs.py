@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from service.authn.tokens import Tokens
 from service.kernel.permission_map import PermissionMap
+from service.records import menus, rights
+from service.records.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +34,28 @@ class Account:
     nick_name: str
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
+    permission_map: PermissionMap
 
 
 class Pairs:
-    """Issues the tokens of a session; the permission map is the one in force at that moment."""
+    """Issues the tokens of a session, with the bits of the permission map that is in force."""
 
     def __init__(self, tokens: Tokens, permission_map: Callable[[], PermissionMap]) -> None:
         self._tokens = tokens
         self._permission_map = permission_map
+
+    async def account(self, connection: Connection, user_id: int, user_name: str, nick_name: str) -> Account:
+        """Return the user with the rights that are stored.
+
+        A code that the map in force doesn't know was given to a Button a moment ago: this process is about
+        to load the policy with its bit, and the token would lack the code for as long as it lives. So the
+        bits are read as well then.
+        """
+        held = await rights.of(connection, user_id)
+        known = self._permission_map()
+        if known and not known.knows(held.permissions):
+            known = PermissionMap(await menus.permission_bits(connection))
+        return Account(user_id, user_name, nick_name, held.roles, held.permissions, known)
 
     def issue(self, account: Account, device: str, rid: str, *, issued: int, ends: int) -> TokenPair:
         """Return the tokens for a session; ``issued`` and ``ends`` in milliseconds."""
@@ -51,7 +67,7 @@ class Pairs:
             nick_name=account.nick_name,
             roles=account.roles,
             permissions=account.permissions,
-            permission_map=self._permission_map(),
+            permission_map=account.permission_map,
             issued=issued,
             ends=ends,
         )

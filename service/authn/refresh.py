@@ -13,7 +13,7 @@ from service.authn.refusals import banned
 from service.authn.tokens import Tokens
 from service.errors import AccountDisabled, RefreshRejected, TokenExpired, Unavailable
 from service.keyspace import Rotation, SessionStore
-from service.records import rights, users
+from service.records import users
 from service.records.database import Database
 
 _log = structlog.get_logger(__name__)
@@ -71,8 +71,7 @@ class Refresh:
         async with self._database.transaction() as connection:
             known = await users.credentials_of(connection, int(login_id))
             if known is not None and known.status == "enabled":
-                held = await rights.of(connection, known.user_id)
-                return Account(known.user_id, known.user_name, known.nick_name, held.roles, held.permissions)
+                return await self._pairs.account(connection, known.user_id, known.user_name, known.nick_name)
         ban = await self._store.ban_of(login_id)
         await self._store.close_sessions(login_id)
         if ban is not None:

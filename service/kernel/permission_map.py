@@ -27,6 +27,10 @@ class PermissionMap:
     def __bool__(self) -> bool:
         return bool(self._by_code)
 
+    def knows(self, codes: Iterable[str]) -> bool:
+        """Tell whether each of ``codes`` has a bit."""
+        return all(code in self._by_code for code in codes)
+
     def encode(self, codes: Iterable[str]) -> str:
         """Return ``codes`` as standard base64 with padding; bit ``n`` is in byte ``n >> 3``, lowest first.
 

@@ -1,0 +1,83 @@
+"""Writing ``sys.menu``.
+
+Whoever does holds ``policy_revisions.lock`` and ``rights.lock``, so that what was looked at stays true until
+the commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, null, select
+from sqlalchemy import update as change
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import Conflict
+from service.records.menus import COLUMNS, Menu, MenuType
+from service.records.schema import menu
+from service.records.schema.access import bit_position
+
+
+@dataclass(frozen=True, slots=True)
+class MenuValues:
+    """What administrators say about a menu; ``sort`` and ``enabled`` None leave them as they are."""
+
+    title: str
+    parent_id: int | None = None
+    name: str | None = None
+    path: str | None = None
+    component: str | None = None
+    icon: str | None = None
+    auth_mark: str | None = None
+    sort: int | None = None
+    enabled: bool | None = None
+
+
+async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuValues) -> Menu:
+    """Write a new menu, enabled unless ``values`` say otherwise; a Button gets a bit of its own.
+
+    Conflict when its code belongs to another Button.
+    """
+    stored = _stored(values) | {"menu_type": menu_type}
+    if menu_type == "Button":
+        await _refuse_taken(connection, values)
+    else:
+        stored["bit_position"] = null()
+    written = insert(menu).values(stored).returning(*COLUMNS)
+    return Menu(*(await connection.execute(written)).one())
+
+
+async def update(connection: AsyncConnection, before: Menu, values: MenuValues) -> Menu:
+    """Replace what ``values`` say of the existing menu ``before``.
+
+    A Button whose code changes gets a new bit: a token with the old one must not be read as holding the new
+    code. Conflict when the code belongs to another Button.
+    """
+    stored = _stored(values) | {"version": menu.c.version + 1, "update_time": func.now()}
+    if before.menu_type == "Button" and values.auth_mark != before.auth_mark:
+        await _refuse_taken(connection, values)
+        stored["bit_position"] = bit_position.next_value()
+    written = change(menu).where(menu.c.id == before.id).values(stored).returning(*COLUMNS)
+    return Menu(*(await connection.execute(written)).one())
+
+
+async def delete(connection: AsyncConnection, menu_id: int) -> None:
+    """Delete a menu that nothing refers to."""
+    await connection.execute(delete_from(menu).where(menu.c.id == menu_id))
+
+
+def _stored(values: MenuValues) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in asdict(values).items()
+        if value is not None or name not in ("sort", "enabled")
+    }
+
+
+async def _refuse_taken(connection: AsyncConnection, values: MenuValues) -> None:
+    taken = select(menu.c.id).where(menu.c.menu_type == "Button", menu.c.auth_mark == values.auth_mark)
+    other = (await connection.execute(taken)).scalar_one_or_none()
+    if other is not None:
+        raise Conflict(f"The permission code belongs to Button {other}", field="authMark", menuId=other)

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.support.members import ids_of, member, query
+
+pytestmark = pytest.mark.anyio
+
+PAGE = {"menuType": "Menu", "title": "Reports", "parentId": None}
+BUTTON = {"menuType": "Button", "title": "Read reports", "authMark": "report:list", "parentId": None}
+
+
+async def created(service: Inside, body: dict[str, Any], **changes: Any) -> Any:
+    return await service.data("POST", "/api/menu", body | changes)
+
+
+def edit_of(menu: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return what leaves a menu as it is, but for ``changes``."""
+    kept = ("menuType", "title", "parentId", "name", "path", "component", "icon", "authMark", "sort")
+    return {name: menu[name] for name in kept} | changes
+
+
+async def test_a_new_menu_is_answered_whole(service: Inside) -> None:
+    said = {"name": "report", "path": "/report", "component": "report/index", "icon": "x", "sort": 3}
+
+    answer = await service.ask("POST", "/api/menu", PAGE | said)
+
+    data = answer.json["data"]
+    assert (answer.status, answer.header("etag")) == (201, '"1"')
+    assert data.pop("policyRevision") == 1  # no line and no bit comes from a Menu
+    assert data == PAGE | said | {
+        "id": data["id"],
+        "authMark": None,
+        "bitPosition": None,
+        "enabled": True,
+        "version": 1,
+    }
+    assert await service.data("GET", f"/api/menu/{data['id']}") == data
+
+
+async def test_a_new_button_is_published_with_a_bit_of_its_own(service: Inside) -> None:
+    above = await created(service, PAGE)
+
+    first = await service.ask("POST", "/api/menu", BUTTON | {"parentId": above["id"]})
+    second = await created(service, BUTTON, authMark="report:edit")
+
+    data = first.json["data"]
+    assert (data["policyRevision"], first.header("x-policy-revision")) == (2, "2")
+    assert second["bitPosition"] == data["bitPosition"] + 1
+    assert (data["parentId"], data["authMark"], data["sort"]) == (above["id"], "report:list", 0)
+
+
+async def test_an_edit_replaces_what_is_said_and_keeps_order_and_state(shared: Inside) -> None:
+    made = await created(shared, PAGE, icon="old", sort=7, enabled=False)
+
+    saved = await shared.data("PUT", f"/api/menu/{made['id']}", {"title": "Archive", "parentId": 1})
+
+    assert (saved["title"], saved["parentId"], saved["icon"]) == ("Archive", 1, None)
+    assert (saved["sort"], saved["enabled"], saved["version"]) == (7, False, 2)
+
+
+async def test_a_menu_stays_what_it_is(shared: Inside) -> None:
+    made = await created(shared, PAGE)
+
+    for change in ({"menuType": "Button"}, {"menuType": "Button", "authMark": "report:list"}):
+        answer = await shared.ask("PUT", f"/api/menu/{made['id']}", edit_of(made, **change))
+        assert (answer.status, answer.fields) == (422, ["menuType"])
+
+
+async def test_a_renamed_code_gets_a_new_bit_and_no_bit_comes_back(service: Inside) -> None:
+    made = await created(service, BUTTON)
+    path = f"/api/menu/{made['id']}"
+
+    renamed = await service.data("PUT", path, edit_of(made, authMark="report:read"))
+    again = await service.data("PUT", path, edit_of(made))
+    same = await service.data("PUT", path, edit_of(made, title="Other"))
+    await service.data("DELETE", path)
+    anew = await created(service, BUTTON)
+
+    bits = [one["bitPosition"] for one in (made, renamed, again, anew)]
+    assert bits == sorted(set(bits))
+    assert same["bitPosition"] == again["bitPosition"]
+    assert renamed["policyRevision"] == made["policyRevision"] + 1
+    assert same["policyRevision"] == again["policyRevision"]
+
+
+async def test_a_code_belongs_to_one_button(service: Inside) -> None:
+    made = await created(service, BUTTON)
+    other = await created(service, BUTTON, authMark="report:edit")
+
+    for method, path, body in (
+        ("POST", "/api/menu", BUTTON),
+        ("PUT", f"/api/menu/{other['id']}", edit_of(other, authMark="report:list")),
+    ):
+        answer = await service.ask(method, path, body)
+        assert (answer.status, answer.code) == (409, "conflict")
+        assert (answer.json["field"], answer.json["menuId"]) == ("authMark", made["id"])
+
+
+@pytest.mark.parametrize(
+    ("body", "change", "field"),
+    [
+        (PAGE, {"authMark": "report:list"}, "authMark"),
+        (BUTTON, {"authMark": None}, "authMark"),
+        *(
+            (BUTTON, {"authMark": code}, "authMark")
+            for code in ("", "A:b", "a::b", ":a", "a:", "a b", "sys*", "@login", "a\n", "a" * 129, "ä", "a,b")
+        ),
+        (BUTTON, {"path": "/x"}, "path"),
+        (BUTTON, {"component": "x"}, "component"),
+        *(
+            (PAGE, {"path": path}, "path")
+            for path in (
+                "javascript:alert(1)",
+                "data:x",
+                "//evil.example",
+                "/\\evil",
+                "/a b",
+                "\t",
+                "",
+                "ftp://x",
+            )
+        ),
+        (PAGE, {"title": ""}, "title"),
+        (PAGE, {"title": "x\ny"}, "title"),
+        (PAGE, {"title": "x\0"}, "title"),
+        (PAGE, {"title": "x" * 129}, "title"),
+        (PAGE, {"menuType": "Directory"}, "menuType"),
+        (PAGE, {"parentId": 10**9}, "parentId"),
+        (PAGE, {"parentId": 0}, "parentId"),
+        (PAGE, {"sort": 2**31}, "sort"),
+        (PAGE, {"sort": "1"}, "sort"),
+        (PAGE, {"enabled": None}, "enabled"),
+        (PAGE, {"id": 7}, "id"),
+        (PAGE, {"bitPosition": 7}, "bitPosition"),
+        (PAGE, {"version": 7}, "version"),
+    ],
+)
+async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(
+    shared: Inside, body: dict[str, Any], change: dict[str, Any], field: str
+) -> None:
+    answer = await shared.ask("POST", "/api/menu", body | change)
+    assert (answer.status, answer.fields) == (422, [field])
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/user/:id", "user", "./x?a=1#b", "https://example.org/a:b", "/a//b", "/\u00fc"]
+)
+async def test_paths_of_pages_are_taken_as_they_are(shared: Inside, path: str) -> None:
+    assert (await created(shared, PAGE, path=path))["path"] == path
+
+
+async def test_nothing_stands_below_a_button_or_below_itself(shared: Inside) -> None:
+    top = await created(shared, PAGE)
+    middle = await created(shared, PAGE, parentId=top["id"])
+    low = await created(shared, PAGE, parentId=middle["id"])
+    button = await created(shared, BUTTON, authMark="tree:list", parentId=low["id"])
+
+    for moved, below in ((top, top), (top, middle), (top, low), (middle, low), (top, button)):
+        answer = await shared.ask("PUT", f"/api/menu/{moved['id']}", edit_of(moved, parentId=below["id"]))
+        assert (answer.status, answer.fields) == (422, ["parentId"])
+    moved = await shared.data("PUT", f"/api/menu/{low['id']}", edit_of(low, parentId=None))
+    assert moved["parentId"] is None
+    assert (await shared.data("PUT", f"/api/menu/{top['id']}", edit_of(top, parentId=low["id"])))[
+        "version"
+    ] == 2
+
+
+async def test_the_tree_has_at_most_ten_levels(shared: Inside) -> None:
+    parent = None
+    for _ in range(10):
+        parent = (await created(shared, PAGE, parentId=parent))["id"]
+
+    answer = await shared.ask("POST", "/api/menu", BUTTON | {"parentId": parent})
+
+    assert answer.fields == ["parentId"]
+
+
+async def test_of_two_moves_at_once_that_would_make_a_cycle_one_is_refused(shared: Inside) -> None:
+    for _ in range(5):
+        one, other = await created(shared, PAGE), await created(shared, PAGE)
+        done = await asyncio.gather(
+            shared.ask("PUT", f"/api/menu/{one['id']}", edit_of(one, parentId=other["id"])),
+            shared.ask("PUT", f"/api/menu/{other['id']}", edit_of(other, parentId=one["id"])),
+        )
+        assert sorted(answer.status for answer in done) == [200, 422]
+
+
+async def test_a_menu_in_use_is_not_deleted_and_who_uses_it_is_named(service: Inside) -> None:
+    ((page,),) = await query(service, "SELECT id FROM sys.menu WHERE name = 'policy'")
+    (reading,) = await ids_of(service, "system:policy:read")
+
+    below = await service.ask("DELETE", f"/api/menu/{page}")
+    used = await service.ask("DELETE", f"/api/menu/{reading}")
+
+    assert (below.status, used.status, used.code) == (409, 409, "conflict")
+    assert below.json["children"] == ["Read and explain the policy", "Reload the policy"]
+    assert (below.json["childCount"], below.json["roleCount"]) == (2, 3)
+    assert (used.json["roles"], used.json["roleCount"]) == (["auditor"], 1)
+    assert (used.json["resources"], used.json["resourceCount"]) == (["policy.read"], 1)
+    assert (await service.ask("GET", "/api/menu/list?title=policy")).json["data"]["total"] == 3
+
+
+async def test_what_nothing_uses_is_deleted(service: Inside) -> None:
+    made = await created(service, BUTTON)
+
+    answer = await service.ask("DELETE", f"/api/menu/{made['id']}")
+
+    assert answer.json["data"] == {"policyRevision": made["policyRevision"] + 1}
+    for method, body in (("GET", None), ("PUT", edit_of(made)), ("DELETE", None)):
+        gone = await service.ask(method, f"/api/menu/{made['id']}", body)
+        assert (gone.status, gone.code) == (404, "not_found")
+
+
+async def test_what_somebody_else_has_changed_is_not_overwritten(shared: Inside) -> None:
+    made = await created(shared, PAGE)
+    path = f"/api/menu/{made['id']}"
+    await shared.data("PUT", path, edit_of(made, title="Theirs"), ("If-Match", '"1"'))
+
+    for method, body in (("PUT", edit_of(made)), ("DELETE", None)):
+        answer = await shared.ask(method, path, body, ("If-Match", '"1"'))
+        assert (answer.status, answer.code) == (412, "precondition_failed")
+    await shared.data("DELETE", path, None, ("If-Match", '"2"'))
+
+
+async def test_menus_are_listed_by_page_filter_and_sort(shared: Inside) -> None:
+    found = await shared.data(
+        "GET", "/api/menu/list?menuType=Button&authMark=role:&title=ROLES&sort=-authMark&size=2"
+    )
+    assert [one["authMark"] for one in found["items"]] == ["system:role:update", "system:role:permission"]
+    assert (found["page"], found["size"]) == (1, 2)
+    below = await shared.data("GET", "/api/menu/list?parentId=1&menuType=Menu&enabled=true&size=200")
+    assert {one["parentId"] for one in below["items"]} == {1}
+    assert (await shared.data("GET", "/api/menu/list?authMark=%25"))["total"] == 0
+
+
+@pytest.mark.parametrize("query", ["sort=bitPosition", "menuType=menu", "parentId=0", "size=0", "code=x"])
+async def test_a_list_that_can_not_be_is_refused(shared: Inside, query: str) -> None:
+    assert (await shared.ask("GET", f"/api/menu/list?{query}")).status == 422
+
+
+async def test_everybody_sees_the_tree_that_their_roles_give_with_the_codes_that_they_hold(
+    service: Inside,
+) -> None:
+    clerk = await member(service, "clerk", "system:role:list", "system:user:list")
+    await query(service, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:list'")
+
+    (root,) = (await clerk.ask("GET", "/api/menu/mine")).json["data"]
+    (all_of_it,) = await service.data("GET", "/api/menu/mine")
+
+    assert (root["name"], root["buttons"]) == ("system", [])
+    (page,) = root["children"]
+    assert (page["name"], page["parentId"], page["buttons"]) == ("role", root["id"], ["system:role:list"])
+    assert all_of_it["buttons"] == ["*", "system:*"]
+    by_name = {one["name"]: one["buttons"] for one in all_of_it["children"]}
+    assert by_name["menu"] == [f"system:menu:{verb}" for verb in ("list", "create", "update", "delete")]
+    assert "system:user:list" not in by_name["user"]
+    await query(service, "UPDATE sys.role SET enabled = false WHERE id = %s", clerk.role_id)
+    assert (await clerk.ask("GET", "/api/menu/mine")).json["data"] == []

@@ -1,0 +1,116 @@
+"""Where a menu may stand, and what is seen of the tree: without any store."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.administration.menu_tree import MAX_DEPTH, SeenMenu, place_fault, seen
+from service.kernel.codes import HeldCodes
+from service.records.menus import Menu
+
+
+def page(number: int, parent: int | None = None, *, enabled: bool = True) -> Menu:
+    return Menu(number, parent, "Menu", f"m{number}", None, None, None, None, None, None, 0, enabled, 1)
+
+
+def button(number: int, parent: int | None, code: str, *, enabled: bool = True) -> Menu:
+    return Menu(number, parent, "Button", f"b{number}", None, None, None, None, code, number, 0, enabled, 1)
+
+
+def shape(tree: list[SeenMenu]) -> object:
+    return {one.id: (one.buttons, shape(one.children)) for one in tree}
+
+
+def depth(parents: dict[int, int | None], at: int) -> int:
+    """Return the level of a menu; never ends in a cycle, so that the test would."""
+    parent = parents[at]
+    return 1 if parent is None else 1 + depth(parents, parent)
+
+
+@given(st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=120))
+def test_no_sequence_of_moves_makes_a_cycle_or_a_tree_that_is_too_deep(moves: list[tuple[int, int]]) -> None:
+    parents: dict[int, int | None] = {}
+    for number, target in moves:
+        menu_id = number if number in parents else None
+        if target not in parents:
+            parents[number] = None
+        elif place_fault(parents, menu_id, target) is None:
+            parents[number] = target
+        assert all(depth(parents, one) <= MAX_DEPTH for one in parents)
+
+
+@given(st.lists(st.integers(0, 8), min_size=9, max_size=9), st.integers(0, 8), st.integers(0, 8))
+def test_a_move_is_refused_exactly_when_it_would_make_a_cycle(
+    above: list[int], moved: int, target: int
+) -> None:
+    parents: dict[int, int | None] = {
+        number: parent if parent < number else None for number, parent in enumerate(above)
+    }
+    at: int | None = target
+    below = False
+    while at is not None:
+        below = below or at == moved
+        at = parents[at]
+
+    assert (place_fault(parents, moved, target) is not None) == below
+
+
+def test_a_tree_that_was_forced_into_a_cycle_is_walked_to_an_end() -> None:
+    assert place_fault({1: 2, 2: 1, 3: None}, 3, 1) is not None
+    assert place_fault({1: 2, 2: 1, 3: None}, 1, 3) is not None
+    assert seen([page(1, 2), page(2, 1)], {1}, HeldCodes()) == []
+
+
+@pytest.mark.parametrize("height", [1, 3, MAX_DEPTH])
+def test_a_menu_moves_with_what_is_below_it_only_where_all_of_it_has_room(height: int) -> None:
+    parents: dict[int, int | None] = {number: number - 1 or None for number in range(1, MAX_DEPTH + 1)}
+    parents |= {100 + number: 99 + number if number else None for number in range(height)}
+
+    for level in range(1, MAX_DEPTH + 1):
+        assert (place_fault(parents, 100, level) is None) == (level + height <= MAX_DEPTH)
+    assert (place_fault(parents, None, MAX_DEPTH - 1), place_fault(parents, None, MAX_DEPTH) is None) == (
+        None,
+        False,
+    )
+
+
+TREE = [
+    page(1),
+    page(2, 1),
+    page(3, 1),
+    button(4, 2, "a:list"),
+    button(5, 2, "a:edit"),
+    button(6, 3, "b:list"),
+    button(7, None, "c:top"),
+]
+
+
+def test_menus_are_seen_with_those_above_and_the_buttons_that_are_held() -> None:
+    assert shape(seen(TREE, {2}, HeldCodes())) == {1: ([], {2: ([], {})})}
+    assert shape(seen(TREE, {4}, HeldCodes(["a:list"]))) == {1: ([], {2: (["a:list"], {})})}
+    assert shape(seen(TREE, {7}, HeldCodes(["c:top"]))) == {}
+    assert seen(TREE, set(), HeldCodes(["*"])) == []
+
+
+def test_a_wildcard_shows_the_buttons_of_the_menus_that_are_given_and_no_further_menu() -> None:
+    found = shape(seen(TREE, {2}, HeldCodes(["a:*"])))
+    assert found == {1: ([], {2: (["a:list", "a:edit"], {})})}
+
+
+def test_what_is_disabled_is_not_seen_nor_what_is_below_it() -> None:
+    tree = [
+        page(1),
+        page(2, 1, enabled=False),
+        page(3, 2),
+        button(4, 3, "x"),
+        button(5, 1, "y", enabled=False),
+    ]
+
+    assert shape(seen(tree, {1, 3, 4, 5}, HeldCodes(["x", "y"]))) == {1: ([], {})}
+    assert shape(seen(tree, {5}, HeldCodes())) == {}
+
+
+def test_an_id_that_is_gone_shows_nothing() -> None:
+    assert seen(TREE, {99}, HeldCodes()) == []
