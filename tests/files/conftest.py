@@ -56,6 +56,29 @@ async def service(seeded_database_url: str, redis_url: str, tmp_path: Path) -> A
         yield running
 
 
+@pytest.fixture(scope="module", params=["local", "s3"])
+async def _either_shared(
+    request: pytest.FixtureRequest,
+    stores: EmbeddedStores,
+    seeded_template: str,
+    s3: S3Server,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Inside]:
+    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path_factory.mktemp("data"))}
+    variables = s3.variables() if request.param == "s3" else data
+    with database(stores, seeded_template) as url:
+        async with inside(url, stores.redis_url, **variables) as running:
+            yield running
+
+
+@pytest.fixture
+async def either_shared(_either_shared: Inside) -> Inside:
+    """The same as ``shared``, once with a local directory and once with an S3 server."""
+    if (await _either_shared.ask("GET", "/api/user/info")).status == 401:
+        _either_shared.token = await _either_shared.log_in()
+    return _either_shared
+
+
 @pytest.fixture(params=["local", "s3"])
 async def either(
     request: pytest.FixtureRequest, seeded_database_url: str, redis_url: str, tmp_path: Path, s3: S3Server

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from typing import Any
 
+from service.web.entrance import Message
 from tests.support.inside import Inside
 from tests.web.driver import Answer, ask
 
@@ -65,3 +66,42 @@ async def uploaded(service: Inside, name: str = "picture.png", content: bytes = 
 async def download(service: Inside, file_id: int, *headers: tuple[str, str]) -> Answer:
     """Ask for the content of a file."""
     return await service.ask("GET", f"/api/file/{file_id}", None, *headers)
+
+
+async def send_slowly(service: Inside, pieces: AsyncIterator[bytes], declared: int | None = None) -> Answer:
+    """Send a body whose pieces are made while it is sent."""
+    headers = [
+        (b"authorization", f"Bearer {service.token}".encode()),
+        (b"content-type", f"multipart/form-data; boundary={BOUNDARY}".encode()),
+    ]
+    if declared is not None:
+        headers.append((b"content-length", str(declared).encode()))
+    outgoing: list[Message] = []
+
+    async def receive() -> Message:
+        piece = await anext(pieces, None)
+        return {"type": "http.request", "body": piece or b"", "more_body": piece is not None}
+
+    async def send(message: Message) -> None:
+        outgoing.append(message)
+
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": "/api/file",
+        "raw_path": b"/api/file",
+        "query_string": b"",
+        "headers": headers,
+        "client": ("192.0.2.7", 50000),
+        "server": ("192.0.2.1", 8080),
+    }
+    await service._app(scope, receive, send)
+    start, *rest = outgoing
+    return Answer(
+        start["status"],
+        [(name.decode("latin-1"), value.decode("latin-1")) for name, value in start["headers"]],
+        b"".join(message.get("body", b"") for message in rest),
+    )

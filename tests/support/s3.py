@@ -18,6 +18,7 @@ ACCESS_KEY = "AKIDTESTS"
 SECRET_KEY = "0p3n-the-gate-of-the-store"
 BUCKET = "portcullis"
 
+_PARTS = ".rclone_temp_multipart_"
 _RCLONE = Path(sys.executable).with_name("rclone")
 
 
@@ -80,9 +81,10 @@ class S3Server:
         self._process.send_signal(signal.SIGCONT)
 
     def keys(self) -> list[str]:
-        """Return what lies in the bucket."""
+        """Return the keys of all objects; parts that belong to none, which no list shows, are left out."""
         bucket = self.root / BUCKET
-        return sorted(str(one.relative_to(bucket)) for one in bucket.rglob("*") if one.is_file())
+        found = (one for one in bucket.rglob("*") if one.is_file() and not one.name.startswith(_PARTS))
+        return sorted(str(one.relative_to(bucket)) for one in found)
 
     def _answers(self) -> bool:
         with socket.socket() as probe:

@@ -1,0 +1,163 @@
+"""How much may be uploaded: by one file, by one user, at the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from structlog.testing import capture_logs
+
+from tests.files.forms import PNG, disposition, form, in_pieces, send, send_slowly, upload, uploaded
+from tests.support.inside import Inside, inside
+
+pytestmark = pytest.mark.anyio
+
+RACERS = 50
+PICTURE = PNG + bytes(40_000)
+
+
+@pytest.fixture
+async def limited(
+    request: pytest.FixtureRequest, seeded_database_url: str, redis_url: str, tmp_path: Path
+) -> AsyncIterator[Inside]:
+    """A service with limits: the parameter holds settings of the section ``upload``."""
+    variables = {f"PORTCULLIS_UPLOAD__{name}".upper(): str(value) for name, value in request.param.items()}
+    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
+    async with inside(seeded_database_url, redis_url, **data, **variables) as running:
+        yield running
+
+
+def limits(**limits: Any) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("limited", [limits], indirect=True, ids=[""])
+
+
+def kept(service: Inside) -> tuple[int, int]:
+    """Return the number and the bytes of all files; no row may be of any other state."""
+    with psycopg.connect(service.database_url) as connection:
+        assert connection.execute("SELECT 1 FROM sys.file WHERE state <> 'stored'").fetchone() is None
+        found = connection.execute("SELECT count(*), coalesce(sum(size), 0)::bigint FROM sys.file").fetchone()
+    assert found is not None
+    return found[0], found[1]
+
+
+@limits(max_bytes=len(PICTURE))
+async def test_a_file_of_the_largest_size_is_taken_and_one_byte_more_is_not(limited: Inside) -> None:
+    assert (await upload(limited, content=PICTURE)).status == 201
+
+    for declared in (True, False):
+        body = form(PICTURE + b"x", disposition("a.png"))
+        answer = await send(limited, in_pieces(body), declared=len(body) if declared else None)
+        assert answer.code == "too_large"
+        assert answer.header("connection") == "close"
+    assert kept(limited) == (1, len(PICTURE))
+
+
+@limits(max_bytes=1000)
+async def test_a_file_that_is_declared_too_large_is_refused_before_it_is_read(limited: Inside) -> None:
+    asked = 0
+
+    async def never() -> AsyncIterator[bytes]:
+        nonlocal asked
+        asked += 1
+        yield b"x"
+
+    answer = await send_slowly(limited, never(), declared=10**12)
+
+    assert answer.code == "too_large"
+    assert asked <= 1  # Falcon itself takes the first piece
+
+
+@limits(user_bytes=10 * len(PICTURE) + 1000)
+async def test_uploads_that_race_never_exceed_the_quota_together(limited: Inside) -> None:
+    answers = await asyncio.gather(*(upload(limited, f"{n}.png", PICTURE) for n in range(RACERS)))
+
+    refused = [answer.code for answer in answers if answer.status != 201]
+    files, size = kept(limited)
+    assert set(refused) == {"quota_exceeded"}
+    assert files == RACERS - len(refused)
+    assert 8 <= files <= 10  # what is declared is reserved, and that is a little more than the file
+    assert size <= 10 * len(PICTURE)
+
+
+@limits(user_bytes=10 * len(PICTURE) + 1000)
+async def test_uploads_of_unknown_length_that_race_never_exceed_the_quota_together(limited: Inside) -> None:
+    body = form(PICTURE, disposition("a.png"))
+    answers = await asyncio.gather(*(send(limited, in_pieces(body, 5000)) for _ in range(RACERS)))
+
+    refused = [answer.code for answer in answers if answer.status != 201]
+    assert set(refused) == {"quota_exceeded"}
+    assert 1 <= kept(limited)[0] <= 10
+
+
+@limits(user_files=7)
+async def test_uploads_that_race_never_exceed_the_number_of_files(limited: Inside) -> None:
+    answers = await asyncio.gather(*(upload(limited) for _ in range(RACERS)))
+
+    assert sorted(answer.status for answer in answers) == [201] * 7 + [413] * (RACERS - 7)
+    assert kept(limited)[0] == 7
+
+
+@limits(user_bytes=len(PICTURE) + 100)
+async def test_a_quota_is_a_users_own_and_deleting_gives_it_back(limited: Inside) -> None:
+    first = await uploaded(limited, content=PICTURE)
+    assert (await upload(limited, content=PICTURE)).code == "quota_exceeded"
+
+    with psycopg.connect(limited.database_url) as connection:
+        connection.execute(
+            'INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash)'
+            " SELECT 'eve', 'eve', 'Eve', password_hash FROM sys.\"user\""
+        )
+        connection.execute(
+            "INSERT INTO sys.user_role (user_id, role_id) SELECT u.id, r.id"
+            " FROM sys.\"user\" u, sys.role r WHERE u.user_name = 'eve' AND r.role_code = 'admin'"
+        )
+    eve = await limited.log_in("eve")
+    assert (await upload(limited, content=PICTURE, token=eve)).json["data"]["ownerName"] == "eve"
+
+    await limited.data("DELETE", f"/api/file/{first['id']}")
+    assert (await upload(limited, content=PICTURE)).status == 201
+
+
+@limits(user_bytes=len(PICTURE) + 100)
+async def test_an_upload_under_way_counts_and_one_that_was_broken_off_does_not(limited: Inside) -> None:
+    body = form(PICTURE, disposition("a.png"))
+    half_way, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield body[:20_000]
+        half_way.set()
+        await go_on.wait()
+        raise ConnectionResetError
+
+    running = asyncio.create_task(send_slowly(limited, slowly(), declared=len(body)))
+    await half_way.wait()
+    assert (await upload(limited, content=PICTURE)).code == "quota_exceeded"
+    go_on.set()
+    with capture_logs():
+        assert (await running).status == 500
+
+    assert (await upload(limited, content=PICTURE)).status == 201
+
+
+@limits(idle_timeout=1)
+async def test_a_client_that_falls_silent_is_not_waited_for(limited: Inside) -> None:
+    async def silent() -> AsyncIterator[bytes]:
+        yield form(PICTURE, disposition("a.png"))[:20_000]
+        await asyncio.Event().wait()
+
+    answer = await send_slowly(limited, silent())
+
+    assert answer.code == "bad_request"
+    assert answer.header("connection") == "close"
+    assert kept(limited) == (0, 0)
+
+
+@limits(concurrent=1)
+async def test_uploads_wait_for_their_turn(limited: Inside) -> None:
+    answers = await asyncio.gather(*(upload(limited) for _ in range(10)))
+
+    assert [answer.status for answer in answers] == [201] * 10

@@ -1,0 +1,153 @@
+"""The object store goes away, is slow or refuses the service: 503, a line in the log, nothing left over."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from structlog.testing import capture_logs
+
+from service.errors import Unavailable
+from service.files.object_store import PART, object_store
+from service.files.sweep import Sweep
+from service.records.database import Database
+from tests.files.forms import PNG, disposition, download, form, send_slowly, upload, uploaded
+from tests.files.test_object_store import settings_of
+from tests.support.inside import Inside, inside
+from tests.support.s3 import SECRET_KEY, S3Server
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def service(seeded_database_url: str, redis_url: str, own_s3: S3Server) -> AsyncIterator[Inside]:
+    """A service on an S3 server that can be stopped."""
+    variables = own_s3.variables(PORTCULLIS_OBJSTORE__TIMEOUT="1")
+    async with inside(seeded_database_url, redis_url, **variables) as running:
+        yield running
+
+
+async def nothing_left(service: Inside, s3: S3Server) -> None:
+    """Claim that one sweep later there is neither a row nor an object."""
+    database = Database(service.database_url)
+    await Sweep(database, object_store(settings_of(s3), Path()), 1).once()
+    await database.close()
+    with psycopg.connect(service.database_url) as connection:
+        assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
+    assert s3.keys() == []
+
+
+@pytest.mark.parametrize("way", ["stopped", "frozen"])
+async def test_a_store_that_goes_away_in_the_middle_of_an_upload_is_a_503_and_leaves_nothing(
+    service: Inside, own_s3: S3Server, way: str
+) -> None:
+    body = form(PNG + os.urandom(4 * PART), disposition("a.png"))
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), 65_536):
+            if start == 2 * PART:
+                own_s3.stop() if way == "stopped" else own_s3.freeze()
+            yield body[start : start + 65_536]
+
+    with capture_logs() as lines:
+        answer = await send_slowly(service, pieces(), declared=len(body))
+    assert answer.code == "unavailable"
+    assert answer.header("retry-after")
+    assert "object store fails" in [line["event"] for line in lines]
+    assert (await service.data("GET", "/api/file/list"))["items"] == []
+
+    own_s3.start() if way == "stopped" else own_s3.thaw()
+    assert (await upload(service)).status == 201
+    (stored,) = (await service.data("GET", "/api/file/list"))["items"]
+    await service.data("DELETE", f"/api/file/{stored['id']}")
+    await nothing_left(service, own_s3)
+
+
+async def test_while_the_store_is_down_only_files_fail_and_what_was_deleted_is_deleted_later(
+    service: Inside, own_s3: S3Server
+) -> None:
+    data = await uploaded(service)
+    assert (await service.ask("GET", "/health/ready")).status == 200
+
+    own_s3.stop()
+    assert (await upload(service)).code == "unavailable"
+    assert (await download(service, data["id"])).code == "unavailable"
+    ready = await service.ask("GET", "/health/ready")
+    assert (ready.status, ready.json["parts"]["files"]) == (503, "down")
+    assert (await service.ask("GET", "/api/user/info")).status == 200
+    assert (await service.ask("DELETE", f"/api/file/{data['id']}")).status == 200
+    assert (await service.data("GET", "/api/file/list"))["items"] == []
+
+    own_s3.start()
+    assert (await download(service, data["id"])).code == "not_found"
+    assert own_s3.keys() != []
+    await nothing_left(service, own_s3)
+
+
+async def test_tampered_credentials_are_a_503_a_line_in_the_log_and_no_secret_anywhere(
+    seeded_database_url: str, redis_url: str, s3: S3Server
+) -> None:
+    variables = s3.variables(OBJSTORE_SECRET_KEY=SECRET_KEY + "tampered")
+    async with inside(seeded_database_url, redis_url, **variables) as service:
+        with capture_logs() as lines:
+            answer = await upload(service)
+            ready = await service.ask("GET", "/health/ready")
+
+    assert answer.code == "unavailable"
+    assert ready.json["parts"]["files"] == "down"
+    assert {line["reason"] for line in lines if line["event"] == "object store fails"} == {
+        "SignatureDoesNotMatch"
+    }
+    said = str(lines) + str(answer) + str(ready)
+    assert "tampered" not in said
+    assert s3.endpoint not in answer.body.decode()
+
+
+async def test_a_store_that_goes_away_in_the_middle_of_a_download_cuts_it_off(own_s3: S3Server) -> None:
+    store = object_store(settings_of(own_s3), Path())
+    content = os.urandom(8 * PART)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        yield content
+
+    await store.put("x/y", pieces())
+    received = bytearray()
+
+    async def take() -> None:
+        async for chunk in store.read("x/y", len(content), 0, len(content)):
+            if not received:
+                own_s3.stop()
+            received.extend(chunk)
+
+    with pytest.raises(Unavailable):
+        await take()
+    assert content.startswith(received)
+    assert len(received) < len(content)
+
+
+async def test_a_database_that_cannot_take_the_row_is_told_before_the_store_is_asked(
+    service: Inside, own_s3: S3Server
+) -> None:
+    with psycopg.connect(service.database_url, autocommit=True) as connection:
+        connection.execute(
+            "ALTER TABLE sys.file ADD CONSTRAINT broken CHECK (name <> 'broken.png') NOT VALID"
+        )
+
+    with capture_logs():
+        assert (await upload(service, "broken.png")).status == 500
+    await nothing_left(service, own_s3)
+
+
+async def test_a_file_that_the_database_cannot_settle_leaves_no_object(
+    service: Inside, own_s3: S3Server
+) -> None:
+    with psycopg.connect(service.database_url, autocommit=True) as connection:
+        connection.execute("ALTER TABLE sys.file ADD CONSTRAINT broken CHECK (state <> 'stored') NOT VALID")
+
+    with capture_logs():
+        assert (await upload(service)).status == 500
+        assert (await upload(service, content=PNG + bytes(2 * PART))).status == 500
+    await nothing_left(service, own_s3)

@@ -1,0 +1,149 @@
+"""Large files through the service as it is run: in little memory, and no faster than they are taken."""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.files.forms import BOUNDARY, PNG, disposition
+from tests.support.databases import database
+from tests.support.running import Running, kilobytes, running
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+SIZE = 64 * 1024 * 1024
+MOST = 32 * 1024  # kB that a worker may grow by
+PIECE = bytes(range(256)) * 1024
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("large")
+
+
+@pytest.fixture(scope="module")
+def service(stores: EmbeddedStores, seeded_template: str, folder: Path) -> Iterator[Running]:
+    """A service of one worker with a local directory."""
+    secret = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
+    with database(stores, seeded_template) as url:
+        variables = {"DATABASE_URL": url, "REDIS_URL": stores.redis_url, "JWT_SECRET": secret}
+        with running(folder, "--workers", "1", "--data", str(folder / "data"), **variables) as started:
+            yield started
+
+
+@pytest.fixture
+def token(service: Running) -> str:
+    with service.client() as client:
+        answer = client.post(
+            "/api/auth/login", json={"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+        )
+    found: str = answer.json()["data"]["accessToken"]
+    return found
+
+
+def content(size: int) -> Iterator[bytes]:
+    yield PNG
+    left = size - len(PNG)
+    while left:
+        yield PIECE[: min(left, len(PIECE))]
+        left -= min(left, len(PIECE))
+
+
+def upload(
+    service: Running, token: str, size: int, *, chunked: bool = False
+) -> tuple[int, dict[str, object]]:
+    """Upload ``size`` bytes by HTTP/1.1 and return status and answer."""
+    head = f"--{BOUNDARY}\r\n{disposition('large.png')}\r\n\r\n".encode()
+    tail = f"\r\n--{BOUNDARY}--\r\n".encode()
+    headers = {
+        "Authorization": f"Bearer {token}",
+        "Content-Type": f"multipart/form-data; boundary={BOUNDARY}",
+    }
+    if not chunked:
+        headers["Content-Length"] = str(len(head) + size + len(tail))
+
+    def body() -> Iterator[bytes]:
+        yield head
+        yield from content(size)
+        yield tail
+
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    connection.request("POST", "/api/file", body(), headers, encode_chunked=chunked)
+    answer = connection.getresponse()
+    said = json.loads(answer.read())
+    connection.close()
+    return answer.status, said
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["declared", "chunked"])
+def test_a_large_file_goes_in_and_out_in_little_memory(service: Running, token: str, chunked: bool) -> None:
+    upload(service, token, 6 * 1024 * 1024)  # what is loaded once, such as threads, is not the file's
+    (worker,) = service.workers
+    before = kilobytes(worker, "Rss")
+    digest = hashlib.sha256(b"".join(content(SIZE))).hexdigest()
+
+    peak = _peak_of(worker)
+    status, said = upload(service, token, SIZE, chunked=chunked)
+    assert status == 201, said
+    assert _peak_of(worker) - max(before, peak) < MOST
+
+    data = said["data"]
+    assert isinstance(data, dict)
+    assert (data["size"], data["sha256"]) == (SIZE, digest)
+    with service.client() as client:
+        received, path = hashlib.sha256(), f"/api/file/{data['id']}"
+        with client.stream("GET", path, headers={"Authorization": f"Bearer {token}"}) as answer:
+            for piece in answer.iter_bytes():
+                received.update(piece)
+    assert received.hexdigest() == digest
+    assert _peak_of(worker) - max(before, peak) < MOST
+
+
+def test_a_client_that_takes_nothing_is_sent_no_more_than_fits_between(service: Running, token: str) -> None:
+    _, said = upload(service, token, SIZE)
+    data = said["data"]
+    assert isinstance(data, dict)
+    (worker,) = service.workers
+    peak = _peak_of(worker)
+
+    with socket.create_connection(("127.0.0.1", service.port)) as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
+        headers = f"Host: x\r\nAuthorization: Bearer {token}\r\n\r\n"
+        slow.sendall(f"GET /api/file/{data['id']} HTTP/1.1\r\n{headers}".encode())
+        time.sleep(0.5)  # long enough to send all of it to nobody
+        assert _peak_of(worker) - peak < MOST
+        first = slow.recv(65_536)
+    assert first.startswith(b"HTTP/1.1 200 ")
+
+
+def test_an_upload_that_is_declared_too_large_is_answered_and_the_connection_closed(
+    service: Running, token: str
+) -> None:
+    with socket.create_connection(("127.0.0.1", service.port)) as client:
+        client.sendall(
+            b"POST /api/file HTTP/1.1\r\nHost: x\r\n"
+            + f"Authorization: Bearer {token}\r\n".encode()
+            + f"Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n".encode()
+            + f"Content-Length: {10**12}\r\n\r\n--{BOUNDARY}\r\n".encode()
+        )
+        client.settimeout(30)
+        answer = b""
+        while piece := client.recv(65_536):
+            answer += piece
+    assert b"HTTP/1.1 413 " in answer
+    assert b"too_large" in answer
+
+
+def _peak_of(pid: int) -> int:
+    """Return the most memory that a process has had so far, in kB."""
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    raise AssertionError(pid)

@@ -1,0 +1,188 @@
+"""What is left behind is collected; what is under way, or somebody else's, is left alone."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from service.errors import Unavailable
+from service.files.object_store import PART, ObjectStore, object_store
+from service.files.sweep import Sweep
+from service.files.uploads import Offer, Uploads
+from service.kernel.media_types import HEAD
+from service.records.database import Database
+from service.settings import Objstore, Upload
+from tests.files.forms import PNG
+from tests.files.test_object_store import settings_of
+from tests.support.s3 import S3Server
+
+pytestmark = pytest.mark.anyio
+
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Place:
+    """A database and an object store, and those who work on both."""
+
+    url: str
+    database: Database
+    objects: ObjectStore
+
+    @property
+    def uploads(self) -> Uploads:
+        return Uploads(self.database, self.objects, Upload())
+
+    @property
+    def prefix(self) -> str:
+        return str(self.ask("SELECT prefix FROM sys.object_space")[0])
+
+    def ask(self, statement: str) -> list[str]:
+        with psycopg.connect(self.url) as connection:
+            done = connection.execute(statement)
+            return [row[0] for row in done.fetchall()] if done.description else []
+
+    def add(self, name: str, state: str, lease: str = "NULL") -> str:
+        """Write a row as an upload does; return its key."""
+        key = f"{self.prefix}/{secrets.token_hex(16)}"
+        self.ask(
+            "INSERT INTO sys.file (key, name, size, sha256, content_type, owner_id, state, lease_time)"
+            f" VALUES ('{key}', '{name}', 7, repeat('0', 64), 'text/plain', 1, '{state}', {lease})"
+        )
+        return key
+
+    async def put(self, key: str) -> str:
+        await self.objects.put(key, pieces(b"content"))
+        return key
+
+    async def keys(self) -> set[str]:
+        return {key async for some in self.objects.keys(self.prefix) for key in some}
+
+    async def sweep(self) -> int | None:
+        return await Sweep(self.database, self.objects, HOUR).once()
+
+
+async def pieces(content: bytes) -> AsyncIterator[bytes]:
+    yield content
+
+
+@pytest.fixture(params=["local", "s3"])
+def objects(request: pytest.FixtureRequest, s3: S3Server, tmp_path: Path) -> ObjectStore:
+    return object_store(settings_of(s3) if request.param == "s3" else Objstore(), tmp_path / "files")
+
+
+@pytest.fixture
+async def place(seeded_database_url: str, objects: ObjectStore) -> AsyncIterator[Place]:
+    database = Database(seeded_database_url)
+    made = Place(seeded_database_url, database, objects)
+    # The template's prefix is in every copy, and the S3 server is everybody's.
+    made.ask(f"UPDATE sys.object_space SET prefix = '{secrets.token_hex(16)}'")
+    yield made
+    await database.close()
+
+
+async def test_what_was_left_behind_goes_and_what_is_somebodys_stays(place: Place) -> None:
+    stored = await place.put(place.add("stored.txt", "stored"))
+    under_way = await place.put(place.add("under way.txt", "pending", "now() + interval '1 minute'"))
+    await place.put(place.add("given up.txt", "pending", "now() - interval '1 second'"))
+    place.add("given up before its object.txt", "pending", "now() - interval '1 second'")
+    await place.put(place.add("discarded.txt", "discarded"))
+    place.add("discarded with its object.txt", "discarded")
+    for _ in range(3):
+        await place.put(f"{place.prefix}/{secrets.token_hex(16)}")
+    elsewhere = await place.put(f"{secrets.token_hex(16)}/{secrets.token_hex(16)}")
+
+    assert await place.sweep() == 7
+
+    assert await place.keys() == {stored, under_way}
+    assert place.ask("SELECT name FROM sys.file ORDER BY id") == ["stored.txt", "under way.txt"]
+    assert [key async for some in place.objects.keys(elsewhere.partition("/")[0]) for key in some] == [
+        elsewhere
+    ]
+
+
+async def test_as_many_as_there_are_go_in_one_sweep(place: Place) -> None:
+    place.ask(
+        "INSERT INTO sys.file (key, name, size, content_type, state)"
+        f" SELECT '{place.prefix}/' || n, 'x', 1, 'text/plain', 'discarded' FROM generate_series(1, 410) n"
+    )
+
+    assert await place.sweep() == 410
+    assert place.ask("SELECT id FROM sys.file") == []
+
+
+async def test_one_sweep_at_a_time_and_none_before_it_is_due(place: Place) -> None:
+    await place.put(f"{place.prefix}/{secrets.token_hex(16)}")
+
+    swept = await asyncio.gather(*(place.sweep() for _ in range(4)))
+    again = await place.sweep()
+    place.ask("UPDATE sys.object_space SET swept_time = swept_time - interval '2 hours'")
+
+    assert sorted(swept, key=str) == [1, None, None, None]
+    assert again is None
+    assert await place.sweep() == 0
+
+
+async def test_an_upload_under_way_is_swept_around_and_then_there(place: Place) -> None:
+    half_way, go_on = asyncio.Event(), asyncio.Event()
+
+    async def content() -> AsyncGenerator[bytes, None]:
+        yield PNG + bytes(PART + 1)
+        half_way.set()
+        await go_on.wait()
+        yield bytes(PART)
+
+    running = asyncio.create_task(place.uploads.receive(Offer(1, "a.png", content())))
+    await half_way.wait()
+    assert await place.sweep() == 0
+    go_on.set()
+    stored = await running
+
+    assert await place.keys() == {stored.key}
+    found = [part async for part in place.objects.read(stored.key, stored.size, 0, stored.size)]
+    assert sum(map(len, found)) == stored.size == len(PNG) + 2 * PART + 1
+
+
+async def test_an_upload_that_lost_its_lease_is_refused_and_leaves_nothing(place: Place) -> None:
+    half_way, go_on = asyncio.Event(), asyncio.Event()
+
+    async def content() -> AsyncGenerator[bytes, None]:
+        yield PNG + bytes(HEAD)
+        yield PNG
+        half_way.set()
+        await go_on.wait()
+        yield PNG
+
+    running = asyncio.create_task(place.uploads.receive(Offer(1, "a.png", content())))
+    await half_way.wait()
+    place.ask("UPDATE sys.file SET lease_time = now() - interval '1 second'")
+    assert await place.sweep() == 1
+    go_on.set()
+
+    with pytest.raises(Unavailable):
+        await running
+    assert await place.keys() == set()
+    assert place.ask("SELECT id FROM sys.file") == []
+
+
+async def test_a_sweep_of_a_store_that_is_down_does_its_work_once_it_is_back(
+    seeded_database_url: str, own_s3: S3Server
+) -> None:
+    database = Database(seeded_database_url)
+    place = Place(seeded_database_url, database, object_store(settings_of(own_s3), Path()))
+    await place.put(place.add("discarded.txt", "discarded"))
+
+    own_s3.stop()
+    with pytest.raises(Unavailable):
+        await place.sweep()
+    own_s3.start()
+
+    assert await place.sweep() == 1
+    assert own_s3.keys() == []
+    await database.close()
