@@ -17,7 +17,7 @@ Row = tuple[Any, ...]
 def execute(service: Inside, statement: str, *values: object) -> list[Row]:
     """Run a statement behind the service's back; return the rows, if it gives any."""
     with psycopg.connect(service.database_url) as connection:
-        done = connection.execute(statement, values)
+        done = connection.execute(statement, values or None)
         return done.fetchall() if done.description else []
 
 

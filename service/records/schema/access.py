@@ -21,6 +21,8 @@ from sqlalchemy import (
 
 from service.records.schema.base import CODE_PATTERN, identity, metadata, versioned
 
+_SEARCHED = ("user_name_key", "nick_name_key", "email_key", "phone")
+
 user = Table(
     "user",
     metadata,
@@ -42,6 +44,21 @@ user = Table(
         server_default="enabled",
     ),
     *versioned(),
+    # What lists sort by and search in.
+    Column("nick_name_key", Text, Computed("lower(nick_name)", persisted=True)),
+    Column("email_key", Text, Computed("lower(email)", persisted=True)),
+    Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
+    Index("user_nick_name_key_id_idx", "nick_name_key", "id", postgresql_include=["status"]),
+    Index("user_email_key_id_idx", "email_key", "id", postgresql_include=["status"]),
+    Index("user_status_id_idx", "status", "id"),
+    Index("user_create_time_id_idx", "create_time", "id", postgresql_include=["status"]),
+    Index("user_update_time_id_idx", "update_time", "id", postgresql_include=["status"]),
+    Index(
+        "user_search_idx",
+        *_SEARCHED,
+        postgresql_using="gin",
+        postgresql_ops=dict.fromkeys(_SEARCHED, "gin_trgm_ops"),
+    ),
 )
 
 role = Table(
@@ -66,7 +83,8 @@ user_role = Table(
     "user_role",
     metadata,
     Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
-    Column("role_id", ForeignKey(role.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
+    Column("role_id", ForeignKey(role.c.id, ondelete="RESTRICT"), primary_key=True),
+    Index("user_role_role_id_user_id_idx", "role_id", "user_id"),
 )
 
 bit_position = Sequence("menu_bit_position_seq", metadata=metadata, data_type=Integer, minvalue=0, start=0)
