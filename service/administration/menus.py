@@ -74,21 +74,16 @@ class MenuChanges:
         Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a code that another Button has and
         when it would leave nobody who may do everything.
         """
-        async with (
-            self._changes.begin(f"menu {menu_id} edited by {caller.user_name}") as change,
-            keeping_an_administrator(change.connection),
-        ):
-            giver = await grantor(change.connection, caller)
-            before = await menus.read(change.connection, menu_id)
-            _demand(giver, before.auth_mark)
-            match(before)
-            if menu_type not in (None, before.menu_type):
-                raise ValidationFailed(("menuType", "A menu stays what it is: Menu or Button"))
-            _check(before.menu_type, values)
-            _demand(giver, values.auth_mark)
-            if values.parent_id != before.parent_id:
-                await _check_place(change.connection, menu_id, values.parent_id)
-            saved = await menu_writes.update(change.connection, before, values)
+        async with self._changes.begin(f"menu {menu_id} edited by {caller.user_name}") as change:
+            async with keeping_an_administrator(change.connection):
+                giver, before = await _for_change(change.connection, caller, menu_id, match)
+                if menu_type not in (None, before.menu_type):
+                    raise ValidationFailed(("menuType", "A menu stays what it is: Menu or Button"))
+                _check(before.menu_type, values)
+                _demand(giver, values.auth_mark)
+                if values.parent_id != before.parent_id:
+                    await _check_place(change.connection, menu_id, values.parent_id)
+                saved = await menu_writes.update(change.connection, before, values)
             affected = await _affected(change.connection, before, saved)
             await self._revocations.mark_first(affected)
         await self._revocations.mark_all(affected)
@@ -101,15 +96,22 @@ class MenuChanges:
         """
         cause = f"menu {menu_id} deleted by {caller.user_name}"
         async with self._changes.begin(cause) as change:
-            giver = await grantor(change.connection, caller)
-            before = await menus.read(change.connection, menu_id)
-            _demand(giver, before.auth_mark)
-            match(before)
+            await _for_change(change.connection, caller, menu_id, match)
             uses = await menu_uses.of(change.connection, menu_id, NAMED)
             if uses:
                 raise _in_use(uses)
             await menu_writes.delete(change.connection, menu_id)
         return change.policy
+
+
+async def _for_change(
+    connection: Connection, caller: Caller, menu_id: int, match: Callable[[Menu], None]
+) -> tuple[Grantor, Menu]:
+    giver = await grantor(connection, caller)
+    stored = await menus.read(connection, menu_id)
+    _demand(giver, stored.auth_mark)
+    match(stored)
+    return giver, stored
 
 
 def _check(menu_type: MenuType, values: MenuValues) -> None:

@@ -59,7 +59,6 @@ class RoleChanges:
                 saved = await roles.update(connection, role_id, values)
             affected = [] if saved.enabled == before.enabled else await rights.in_role(connection, role_id)
             await self._revocations.mark_first(affected)
-            await self._revocations.mark_first(affected)
         await self._revocations.mark_all(affected)
         return saved
 
@@ -91,7 +90,6 @@ class RoleChanges:
                 await roles.set_menus(connection, role_id, menu_ids)
                 saved = await roles.menu_ids(connection, role_id)
             affected = [] if saved == before else await rights.in_role(connection, role_id)
-            await self._revocations.mark_first(affected)
             await self._revocations.mark_first(affected)
         await self._revocations.mark_all(affected)
         return saved
