@@ -8,7 +8,7 @@ libraries. A message never holds a password, a token, SQL or a path of the serve
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident
@@ -170,6 +170,26 @@ class ValidationFailed(Refusal):
 
     def __init__(self, *errors: tuple[str, str]) -> None:
         super().__init__(errors=[{"field": field, "message": message} for field, message in errors])
+
+
+class RowFault(NamedTuple):
+    """What is wrong with one row of a table: rows count from 1, ``code`` is that of a refusal."""
+
+    row: int
+    field: str
+    message: str
+    code: str = ValidationFailed.code
+
+
+class RowsRefused(ValidationFailed):
+    """Rows of a table can't be saved, and so none was; ``errors`` has the first of their faults."""
+
+    MOST: ClassVar[int] = 100
+
+    def __init__(self, faults: Sequence[RowFault]) -> None:
+        first = [fault._asdict() for fault in faults[: self.MOST]]
+        detail = "Nothing was saved: some rows can't be"
+        Refusal.__init__(self, detail, errors=first, errorCount=len(faults))
 
 
 class RateLimited(Refusal):

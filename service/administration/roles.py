@@ -39,7 +39,7 @@ class RoleChanges:
 
         Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
         """
-        _check_name(values)
+        check_role(values)
         async with self._database.transaction() as connection:
             await grantor(connection, caller)
             return await roles.create(connection, role_code, values)
@@ -52,7 +52,7 @@ class RoleChanges:
         Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name and when it would leave
         nobody who may do everything.
         """
-        _check_name(values)
+        check_role(values)
         async with self._database.transaction() as connection:
             async with keeping_an_administrator(connection):
                 before = await _for_change(connection, caller, role_id, match)
@@ -105,6 +105,7 @@ async def _for_change(
     return stored
 
 
-def _check_name(values: RoleValues) -> None:
+def check_role(values: RoleValues) -> None:
+    """Return when the name can be that of a role; ValidationFailed else."""
     if fault := text_fault(values.role_name):
         raise ValidationFailed(("roleName", fault))

@@ -13,6 +13,7 @@ import msgspec
 from service.administration.accounts import Accounts
 from service.administration.menus import MenuChanges
 from service.administration.password_reset import PasswordReset
+from service.administration.role_import import RoleImport
 from service.administration.roles import RoleChanges
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
@@ -92,6 +93,7 @@ class Parts:
         self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
         self.menus = MenuChanges(self.changes, self.revocations)
         self.roles = RoleChanges(self.database, self.revocations)
+        self.role_import = RoleImport(self.database, self.revocations)
         self.traffic = Traffic()
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
         self.metrics_token = settings.server.metrics_token

@@ -21,6 +21,7 @@ from service.endpoints import (
     public_file,
     resource,
     role,
+    role_table,
     sessions,
     user,
     user_account,
@@ -101,5 +102,7 @@ def _add_rights(routes: Routes, parts: Parts) -> None:
     routes.add("/api/menu/{id}/resources", binding.ButtonResources(parts.database, parts.changes))
     routes.add("/api/role/list", role.RoleList(parts.database))
     routes.add("/api/role", role.Roles(parts.roles))
+    routes.add("/api/role/export", role_table.RoleExport(parts.database))
+    routes.add("/api/role/import", role_table.RoleTableImport(parts.role_import))
     routes.add("/api/role/{id}", role.OneRole(parts.database, parts.roles))
     routes.add("/api/role/{id}/permissions", role.RolePermissions(parts.database, parts.roles))

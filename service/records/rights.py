@@ -101,6 +101,12 @@ async def in_role(connection: AsyncConnection, role_id: int) -> list[int]:
     return list(found.scalars())
 
 
+async def in_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> list[int]:
+    """Return the ids of the users who have any of the roles, in order."""
+    statement = select(user_role.c.user_id).where(user_role.c.role_id.in_(list(role_ids))).distinct()
+    return list((await connection.execute(statement.order_by(user_role.c.user_id))).scalars())
+
+
 async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -> list[int]:
     """Return the ids of the users who have any of the menus by any of their roles, in order."""
     statement = (

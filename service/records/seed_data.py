@@ -67,6 +67,8 @@ PAGES: Final = (
             ("update", "Edit roles"),
             ("delete", "Delete roles"),
             ("permission", "Read and set the permissions of roles"),
+            ("export", "Export roles"),
+            ("import", "Create and edit roles from a table, permissions included"),
         ),
     ),
     Page(

@@ -14,6 +14,7 @@ from service.web.openapi_problems import PROBLEM, problem_examples, problem_resp
 from service.web.operation import Operation
 from service.web.routes import GROUP
 from service.web.schemas import Schemas
+from service.web.tables import CSV, Table, header_of
 from service.web.wire import Document, camel
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
@@ -94,6 +95,8 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         made["parameters"] = parameters
     if (body := operation.signature.body) is not None:
         content = schemas.content(schemas.of(body))
+        if issubclass(body, Table):
+            content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
         made["requestBody"] = {"required": not is_optional(body), "content": content}
     elif field := operation.mark.file:
         made["requestBody"] = {"required": True, "content": {"multipart/form-data": _form(field)}}

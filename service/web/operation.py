@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from falcon.asgi import Response
+from msgspec import Struct
 
 from service.authz.rules import ANYONE
 from service.web.bodies import JsonBody
@@ -20,6 +21,7 @@ from service.web.queries import Query, no_query, path_reader
 from service.web.request import CALL, Request
 from service.web.signature import Signature, signature_of
 from service.web.streams import Sending, Stream
+from service.web.tables import Table, TableBody
 from service.web.wire import Document, envelope
 
 Responder = Callable[..., Awaitable[Any]]
@@ -85,7 +87,7 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
         if (reader := path_reader(name, kind)) is not None
     )
     read_query = None if signature.query is None else Query(signature.query).read
-    read_body = None if signature.body is None else JsonBody(signature.body).read
+    read_body = None if signature.body is None else _body(signature.body).read
     answer = _document if signature.answer is Document else _data
     streams = signature.answer is Stream
 
@@ -111,6 +113,10 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
             answer(response, result)
 
     return respond
+
+
+def _body(kind: type[Struct]) -> JsonBody[Any] | TableBody[Any]:
+    return TableBody(kind) if issubclass(kind, Table) else JsonBody(kind)
 
 
 def _data(response: Response, result: object) -> None:

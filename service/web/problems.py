@@ -40,7 +40,7 @@ def refusals() -> list[type[Refusal]]:
 
 def _named(parent: type[Refusal]) -> Iterator[type[Refusal]]:
     for refusal in parent.__subclasses__():
-        if hasattr(refusal, "code"):
+        if "code" in vars(refusal):
             yield refusal
         yield from _named(refusal)
 

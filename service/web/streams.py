@@ -63,6 +63,8 @@ class Sending:
             raise ClientGone
         try:
             return await anext(self._chunks)
+        except StopAsyncIteration:
+            raise
         except Exception as error:
             _log.warning("answer cut off", reason=type(error).__name__)
             raise

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 ACTIONS = {
     "online": "list kick ban",
     "user": "list detail create update delete reset-password",
-    "role": "list create update delete permission",
+    "role": "list create update delete permission export import",
     "menu": "list create update delete",
     "resource": "list create update delete bind",
     "policy": "read reload",

@@ -41,6 +41,14 @@ class Inside:
         """Send one request with ``headers`` and no access token."""
         return await ask(self._app, method, target, *headers)
 
+    async def ask_raw(
+        self, method: str, target: str, body: bytes, *headers: tuple[str, str], token: str | None = None
+    ) -> Answer:
+        """Send one request with ``body`` as it stands, whose type is among ``headers``."""
+        given = token or self.token
+        sent = [*headers, ("Authorization", f"Bearer {given}")]
+        return await ask(self._app, method, target, *sent, body=body)
+
     async def data(self, method: str, target: str, body: Any = None, *headers: tuple[str, str]) -> Any:
         """Send one request that must succeed, and return what it answers."""
         answer = await self.ask(method, target, body, *headers)

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncGenerator
 
 import pytest
+from structlog.testing import capture_logs
 
 from service.errors import NotFound, Unavailable
 from service.web.call import Call
@@ -77,6 +78,19 @@ async def test_a_stream_arrives_whole_with_its_headers() -> None:
     assert answer.header("cache-control") == "no-store"
     assert answer.header("content-length") is None
     assert download.made.closed
+
+
+async def test_only_an_answer_that_is_cut_off_is_told_to_the_log() -> None:
+    whole, _ = app_of(Download(2))
+    broken, _ = app_of(Download(2, Unavailable()))
+
+    with capture_logs() as told:
+        await ask(whole, "GET", "/api/download")
+        assert [line["event"] for line in told if line["log_level"] == "warning"] == []
+        with pytest.raises(Unavailable):
+            await ask(broken, "GET", "/api/download")
+
+    assert [line["event"] for line in told if line["log_level"] == "warning"] == ["answer cut off"]
 
 
 async def test_a_stream_may_know_its_length_and_have_a_status_of_its_own() -> None:

@@ -1,0 +1,73 @@
+"""What importing users and importing roles share: faults of rows, and what came of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from service.errors import Conflict, PermissionDenied, RowFault, RowsRefused, ValidationFailed
+
+WITHIN: Final = 60.0
+"""Seconds that the transaction of an import may take, its turn included; a thousand rows take a few."""
+
+Outcome = Literal["created", "updated", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRow:
+    """What came of a row: ``name`` is what its record is known by, ``changes`` are the fields that differ."""
+
+    row: int
+    name: str
+    outcome: Outcome
+    changes: tuple[str, ...] = ()
+    note: str | None = None
+
+
+class DryRun(Exception):  # noqa: N818 - nobody erred
+    """Raised in a transaction to undo it once it is known what it would do."""
+
+
+def undo_if(*, dry_run: bool) -> None:
+    """Raise DryRun when the transaction is only to tell what it would do."""
+    if dry_run:
+        raise DryRun
+
+
+class RowFaults:
+    """Gathers what is wrong with rows, so that all of it is told at once."""
+
+    def __init__(self) -> None:
+        self._found: list[RowFault] = []
+
+    def add(self, row: int, field: str, message: str) -> None:
+        """Note a fault of a row."""
+        self._found.append(RowFault(row, field, message))
+
+    @contextmanager
+    def of(self, row: int, field: str) -> Iterator[None]:
+        """Note what the block is refused; ``field`` is the one to name when the refusal names none."""
+        try:
+            yield
+        except ValidationFailed as refusal:
+            self._found += [
+                RowFault(row, one["field"], one["message"], refusal.code) for one in refusal.extra["errors"]
+            ]
+        except (Conflict, PermissionDenied) as refusal:
+            named = str(refusal.extra.get("field", field))
+            self._found.append(RowFault(row, named, refusal.detail, refusal.code))
+
+    def demand_none(self) -> None:
+        """Return when there is no fault; RowsRefused else."""
+        if self._found:
+            raise RowsRefused(sorted(self._found))
+
+
+def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) -> None:
+    """Note each row whose key an earlier row has: which of the two counts would be anybody's guess."""
+    first: dict[str, int] = {}
+    for row, key in keys:
+        if first.setdefault(key, row) != row:
+            faults.add(row, field, f"Row {first[key]} is about the same")

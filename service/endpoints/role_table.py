@@ -1,0 +1,109 @@
+"""Roles as tables: ``/api/role/export`` and ``/api/role/import``."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Annotated, Final
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.role_import import RoleImport, RoleRow
+from service.errors import Conflict, RowsRefused
+from service.records import role_tables
+from service.records.database import Database
+from service.web.call import Call
+from service.web.imports import ExportQuery, ImportQuery, ImportReport, report_of
+from service.web.marks import logged, needs, refuses, sends
+from service.web.streams import Stream
+from service.web.table_files import JSON, table_file
+from service.web.tables import CSV, MAX_ROWS, Table
+from service.web.wire import ONE_LINE, Wire, whole
+
+_AT_ONCE: Final = 500  # rows of an export between two turns of the database
+
+Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
+
+
+class ExportedRole(Wire):
+    """A role without anything that only this installation knows; `permissions` are codes of Buttons."""
+
+    role_code: str
+    role_name: str
+    description: str | None
+    enabled: bool
+    permissions: list[str]
+
+
+class ExportedRoles(Table):
+    """All roles, in the order in which they were made."""
+
+    roles: list[ExportedRole]
+
+
+class ImportedRole(Wire):
+    """A role, known by `roleCode`. What is left out stays as it is, and is empty for a new role."""
+
+    role_code: Annotated[str, Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"])]
+    role_name: Annotated[str, Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"])] | UnsetType = UNSET
+    description: Annotated[str, Meta(max_length=1000)] | UnsetType | None = UNSET
+    enabled: bool | UnsetType = UNSET
+    permissions: Annotated[list[Permission], Meta(max_length=1000)] | UnsetType = UNSET
+
+
+class ImportedRoles(Table):
+    """Roles to create or to edit."""
+
+    roles: Annotated[list[ImportedRole], Meta(max_length=MAX_ROWS)]
+
+
+class RoleExport:
+    """``/api/role/export``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:role:export")
+    @sends(CSV, JSON)
+    @logged("role", "export", "EXPORT")
+    async def on_get(self, call: Call, query: ExportQuery) -> Stream:
+        """Export all roles."""
+        return table_file(self._batches(), ExportedRoles, query.format, "roles")
+
+    async def _batches(self) -> AsyncGenerator[list[ExportedRole], None]:
+        last = 0
+        while True:
+            async with self._database.transaction() as connection:
+                found = await role_tables.after(connection, last, _AT_ONCE)
+            yield [ExportedRole.of(one) for one in found]
+            if len(found) < _AT_ONCE:
+                return
+            last = found[-1].id
+
+
+class RoleTableImport:
+    """``/api/role/import``."""
+
+    def __init__(self, imports: RoleImport) -> None:
+        self._imports = imports
+
+    @needs("system:role:import")
+    @logged("role", "import", "IMPORT")
+    @refuses(Conflict, RowsRefused)
+    async def on_post(self, call: Call, body: ImportedRoles, query: ImportQuery) -> ImportReport:
+        """Create and edit roles from a table, all of them or none.
+
+        A role is known by its code. Nobody edits a role that gives more than they hold, or gives what they do
+        not hold. Every row that can't be saved is named by its number. Menus are not in the table: a role
+        keeps those it has, and gets those above the Buttons that it is given.
+        """
+        rows = [_row(number, one) for number, one in enumerate(body.roles, 1)]
+        done = await self._imports.run(call.user, rows, dry_run=query.dry_run)
+        return report_of(done, dry_run=query.dry_run)
+
+
+def _row(number: int, one: ImportedRole) -> RoleRow:
+    said = {name: getattr(one, name) for name in one.__struct_fields__ if getattr(one, name) is not UNSET}
+    code = said.pop("role_code")
+    if "permissions" in said:
+        said["permissions"] = tuple(said["permissions"])
+    return RoleRow(row=number, role_code=code, says=frozenset(said), **said)

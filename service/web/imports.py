@@ -1,0 +1,54 @@
+"""What the endpoints that export and import tables share: their queries and the answer to an import."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from service.web.table_files import Form
+from service.web.wire import Wire
+
+UNCHANGED = "unchanged"
+
+
+class ExportQuery(Wire):
+    """In which form. Either is what an import takes."""
+
+    format: Form = "csv"
+
+
+class ImportQuery(Wire):
+    """Whether only to tell what would be done."""
+
+    dry_run: Annotated[bool, Meta(description="Check everything and save nothing.")] = False
+
+
+class ImportedRow(Wire):
+    """A record that was made or changed; `changes` are the fields of a changed one that are different now."""
+
+    row: Annotated[int, Meta(ge=1, description="From 1; the header of a CSV is not counted.")]
+    name: str
+    outcome: Literal["created", "updated"]
+    changes: list[str]
+    note: str | None
+
+
+class ImportReport(Wire):
+    """What was done, or, when `dryRun`, would have been. `rows` leaves out those that are as they were."""
+
+    dry_run: bool
+    created: int
+    updated: int
+    unchanged: int
+    rows: list[ImportedRow]
+
+
+def report_of(rows: Iterable[Any], *, dry_run: bool) -> ImportReport:
+    """Return the answer for ``rows``, each a record with the attributes of an ``ImportedRow``."""
+    rows = list(rows)
+    counts = Counter(one.outcome for one in rows)
+    told = [ImportedRow.of(one) for one in rows if one.outcome != UNCHANGED]
+    return ImportReport(dry_run, counts["created"], counts["updated"], counts[UNCHANGED], told)
