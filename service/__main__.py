@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 
 from service import __version__
@@ -57,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     _add_admin(families.add_parser, data)
+    _add_audit(families.add_parser, data)
     doctor = families.add_parser("doctor", parents=[data], help="look for what an operator can get wrong")
     doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
     doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
@@ -80,6 +82,20 @@ def _add_admin(add_family: Callable[..., argparse.ArgumentParser], data: argpars
     listing = admin.add_parser("list", parents=[data], help="list users, and who may do everything")
     listing.add_argument("--role", metavar="CODE", help="only users in this role")
     listing.add_argument("--json", action="store_true", help="as JSON, for programs")
+
+
+def _add_audit(add_family: Callable[..., argparse.ArgumentParser], data: argparse.ArgumentParser) -> None:
+    audit = add_family("audit", help="the logs").add_subparsers(dest="action", required=True)
+    verify = audit.add_parser(
+        "verify", parents=[data], help="look for entries that were changed, removed, inserted or moved"
+    )
+    day = date.fromisoformat
+    verify.add_argument("--from", dest="begin", type=day, metavar="DAY", help="the first day, as 2026-11-21")
+    verify.add_argument("--to", dest="end", type=day, metavar="DAY", help="the last day")
+    verify.add_argument("--heads", metavar="FILE", help="log lines of the service that were kept elsewhere")
+    verify.add_argument(
+        "--old-keys", metavar="FILE", help="keys that chains were made with before, one a line"
+    )
 
 
 def _given(options: argparse.Namespace) -> dict[str, str]:

@@ -17,6 +17,7 @@ from service.errors import Refusal, ValidationFailed
 from service.launch.admin import create_user
 from service.launch.admin_list import list_users
 from service.launch.admin_reset import reset_password
+from service.launch.audit import verify
 from service.launch.doctor import as_json, as_text, diagnose, status_of
 from service.launch.faults import LaunchFault
 from service.launch.policy import export_policy, sync
@@ -99,6 +100,18 @@ def _list(options: Namespace, environ: Environ) -> None:
         _say(list_users(settings, options.role, as_json=options.json))
 
 
+def _verify(options: Namespace, environ: Environ) -> None:
+    with reachable(table.load(environ)) as settings:
+        verify(
+            settings,
+            _say,
+            begin=options.begin,
+            end=options.end,
+            heads=options.heads,
+            old_keys=options.old_keys,
+        )
+
+
 def _doctor(options: Namespace, environ: Environ) -> int:
     configure_logging("auto", "error", sys.stderr.buffer)  # standard output is the report's
     findings = diagnose(environ)
@@ -120,5 +133,6 @@ _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], int | Non
     ("admin", "create"): _create,
     ("admin", "reset-password"): _reset,
     ("admin", "list"): _list,
+    ("audit", "verify"): _verify,
     ("doctor", None): _doctor,
 }

@@ -55,8 +55,10 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
     await log_writing.lock(connection, log)
     days = {row.day for row in rows}
     heads = await log_chain.heads_of(connection, log, chain.key_id, days)
-    for day in days - heads.keys():
-        prior = await log_chain.day_before(connection, log, day)
+    for day in sorted(days - heads.keys()):
+        stored = await log_chain.day_before(connection, log, day)
+        earlier = [one for one in (stored, *heads) if one is not None and one < day]
+        prior = max(earlier, default=None)
         heads[day] = Head(
             log=log, day=day, key_id=chain.key_id, number=0, hash=chain.begin(log, day), prior_day=prior
         )

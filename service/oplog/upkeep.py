@@ -10,6 +10,7 @@ import structlog
 
 from service.errors import Unavailable
 from service.oplog.chain import Chain
+from service.oplog.links import TOLD
 from service.records import log_chain, log_months
 from service.records.database import Database
 from service.records.log_chain import Head
@@ -75,7 +76,7 @@ class Upkeep:
         async with self._database.transaction() as connection:
             grown = await log_chain.untold(connection)
         for head in grown:
-            _log.info("head of a log", **told(head))
+            _log.info(TOLD, **told(head))
 
     async def _drop(self, log: Log, before: date) -> None:
         async with self._database.transaction(within=WITHIN) as connection:

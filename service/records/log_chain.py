@@ -68,9 +68,11 @@ async def untold(connection: AsyncConnection) -> list[Head]:
     return sorted(found, key=lambda head: (head.log, head.day))
 
 
-async def heads(connection: AsyncConnection, log: Log) -> list[Head]:
-    """Return all heads of ``log``, by day."""
+async def heads(connection: AsyncConnection, log: Log, day: date | None = None) -> list[Head]:
+    """Return all heads of ``log``, or those of one day, by day."""
     ordered = select(*_HEAD).where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
+    if day is not None:
+        ordered = ordered.where(log_chain.c.day == day)
     return [Head(**row._mapping) for row in await connection.execute(ordered)]  # noqa: SLF001 - as above
 
 

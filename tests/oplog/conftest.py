@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+import secrets
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -47,14 +48,14 @@ class Place:
 
     @asynccontextmanager
     async def journal(
-        self, worker: str = "worker", *, claim_after: float = 1.0, **settings: Any
+        self, worker: str = "", *, claim_after: float = 1.0, **settings: Any
     ) -> AsyncIterator[Journal]:
         """Make a journal of a worker; it is not started, and finished at the end."""
         made = Journal(
             Oplog(**settings),
             Database(self.database_url, pool_size=2),
             self.store.log,
-            worker,
+            f"{worker}:{secrets.token_hex(6)}",
             claim_after=claim_after,
         )
         try:
@@ -92,6 +93,3 @@ async def place(seeded_database_url: str, redis_url: str) -> AsyncIterator[Place
     """A seeded database and an empty session store."""
     async with place_at(seeded_database_url, redis_url) as opened:
         yield opened
-
-
-Until = Callable[[Callable[[], Awaitable[bool]]], Awaitable[None]]

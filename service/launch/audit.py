@@ -1,0 +1,89 @@
+"""``portcullis audit verify``: whether the logs are as they were written, for the operator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from datetime import date
+from pathlib import Path
+
+from service.launch.faults import LaunchFault
+from service.oplog.audit import Audit, Day
+from service.oplog.chain import Chain
+from service.oplog.links import Told
+from service.records import log_chain
+from service.records.database import Database
+from service.records.migrate import demand_current
+from service.settings import Settings
+
+Say = Callable[[str], None]
+
+
+class TamperingFault(LaunchFault):
+    """Somebody has changed the logs."""
+
+
+class InputFault(LaunchFault):
+    """A file that was given can't be read."""
+
+
+def verify(
+    settings: Settings,
+    say: Say,
+    *,
+    begin: date | None = None,
+    end: date | None = None,
+    heads: str | None = None,
+    old_keys: str | None = None,
+) -> None:
+    """Read the logs from day ``begin`` to ``end``, and ``say`` what is found, day by day.
+
+    ``heads`` names a file of lines of the service's log, in which heads were told; ``old_keys`` one with keys
+    of the chain that were used before, one a line. Raises ``TamperingFault`` when anything is wrong,
+    ``InputFault``, ``SchemaFault`` and ``Unavailable``.
+    """
+    demand_current(settings.database.url)
+    audit = Audit(
+        database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
+        keys=[Chain(settings.oplog.chain_key), Chain(), *map(Chain, _lines(old_keys))],
+        told=Told.read(_lines(heads)),
+        begin=begin or date.min,
+        end=end or date.max,
+    )
+    found = asyncio.run(_verify(audit, say))
+    if found:
+        raise TamperingFault(f"days that are not as they were written: {found}")
+
+
+async def _verify(audit: Audit, say: Say) -> int:
+    found = 0
+    try:
+        async for one in audit.days():
+            _tell(one, say)
+            found += bool(one.faults)
+        async with audit.database.transaction() as connection:
+            aside = await log_chain.set_aside_count(connection)
+    finally:
+        await audit.database.close()
+    if aside:
+        say(f"{aside} entries that no log took are in sys.log_set_aside")
+    return found
+
+
+def _tell(one: Day, say: Say) -> None:
+    state = "dropped" if one.dropped else f"{one.entries} entries"
+    say(f"{one.log} {one.day}: {state}, {'NOT as written' if one.faults else 'as written'}")
+    for fault in one.faults:
+        say(f"  {fault}")
+    if more := one.fault_count - len(one.faults):
+        say(f"  and {more} more")
+
+
+def _lines(path: str | None) -> Iterator[str]:
+    if path is None:
+        return
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            yield from (line.rstrip("\n") for line in file if line.strip())
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputFault(f"{path} can't be read: {error}") from error

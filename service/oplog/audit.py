@@ -1,0 +1,100 @@
+"""Whether the logs are as they were written: every entry of every day against its chain."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+from service.oplog.chain import Chain
+from service.oplog.links import Told, Walk
+from service.records import log_chain
+from service.records.database import Connection, Database
+from service.records.log_chain import Head
+from service.records.log_writing import TABLES, Log
+
+WITHIN: Final = 86_400.0
+"""Seconds that one day of a log may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """One day of a log: how many entries it has, and what is wrong with them.
+
+    ``fault_count`` is more than ``faults`` has when there are very many.
+    """
+
+    log: Log
+    day: date
+    entries: int
+    faults: Sequence[str]
+    fault_count: int
+    dropped: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """Compares the logs with their chains.
+
+    ``keys`` are those that heads may have been made with, the present one first; ``told`` are heads that were
+    kept elsewhere. Days before ``begin`` and after ``end`` are left out.
+    """
+
+    database: Database
+    keys: Sequence[Chain]
+    told: Told = field(default_factory=Told)
+    begin: date = date.min
+    end: date = date.max
+
+    async def days(self) -> AsyncIterator[Day]:
+        """Yield each day of each log, once it has been read; raises Unavailable.
+
+        One day is read as of one moment, and a few entries are held at a time.
+        """
+        for log in TABLES:
+            async with self.database.snapshot(within=WITHIN) as connection:
+                heads = await log_chain.heads(connection, log)
+                present = await log_chain.days_with_entries(connection, log)
+            known = {head.day for head in heads}
+            faults = _missing_days(heads)
+            for day in sorted(known.union(present, faults, self.told.days(log))):
+                if self.begin <= day <= self.end:
+                    async with self.database.snapshot(within=WITHIN) as connection:
+                        yield await self._day(connection, log, day, heads, faults.get(day, []))
+
+    async def _day(
+        self, connection: Connection, log: Log, day: date, before: Sequence[Head], faults: list[str]
+    ) -> Day:
+        heads = {head.key_id: head for head in await log_chain.heads(connection, log, day)}
+        walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, self.told)
+        async for row in log_chain.entries(connection, log, day, walk.columns):
+            walk.entry(row)
+        walk.end()
+        of_heads = [*faults, *self._heads(day, heads, before)]
+        dropped = bool(heads) and all(head.dropped for head in heads.values())
+        found, count = [*of_heads, *walk.faults], len(of_heads) + walk.fault_count
+        return Day(log, day, walk.count, found, count, dropped=dropped)
+
+    def _heads(self, day: date, heads: Mapping[str, Head], all_heads: Sequence[Head]) -> list[str]:
+        chains = {chain.key_id: chain for chain in self.keys}
+        faults = []
+        for key_id, head in heads.items():
+            if key_id not in chains:
+                faults.append(f"its chain was made with the key {key_id}, which was not given")
+            elif chains[key_id].sealed(head).seal != head.seal:
+                faults.append("its head was changed")
+        first_keyed = min((head.day for head in all_heads if head.key_id), default=date.max)
+        if "" in heads and day > first_keyed:
+            faults.append(f"it has a chain without a key, and there has been one since {first_keyed}")
+        return faults
+
+
+def _missing_days(heads: Sequence[Head]) -> dict[date, list[str]]:
+    """Return the days that later ones remember, and that are gone with their heads."""
+    known = {head.day for head in heads}
+    return {
+        head.prior_day: [f"it is gone with its head; {head.day} came after it"]
+        for head in heads
+        if head.prior_day is not None and head.prior_day not in known
+    }
