@@ -23,7 +23,8 @@ def create_app(settings: Settings, shipped: Shipped) -> Entrance:
     app = falcon_app()
     add_routes(app, parts).check(shipped.endpoints)
     app.add_middleware(Lifespan(parts))
-    return Entrance(app, address_behind(settings.server.trusted_proxies), parts.traffic.count)
+    address_of = address_behind(settings.server.trusted_proxies)
+    return Entrance(app, address_of, parts.traffic.count, parts.collector.operation)
 
 
 def check_routes(shipped: Shipped) -> Routes:

@@ -85,7 +85,7 @@ class Files:
     @created
     @takes_file(FIELD)
     @needs("system:file:upload")
-    @logged("file", "upload", "INSERT", params=False)
+    @logged("file", "upload", "INSERT", params=False, response=False)
     @refuses(TooLarge, QuotaExceeded, UnsupportedMediaType)
     async def on_post(self, call: Call) -> File:
         """Upload a file.

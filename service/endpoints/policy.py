@@ -139,6 +139,7 @@ class Explain:
         self._live = live
 
     @needs("system:policy:read")
+    @logged("policy", "explain", "QUERY", response=False)
     async def on_post(self, call: Call, body: Question) -> Explained:
         """Explain what would happen to a request, by the policy in force.
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import getrandbits
 from time import perf_counter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from service.authz.policy import Decision, Policy
-from service.errors import Unauthenticated
+from service.errors import Refusal, Unauthenticated
 from service.kernel.identity import Caller
+from service.oplog.redaction import redacted_text
 
 if TYPE_CHECKING:  # operation.py imports this module
     from service.web.operation import Operation
@@ -25,7 +27,8 @@ AddressOf = Callable[[Scope], str]
 MAX_USER_AGENT: Final = 512
 """How much of a User-Agent is kept, in characters."""
 
-_REQUEST_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,64}")
+# No part of a JSON Web Token: the id is written to logs.
+_REQUEST_ID: Final = re.compile(rb"(?!eyJ)[A-Za-z0-9._-]{1,64}")
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
@@ -39,7 +42,10 @@ class Call:
     """One request; made at the entrance, filled on the way, read when its log line is written.
 
     ``started`` is in seconds of ``perf_counter``. The gate sets ``policy``, ``caller`` and ``decision``, the
-    last it took. ``request`` is the escape hatch for what is not parsed, such as streams.
+    last it took. ``request`` is the escape hatch for what is not parsed, such as streams. ``arguments`` are
+    those of the responder: text from the path until it is read, ``query`` and ``body`` once they have been.
+    ``answer`` is the JSON of a success if the operation log keeps it, ``refusal`` what was answered instead;
+    ``cut_off`` when an answer broke off in the middle.
     """
 
     # What is not set yet is read from the class: a request sets only what it needs.
@@ -48,7 +54,11 @@ class Call:
     policy: Policy | None = None
     caller: Caller | None = None
     decision: Decision | None = None
+    arguments: Mapping[str, Any] = MappingProxyType({})
+    answer: bytes | None = None
+    refusal: Refusal | None = None
     status = 0
+    cut_off = False
 
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
         self.scope = scope
@@ -71,8 +81,8 @@ class Call:
 
     @property
     def user_agent(self) -> str:
-        """The User-Agent, cut to ``MAX_USER_AGENT`` characters; "" when there is none."""
-        return (self.request.user_agent or "")[:MAX_USER_AGENT]
+        """The User-Agent, at most ``MAX_USER_AGENT`` characters and fit for logs; "" when there is none."""
+        return redacted_text((self.request.user_agent or "")[:MAX_USER_AGENT])
 
     def respond_header(self, name: str, value: str) -> None:
         """Add a header to the response of a call that succeeds; ValueError for a value that is not one line.

@@ -10,13 +10,15 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
 from urllib.parse import quote
 
+import structlog
 from falcon import HTTPError
 from falcon.asgi import App, Response
 
 from service.authz.paths import canonical
 from service.errors import BadRequest
+from service.kernel.origin import ORIGIN
+from service.records.operation_logs import OperationEvent
 from service.web.call import AddressOf, Call, Scope, peer_address
-from service.web.observe import REQUEST_ID
 from service.web.problems import MEDIA_TYPE, answer, refused
 from service.web.request import CALL, Request
 from service.web.request_log import RequestLog
@@ -28,6 +30,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 _COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_log = structlog.get_logger()
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 """The versions of HTTP that Falcon knows. The HTTP server passes on 0.9 and 2.0 of a request line too."""
 
@@ -42,7 +45,7 @@ def falcon_app() -> App[Request, Response]:
 
 
 class Entrance:
-    """Gives each request its id, its common headers and its log line; refuses what can be read two ways.
+    """Gives each request its id, its common headers and its log entries; refuses what can be read two ways.
 
     Logging must be configured before it is made.
     """
@@ -52,11 +55,16 @@ class Entrance:
         app: App[Request, Response],
         address_of: AddressOf = peer_address,
         count: Callable[[Call], None] | None = None,
+        record: Callable[[OperationEvent], None] | None = None,
     ) -> None:
-        """Call ``count``, if there is one, with each request that is over."""
+        """Call ``count``, if there is one, with each request that is over.
+
+        ``record`` takes the entries of logged operations; it neither waits nor fails.
+        """
         self._app = app
         self._count = count
         self._address_of = address_of
+        self._record = record
         self._log = RequestLog()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -65,7 +73,7 @@ class Entrance:
             await self._serve_other(scope, receive, send)
             return
         call = scope[CALL] = Call(scope, self._address_of)
-        before = REQUEST_ID.set(call.request_id)
+        before = ORIGIN.set(call)
 
         def send_with_headers(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
@@ -80,13 +88,24 @@ class Entrance:
             pass  # the end that the server sees is no end of an answer, if anybody is there after all
         except Exception as error:
             if call.status:
+                call.cut_off = True
                 raise  # half an answer is out: the server closes the connection
             await _send_refusal(call, error, send_with_headers)
         finally:
             self._log.write(call)
             if self._count is not None:
                 self._count(call)
-            REQUEST_ID.reset(before)
+            self._record_operation(call)
+            ORIGIN.reset(before)
+
+    def _record_operation(self, call: Call) -> None:
+        if (operation := call.operation) is None or (recording := operation.recording) is None:
+            return
+        if self._record is not None:
+            try:
+                self._record(recording.event(call))
+            except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
+                _log.error("an operation can't be recorded", operation=operation.object, exc_info=error)
 
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":

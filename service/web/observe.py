@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 import sys
 from collections.abc import Callable, MutableMapping
-from contextvars import ContextVar
 from time import time
 from typing import Any, BinaryIO, Final, Literal
 
@@ -21,14 +19,11 @@ import structlog
 from structlog.typing import Processor, WrappedLogger
 
 from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.origin import ORIGIN
+from service.kernel.text import printable
 
 Event = MutableMapping[str, Any]
 
-REQUEST_ID: ContextVar[str | None] = ContextVar("request_id", default=None)
-"""The id of the request that is being served, for every line written on its behalf."""
-
-# C0 and C1 controls, DEL, and what turns or breaks lines elsewhere in Unicode.
-_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _TRACEBACK: Final = "exception"
 
 _CHATTY: Final = ("alembic", "casbin")
@@ -98,8 +93,8 @@ clock: Final = _Clock()
 def _complete(logger: WrappedLogger, name: str, event: Event) -> Event:
     event["level"] = name
     event["time"] = clock.text()
-    if (request_id := REQUEST_ID.get()) is not None:
-        event["request_id"] = request_id
+    if (origin := ORIGIN.get()) is not None:
+        event["request_id"] = origin.request_id
     if "exc_info" in event:
         return structlog.processors.format_exc_info(logger, name, event)
     return event
@@ -140,15 +135,9 @@ def _console(*, colors: bool) -> Processor:
 
     def readable(logger: WrappedLogger, name: str, event: Event) -> bytes:
         traceback = str(event.pop(_TRACEBACK, ""))
-        printable = {key: _printable(value) for key, value in event.items()}
-        line = str(render(logger, name, printable))
+        event = {key: printable(value) if isinstance(value, str) else value for key, value in event.items()}
+        line = str(render(logger, name, event))
         # Indented, so that no line of a traceback passes for a line of the log.
-        return "\n    ".join([line, *map(_printable, traceback.splitlines())]).encode()
+        return "\n    ".join([line, *map(printable, traceback.splitlines())]).encode()
 
     return readable
-
-
-def _printable(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), value)

@@ -17,6 +17,7 @@ from service.web.bodies import JsonBody
 from service.web.call import Call
 from service.web.gate import Gate
 from service.web.marks import Mark, MarkFault, mark_of
+from service.web.operation_record import Recording
 from service.web.queries import Query, no_query, path_reader
 from service.web.request import CALL, Request
 from service.web.signature import Signature, signature_of
@@ -34,7 +35,7 @@ class Operation:
     """What a responder and its marks and annotations say, for the gate, the log and the documents.
 
     ``object`` is the object of its endpoint lines: ``GET /api/role/{id}``. ``access`` holds the codes that
-    those lines must have, empty when nothing was declared.
+    those lines must have, empty when nothing was declared. ``recording`` is None when no call is logged.
     """
 
     __slots__ = (
@@ -44,6 +45,7 @@ class Operation:
         "method",
         "object",
         "public",
+        "recording",
         "signature",
         "status",
         "template",
@@ -64,6 +66,7 @@ class Operation:
         if (self.signature.answer is Stream) != bool(self.mark.media):
             raise MarkFault(f"{self.object}: a Stream has @sends, and nothing else has")
         self.status = CREATED if self.mark.created else OK
+        self.recording = None if self.mark.logged is None else Recording(self)
 
     @property
     def summary(self) -> str:
@@ -90,11 +93,13 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
     read_body = None if signature.body is None else _body(signature.body).read
     answer = _document if signature.answer is Document else _data
     streams = signature.answer is Stream
+    keeps_answer = operation.recording is not None and operation.recording.keeps_answer
 
     async def respond(request: Request, response: Response, **arguments: Any) -> None:
         call: Call = request.scope[CALL]
         call.operation = operation
         call.request = request
+        call.arguments = arguments
         if admit is not None:
             await admit(call, operation)
         for name, read in readers:
@@ -111,6 +116,8 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
             await _stream(request, response, result)
         else:
             answer(response, result)
+            if keeps_answer:
+                call.answer = response.data
 
     return respond
 

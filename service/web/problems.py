@@ -83,7 +83,7 @@ def refused(call: Call, error: Exception) -> tuple[int, bytes]:
 
     Headers that the responder meant for its success, cookies among them, are dropped.
     """
-    refusal = refusal_of(error)
+    refusal = call.refusal = refusal_of(error)
     if isinstance(refusal, InternalFault):
         operation = call.operation
         _log.error("fault", operation=operation.object if operation else None, exc_info=error)

@@ -88,7 +88,10 @@ class Routes:
         self.outside += self._add(template, endpoint, None, ())
 
     def check(self, endpoint_rules: Iterable[Rule]) -> None:
-        """Raise RoutesFault with all routes that lack a mark, and all differences from ``endpoint_rules``."""
+        """Raise RoutesFault with all routes that lack a mark, and all differences from ``endpoint_rules``.
+
+        Every method but GET needs ``@logged`` as well.
+        """
         faults = [
             f"{operation.object}: {operation.function.__qualname__} has no @public, @login or @needs"
             for operation in self.operations
@@ -98,6 +101,11 @@ class Routes:
             f"{operation.object}: it is outside {GROUP} and is not guarded, so its mark means nothing"
             for operation in self.outside
             if operation.access
+        ]
+        faults += [
+            f"{operation.object}: it changes something, and has no @logged"
+            for operation in self.operations
+            if operation.access and operation.method != "GET" and operation.recording is None
         ]
         marked = (operation for operation in self.operations if operation.access)
         faults += coverage_faults(

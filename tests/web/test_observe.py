@@ -12,8 +12,9 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service.kernel.origin import ORIGIN
 from service.web.entrance import Message
-from service.web.observe import REQUEST_ID, configure_logging
+from service.web.observe import configure_logging
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example
 
@@ -179,7 +180,7 @@ async def test_a_fault_is_logged_with_its_traceback_and_its_request(out: io.Byte
 async def test_outside_a_request_there_is_no_request_id(out: io.BytesIO) -> None:
     app, _ = example()
     await ask(app, "GET", "/api/open")
-    assert REQUEST_ID.get() is None
+    assert ORIGIN.get() is None
     structlog.get_logger().info("after")
     assert "request_id" not in lines(out)[-1]
 

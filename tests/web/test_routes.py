@@ -8,7 +8,7 @@ import pytest
 from service.authz.rules import Rule
 from service.web.call import Call
 from service.web.entrance import Entrance, falcon_app
-from service.web.marks import MarkFault, login, needs, public
+from service.web.marks import MarkFault, logged, login, needs, public
 from service.web.routes import Routes, RoutesFault
 from service.web.signature import SignatureFault
 from service.web.wire import Wire
@@ -24,8 +24,19 @@ class Marked:
         """Read."""
 
     @login
+    @logged("marked", "delete", "DELETE")
     async def on_delete(self, _call: Call) -> None:
         """Delete."""
+
+
+class Unlogged:
+    @login
+    async def on_get(self, _call: Call) -> None:
+        """Read."""
+
+    @login
+    async def on_patch(self, _call: Call) -> None:
+        """Write."""
 
 
 class Unmarked:
@@ -69,6 +80,13 @@ async def test_every_route_without_a_mark_is_named() -> None:
     table.add("/api/marked", Marked())
     faults = faults_of(table, MARKED_RULES)
     assert [fault.partition(":")[0] for fault in faults] == ["GET /api/unmarked", "PUT /api/unmarked"]
+
+
+async def test_every_route_that_changes_something_without_an_entry_in_the_log_is_named() -> None:
+    table = routes()
+    table.add("/api/unlogged", Unlogged())
+    rules = [Rule("endpoint", f"{method} /api/unlogged", "@login") for method in ("GET", "PATCH")]
+    assert faults_of(table, rules) == ("PATCH /api/unlogged: it changes something, and has no @logged",)
 
 
 async def test_a_route_without_an_endpoint_line_is_named() -> None:

@@ -1,0 +1,134 @@
+"""What must not enter the logs: told by the names of members, and by how a text looks.
+
+Whatever is kept of a request goes through here before an entry is made of it. What a name gives away is
+withheld whole; texts without names, such as a User-Agent, lose what has the form of a token or follows such a
+name. A password that somebody types where nobody expects one can't be told from other text: that is why
+refused bodies, and the names with which nobody could log in, are not kept at all.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any, Final
+from urllib.parse import unquote_plus
+
+import msgspec
+
+from service.kernel.names import name_key
+from service.kernel.text import printable
+
+REDACTED: Final = "[redacted]"
+"""What stands in the place of a value that is withheld."""
+MOST: Final = 8192
+"""The longest JSON text that is kept, in bytes; see ``kept``."""
+MOST_QUERY: Final = 1024
+"""The longest query string that is kept, in characters."""
+
+_SIGNS: Final = (
+    *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "authorization", "cookie"),
+    *("csrf", "xsrf", "credential", "keyhash", "apikey", "accesskey", "privatekey", "signingkey", "jwt"),
+    *("bearer", "sessionid", "onetimecode"),
+)
+_NAMES: Final = frozenset({"auth", "otp", "pass", "pin", "pw", "rid", "sid", "totp"})
+_LONGEST_TEXT, _MOST_ITEMS, _DEEPEST = 256, 50, 16
+_ELLIPSIS: Final = "\u2026"
+
+_TOKENS: Final = re.compile(
+    r"eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
+    r"|\b(?:bearer|basic)\s+\S+"  # RFC 9110 §11.4
+    r"|(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{22,}",  # 128 random bits, as base64url or in hexadecimal
+    re.IGNORECASE,
+)
+_ASSIGNMENT: Final = re.compile(r"""([A-Za-z][\w.-]{1,63})(["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s;,&)]+)""")
+
+
+@lru_cache(4096)
+def is_sensitive(name: str) -> bool:
+    """Tell whether a member or parameter of this name is withheld, however it is spelled."""
+    plain = "".join(filter(str.isalnum, name_key(name)))
+    return plain in _NAMES or any(sign in plain for sign in _SIGNS)
+
+
+def kept(document: bytes, *, redact: bool) -> Any:
+    """Return the plain values that may be kept of a JSON text; as JSON they take at most ``MOST`` bytes.
+
+    With ``redact`` the values of members with sensitive names are withheld, at any depth; without, the caller
+    knows that there are none. What is too long loses the ends of long texts, the last items of long lists,
+    and then its last members; an ellipsis marks each place.
+    """
+    plain = msgspec.json.decode(document)
+    if not redact and len(document) <= MOST:
+        return plain
+    shortened = _Shortened().value(plain)
+    return shortened if _size(shortened) <= MOST else {_ELLIPSIS: f"{len(document)} bytes"}
+
+
+def redacted_query(query: str) -> str:
+    """Return a query string, percent-encoded as it came, without the values of sensitive parameters."""
+    return "&".join(map(_redacted_parameter, query[:MOST_QUERY].split("&")))
+
+
+@lru_cache(1024)
+def redacted_text(text: str) -> str:
+    """Return a text of a client, such as its User-Agent, on one line and without what looks like a secret."""
+    return _TOKENS.sub(REDACTED, _ASSIGNMENT.sub(_redacted_assignment, printable(text)))
+
+
+def _redacted_parameter(part: str) -> str:
+    name, sign, _ = part.partition("=")
+    return f"{name}={REDACTED}" if sign and is_sensitive(unquote_plus(name, errors="replace")) else part
+
+
+def _redacted_assignment(match: re.Match[str]) -> str:
+    return f"{match[1]}{match[2]}{REDACTED}" if is_sensitive(match[1]) else match[0]
+
+
+def _size(value: Any) -> int:
+    return len(msgspec.json.encode(value))
+
+
+class _Shortened:
+    """Redacts and shortens one document; ``_room`` is what is left of it, in bytes of JSON."""
+
+    def __init__(self) -> None:
+        self._room = MOST - 1024  # for marks, and for what closes the open lists and objects
+
+    def value(self, value: Any, depth: int = 0) -> Any:
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, dict | list) and depth == _DEEPEST:
+            return self._text(_ELLIPSIS)
+        if isinstance(value, dict):
+            return self._members(value, depth + 1)
+        if isinstance(value, list):
+            return self._items(value, depth + 1)
+        self._room -= _size(value) + 1
+        return value
+
+    def _text(self, text: str) -> str:
+        if len(text) > _LONGEST_TEXT:
+            text = f"{text[:_LONGEST_TEXT]}{_ELLIPSIS} ({len(text)} characters)"
+        self._room -= _size(text) + 1
+        return text
+
+    def _members(self, members: dict[str, Any], depth: int) -> dict[str, Any]:
+        self._room -= 3
+        found: dict[str, Any] = {}
+        for name, value in members.items():
+            if self._room <= 0:
+                found[_ELLIPSIS] = f"{len(members) - len(found)} more"
+                break
+            shown = self._text(name)
+            found[shown] = self._text(REDACTED) if is_sensitive(name) else self.value(value, depth)
+        return found
+
+    def _items(self, items: list[Any], depth: int) -> list[Any]:
+        self._room -= 3
+        found: list[Any] = []
+        for item in items:
+            if self._room <= 0 or len(found) == _MOST_ITEMS:
+                found.append(f"{_ELLIPSIS} {len(items) - len(found)} more")
+                break
+            found.append(self.value(item, depth))
+        return found

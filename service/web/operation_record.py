@@ -1,0 +1,169 @@
+"""What the operation log is told of a call: everything but what is secret or was not understood.
+
+Values are kept once they have been read into the types of the operation, and never as they were sent: a
+refused body, an unknown parameter, or text in the place of an id may be anything, a password pasted into the
+wrong field among it. What a refusal names is kept instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+
+from service.errors import ValidationFailed
+from service.oplog.redaction import is_sensitive, kept, redacted_query
+from service.records.operation_logs import OperationEvent
+from service.web.call import Call
+from service.web.problems import document
+from service.web.streams import Stream
+from service.web.wire import Document, schema_of
+
+if TYPE_CHECKING:  # operation.py imports this module
+    from service.web.operation import Operation
+
+UNANSWERED: Final = 499
+"""The status of a call that ended without an answer, as proxies write it; its error is ``unanswered``."""
+
+_REFUSED: Final = 400
+_HIDDEN: Final = "\u2026"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ID: Final = re.compile(r"[1-9][0-9]{0,18}")
+_UNNAMED: Final = (None, Document, Stream)
+"""What has no members; nothing is kept of answers that are no JSON."""
+
+
+class Recording:
+    """How calls of one logged operation are recorded; whatever can be known beforehand is found out once."""
+
+    def __init__(self, operation: Operation) -> None:
+        """Read the mark ``@logged`` and the types of ``operation``."""
+        logged, signature = operation.mark.logged, operation.signature
+        assert logged is not None  # noqa: S101 - made for logged operations only
+        self._logged = logged
+        self._method = operation.method
+        self._template = operation.template
+        self._segments = operation.template.split("/") if signature.path else []
+        # The path of a public route may be all that it takes to be let in.
+        self._path = {
+            name: kind
+            for name, kind in signature.path.items()
+            if not (operation.public or is_sensitive(name))
+        }
+        self._query = _Names(signature.query)
+        given = _Names(signature.body, signature.query, *signature.path.values())
+        self._names = given.names | {"body", "query", *signature.path}
+        self.redacts_params = given.sensitive
+        self.redacts_response = _Names(signature.answer).sensitive
+        self.keeps_answer = logged.response and signature.answer not in _UNNAMED
+
+    def event(self, call: Call) -> OperationEvent:
+        """Return the entry of ``call``, which is over."""
+        logged, caller, decision = self._logged, call.caller, call.decision
+        policy = decision or call.policy
+        return OperationEvent(
+            module=logged.module,
+            action=logged.action,
+            kind=logged.kind,
+            method=self._method,
+            url=self._url(call) if self._segments else self._template,
+            query=self._query_of(call),
+            client_ip=call.address or None,
+            user_agent=call.user_agent or None,
+            params=self._params(call) if logged.params else None,
+            response=self._response(call) if logged.response else None,
+            status=call.status or UNANSWERED,
+            error=_error(call),
+            elapsed_ms=round((perf_counter() - call.started) * 1000, 3),
+            decision=None if decision is None else "allow" if decision.allowed else "deny",
+            decision_id=None if decision is None else decision.id,
+            policy_revision=None if policy is None else policy.revision,
+            request_id=call.request_id,
+            user_id=None if caller is None else caller.user_id,
+            user_name=None if caller is None else caller.user_name,
+            device=None if caller is None else caller.device,
+        )
+
+    def _url(self, call: Call) -> str:
+        """Return the path; what may be secret, or was not understood, as the template writes it."""
+        shown = self._understood_path(call)
+        segments = call.scope["path"].split("/")
+        return "/".join(
+            segment if not name.startswith("{") or name[1:-1] in shown else name
+            for name, segment in zip(self._segments, segments, strict=True)
+        )
+
+    def _understood_path(self, call: Call) -> dict[str, Any]:
+        """Return the arguments of the path: ids, and text that has led to a success."""
+        succeeded = 0 < call.status < _REFUSED
+        understood: dict[str, Any] = {}
+        for name, kind in self._path.items():
+            value = call.arguments[name]
+            if kind is int and isinstance(value, str):  # the call was refused before it was read
+                value = int(value) if _ID.fullmatch(value) else value
+            if succeeded or isinstance(value, int):
+                understood[name] = value
+        return understood
+
+    def _query_of(self, call: Call) -> str | None:
+        query = cast(bytes, call.scope["query_string"]).decode("ascii")
+        if not query:
+            return None
+        if "query" in call.arguments:
+            return redacted_query(query)
+        # Refused, or not read because the call was: which of the known parameters there were.
+        names = (part.partition("=")[0] for part in query.split("&"))
+        return "&".join(f"{name}={_HIDDEN}" for name in dict.fromkeys(names) if name in self._query.names)
+
+    def _params(self, call: Call) -> Any:
+        arguments = call.arguments
+        params: dict[str, Any] = {"path": path} if (path := self._understood_path(call)) else {}
+        params |= {name: arguments[name] for name in ("query", "body") if name in arguments}
+        return kept(msgspec.json.encode(params, enc_hook=str), redact=self.redacts_params) if params else None
+
+    def _response(self, call: Call) -> Any:
+        if (refusal := call.refusal) is not None:
+            problem = msgspec.json.decode(document(refusal, call.request_id))
+            if isinstance(refusal, ValidationFailed):
+                problem["errors"] = [self._known(error) for error in problem["errors"]]
+            return kept(msgspec.json.encode(problem), redact=True)
+        return kept(call.answer, redact=self.redacts_response) if call.answer else None
+
+    def _known(self, error: Mapping[str, str]) -> dict[str, str]:
+        """Return a fault of a field; what is no field of this operation is not named."""
+        known = self._names.issuperset(_NAME.findall(error["field"]))
+        return {"field": error["field"] if known else _HIDDEN, "message": error["message"]}
+
+
+def _error(call: Call) -> str | None:
+    if call.cut_off:
+        return "cut_off"
+    if not call.status:
+        return "unanswered"
+    return None if call.refusal is None else call.refusal.code
+
+
+class _Names:
+    """The names of the members of some types, and whether one may hold what is withheld."""
+
+    def __init__(self, *kinds: Any) -> None:
+        found = [kind for kind in kinds if kind not in _UNNAMED]
+        schemas, components = msgspec.json.schema_components(found, schema_hook=schema_of)
+        self.names: set[str] = set()
+        self._is_open = False
+        self._read([*schemas, *components.values()])
+        self.sensitive = self._is_open or any(map(is_sensitive, self.names))
+
+    def _read(self, schema: Any) -> None:
+        if isinstance(schema, list):
+            for each in schema:
+                self._read(each)
+        elif isinstance(schema, dict):
+            # A dictionary or Any: its names are known only when it is there.
+            self._is_open |= not schema or schema.get("additionalProperties", False) is not False
+            self.names |= set(schema.get("properties", ()))
+            for name, below in schema.items():
+                self._read(list(below.values()) if name == "properties" else below)

@@ -1,0 +1,127 @@
+"""A service in the test's own process, and what it has entered in its logs."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from dataclasses import dataclass
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from argon2 import PasswordHasher
+from psycopg import sql
+from psycopg.rows import dict_row
+
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import _shared, service, shared
+from tests.web.driver import Answer
+
+__all__ = ["_shared", "service", "shared"]
+
+PATIENCE = 20.0  # seconds until an entry stands in its table
+PASSWORD = "portals, hinges & bolts"
+_HASH = PasswordHasher(memory_cost=19_456, time_cost=2, parallelism=1).hash(PASSWORD)
+_numbers = itertools.count(1)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Person:
+    """A user of a test's own, with ``PASSWORD``."""
+
+    id: int
+    name: str
+
+
+class Logged:
+    """A service and its two logs. Each request gets an id by which its entries are found."""
+
+    def __init__(self, inside: Inside) -> None:
+        self.inside = inside
+
+    async def ask(
+        self, method: str, target: str, body: Any = None, *headers: tuple[str, str], **more: Any
+    ) -> Answer:
+        """Send one request under an id of its own."""
+        name = ("X-Request-Id", f"entry-{next(_numbers)}")
+        return await self.inside.ask(method, target, body, name, *headers, **more)
+
+    async def entry(self, answer: Answer) -> Row:
+        """Return the one entry of the operation log that a request has left."""
+        (row,) = await self.rows("operation_log", _id_of(answer), 1)
+        return row
+
+    async def logins(self, answer: Answer, least: int = 1) -> list[Row]:
+        """Return the entries of the login log that a request has left, in their order."""
+        return await self.rows("login_log", _id_of(answer), least)
+
+    async def entry_of(
+        self, method: str, target: str, body: Any = None, *headers: tuple[str, str], **more: Any
+    ) -> tuple[Answer, Row]:
+        """Send one request and return its answer and its entry."""
+        answer = await self.ask(method, target, body, *headers, **more)
+        return answer, await self.entry(answer)
+
+    async def rows(self, table: str, request_id: str, least: int) -> list[Row]:
+        """Return the entries of a request, in their order, once there are ``least``."""
+        statement = sql.SQL("SELECT * FROM sys.{} WHERE request_id = %s ORDER BY id")
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                async with await psycopg.AsyncConnection.connect(self.inside.database_url) as connection:
+                    found = await connection.cursor(row_factory=dict_row).execute(
+                        statement.format(sql.Identifier(table)), (request_id,)
+                    )
+                    rows = await found.fetchall()
+                if len(rows) >= least:
+                    return rows
+                await asyncio.sleep(0.02)
+
+    async def person(self, *roles: str) -> Person:
+        """Make a user with these roles, past the API."""
+        name = f"person-{next(_numbers)}"
+        async with await psycopg.AsyncConnection.connect(self.inside.database_url) as connection:
+            found = await connection.execute(
+                "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+                " VALUES (%s, %s, %s, %s) RETURNING id",
+                (name, name, name.title(), _HASH),
+            )
+            row = await found.fetchone()
+            assert row is not None
+            await connection.execute(
+                "INSERT INTO sys.user_role SELECT %s, id FROM sys.role WHERE role_code = ANY(%s)",
+                (row[0], list(roles)),
+            )
+        return Person(row[0], name)
+
+    async def log_in(self, person: Person, device: str = "web") -> str:
+        """Return an access token of ``person`` for a session on ``device``."""
+        body = {"userName": person.name, "password": PASSWORD, "device": device}
+        answer = await self.ask("POST", "/api/auth/login", body)
+        assert answer.status == 200, answer.body
+        token: str = answer.json["data"]["accessToken"]
+        return token
+
+    async def execute(self, statement: LiteralString, *values: object) -> None:
+        """Change the database past the API."""
+        async with await psycopg.AsyncConnection.connect(self.inside.database_url) as connection:
+            await connection.execute(statement, values)
+
+
+def _id_of(answer: Answer) -> str:
+    found = answer.header("x-request-id")
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def logged(service: Inside) -> Logged:
+    """A service of the test's own."""
+    return Logged(service)
+
+
+@pytest.fixture
+def shared_log(shared: Inside) -> Logged:
+    """The service of the module."""
+    return Logged(shared)

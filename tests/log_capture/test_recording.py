@@ -1,0 +1,230 @@
+"""What is kept of paths, queries, bodies and answers, by the types of an operation alone."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from msgspec import Meta
+
+from service.app import check_routes
+from service.authz.shipped import read_shipped
+from service.oplog.collector import Collector
+from service.oplog.redaction import REDACTED, is_sensitive, kept
+from service.records.operation_logs import OperationEvent
+from service.web.call import Call
+from service.web.entrance import Entrance, falcon_app
+from service.web.examples import example_of
+from service.web.marks import logged, needs, public
+from service.web.operation import Operation
+from service.web.routes import Routes
+from service.web.wire import Wire, schema_of
+from tests.web.driver import JSON, ask
+from tests.web.example_service import OpenGate
+
+pytestmark = pytest.mark.anyio
+
+CANARY = "canary-7f3b"
+
+
+class Account(Wire):
+    name: str
+    new_password: str = ""
+    more: Any = None
+
+
+class Search(Wire):
+    name: str | None = None
+    api_key: str | None = None
+
+
+class Accounts:
+    @needs("account:create")
+    @logged("account", "create", "INSERT")
+    async def on_post(self, _call: Call, body: Account, query: Search) -> Account:
+        """Make an account."""
+        return Account(body.name, body.new_password or str(query.api_key), body.more)
+
+    @needs("account:create")
+    @logged("account", "replace", "UPDATE", params=False, response=False)
+    async def on_put(self, _call: Call, body: Account, query: Search) -> Account:
+        """Replace an account."""
+        return Account(query.name or body.name)
+
+
+class Link:
+    @public
+    @logged("link", "open", "QUERY")
+    async def on_get(self, _call: Call, name: str) -> None:
+        """Open a link."""
+
+
+class OneToken:
+    @needs("token:delete")
+    @logged("token", "end", "DELETE")
+    async def on_delete(self, _call: Call, name: Annotated[str, Meta(examples=["a"])], token_id: int) -> None:
+        """End a token."""
+
+
+@pytest.fixture
+def collector() -> Collector:
+    return Collector()
+
+
+@pytest.fixture
+def app(collector: Collector) -> Entrance:
+    app = falcon_app()
+    routes = Routes(app, OpenGate())
+    routes.add("/api/account", Accounts())
+    routes.add("/api/link/{name}", Link())
+    routes.add("/api/account/{name}/token/{token_id}", OneToken())
+    return Entrance(app, record=collector.operation)
+
+
+def only(collector: Collector) -> OperationEvent:
+    (event,) = collector.fetch()
+    assert isinstance(event, OperationEvent)
+    return event
+
+
+async def test_members_with_sensitive_names_are_withheld_in_every_place(
+    app: Entrance, collector: Collector
+) -> None:
+    body = f'{{"name": "ann", "newPassword": "{CANARY}", "more": [{{"Secret": "{CANARY}", "x": 1}}]}}'
+    answer = await ask(app, "POST", f"/api/account?name=a&apiKey={CANARY}", JSON, body=body.encode())
+    event = only(collector)
+
+    assert answer.status == 200
+    withheld = {"name": "ann", "newPassword": REDACTED, "more": [{"Secret": REDACTED, "x": 1}]}
+    assert event.params == {"query": {"name": "a", "apiKey": REDACTED}, "body": withheld}
+    assert event.response == {"data": withheld}
+    assert event.query == f"name=a&apiKey={REDACTED}"
+
+
+async def test_where_the_mark_says_so_neither_parameters_nor_answer_are_kept(
+    app: Entrance, collector: Collector
+) -> None:
+    await ask(app, "PUT", "/api/account?name=a", JSON, body=b'{"name": "ann"}')
+    await ask(app, "PUT", "/api/account", JSON, body=b'{"name": 7}')
+    passed, refused = collector.fetch()
+    assert isinstance(passed, OperationEvent)
+    assert isinstance(refused, OperationEvent)
+    assert (passed.params, passed.response, passed.status) == (None, None, 200)
+    assert (refused.params, refused.response, refused.error) == (None, None, "validation_failed")
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("name=a%20b", "name=a%20b"),
+        ("", None),
+        (f"name=a&{CANARY}=x", "name=\u2026"),
+        (f"name=a&name={CANARY}", "name=\u2026"),
+        (f"apiKey={CANARY}&x", "apiKey=\u2026"),
+        (f"{CANARY}", ""),
+    ],
+)
+async def test_of_a_query_that_was_refused_only_known_names_are_kept(
+    app: Entrance, collector: Collector, query: str, shown: str | None
+) -> None:
+    await ask(app, "POST", f"/api/account?{query}", JSON, body=b'{"name": "ann"}')
+    assert only(collector).query == shown
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        f'{{"name": "ann", "{CANARY}": 1}}',
+        f'{{"name": "ann", "pw": "{CANARY}"}}',
+        f'{{"name": ["{CANARY}"]}}',
+        f'{{"name": "{CANARY}"',
+        f'"{CANARY}"',
+        f'{{"name": "{CANARY}", "name": "b"}}',
+    ],
+)
+async def test_nothing_is_kept_of_a_body_that_was_refused(
+    app: Entrance, collector: Collector, body: str
+) -> None:
+    await ask(app, "POST", "/api/account", JSON, body=body.encode())
+    event = only(collector)
+    assert event.status in (400, 422)
+    assert CANARY not in str(event)
+
+
+async def test_the_path_of_a_public_route_may_be_a_key_and_is_not_kept(
+    app: Entrance, collector: Collector
+) -> None:
+    assert (await ask(app, "GET", f"/api/link/{CANARY}")).status == 200
+    event = only(collector)
+    assert (event.url, event.params) == ("/api/link/{name}", None)
+
+
+async def test_nor_is_a_parameter_of_the_path_with_a_sensitive_name(
+    app: Entrance, collector: Collector
+) -> None:
+    await ask(app, "DELETE", "/api/account/ann/token/7")
+    event = only(collector)
+    assert (event.url, event.params) == ("/api/account/ann/token/{token_id}", {"path": {"name": "ann"}})
+
+
+async def test_without_a_log_calls_are_answered_all_the_same() -> None:
+    app = falcon_app()
+    Routes(app, OpenGate()).add("/api/account", Accounts())
+    assert (await ask(Entrance(app), "POST", "/api/account", JSON, body=b'{"name": "ann"}')).status == 200
+
+
+OPERATIONS = check_routes(read_shipped()).operations
+LOGGED = [operation for operation in OPERATIONS if operation.mark.logged is not None]
+
+UNKEPT = {
+    "POST /api/auth/login",
+    "POST /api/auth/refresh",
+    "PUT /api/user/profile/password",
+    "PUT /api/user/{id}/password",
+    "POST /api/file",
+}
+"""What the specification keeps out of the log altogether."""
+
+
+def test_whatever_changes_something_is_logged() -> None:
+    assert {operation.object for operation in OPERATIONS if operation.method != "GET"} == {
+        operation.object for operation in LOGGED if operation.method != "GET"
+    }
+
+
+@pytest.mark.parametrize("operation", LOGGED, ids=lambda operation: str(operation.object))
+def test_logins_refreshes_passwords_and_uploads_keep_neither_parameters_nor_answers(
+    operation: Operation,
+) -> None:
+    mark = operation.mark.logged
+    assert mark is not None
+    if operation.object in UNKEPT:
+        assert (mark.params, mark.response) == (False, False)
+
+
+def with_canaries(value: Any, name: str = "") -> Any:
+    """Return ``value`` with a canary in the place of everything below a sensitive name."""
+    if is_sensitive(name):
+        return CANARY
+    if isinstance(value, dict):
+        return {key: with_canaries(below, key) for key, below in value.items()}
+    return [with_canaries(below) for below in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("operation", LOGGED, ids=lambda operation: str(operation.object))
+def test_whatever_else_has_a_sensitive_name_in_its_types_is_redacted(operation: Operation) -> None:
+    mark, recording, signature = operation.mark.logged, operation.recording, operation.signature
+    assert mark is not None
+    assert recording is not None
+    for keeps, kind, redacts in (
+        (mark.params, signature.body, recording.redacts_params),
+        (mark.params, signature.query, recording.redacts_params),
+        (recording.keeps_answer, signature.answer, recording.redacts_response),
+    ):
+        if keeps and kind is not None:
+            (schema,), components = msgspec.json.schema_components(
+                [kind], schema_hook=schema_of, ref_template="#/components/schemas/{name}"
+            )
+            example = {"data": with_canaries(example_of(schema, components))}
+            assert CANARY not in str(kept(msgspec.json.encode(example), redact=redacts))
