@@ -193,12 +193,13 @@ class RowsRefused(ValidationFailed):
 
 
 class RateLimited(Refusal):
-    """Too many attempts; ``Retry-After`` in whole seconds."""
+    """Too many attempts; ``Retry-After`` in whole seconds. ``limit`` is for logs: which one was reached."""
 
     status, code, title = 429, "rate_limited", "Too many attempts"
 
-    def __init__(self, retry_after: int) -> None:
+    def __init__(self, retry_after: int, limit: str = "") -> None:
         super().__init__(headers={"Retry-After": str(max(1, retry_after))})
+        self.limit = limit
 
 
 class InternalFault(Refusal):

@@ -91,7 +91,7 @@ class Accounts:
                 if user.status != status:
                     await account_edits.edit(connection, giver, user, {"status": status})
             await self._revocations.mark_first([user_id])
-        await self._follow_status(user_id, status)
+        await self._follow_status(user, status)
 
     async def edit_profile(self, caller: Caller, values: AccountValues, match: Match = any_version) -> User:
         """Store what callers say about themselves; ``values`` has no name to log in with and no status."""
@@ -112,16 +112,16 @@ class Accounts:
 
     async def _follow(self, edit: Edit) -> None:
         if edit.before.status != edit.after.status:
-            await self._follow_status(edit.after.id, edit.after.status)
+            await self._follow_status(edit.after, edit.after.status)
         if edit.felt:
             await self._revocations.mark(edit.after.id)
 
-    async def _follow_status(self, user_id: int, status: Status) -> None:
+    async def _follow_status(self, user: User, status: Status) -> None:
         # After the commit: a login that has read the old status then meets the ban.
         if status == "disabled":
-            await self._revocations.ban(user_id, REASON)
+            await self._revocations.ban(user.id, REASON, user_name=user.user_name)
         else:
-            await self._revocations.unban(user_id)
+            await self._revocations.unban(user.id, user_name=user.user_name)
 
 
 @asynccontextmanager

@@ -15,8 +15,10 @@ from service.administration.menus import MenuChanges
 from service.administration.password_reset import PasswordReset
 from service.administration.role_import import RoleImport
 from service.administration.roles import RoleChanges
+from service.authn.attempts import Attempts
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
+from service.authn.login_log import LoginLog
 from service.authn.pairs import Pairs
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
@@ -72,11 +74,13 @@ class Parts:
         self.passwords = Passwords(settings.password)
         tokens = Tokens(auth)
         pairs = Pairs(tokens, lambda: self.live.current.permission_map)
-        self.login = Login(self.database, self.store, self.passwords, pairs)
-        self.refresh = Refresh(self.database, self.store, tokens, pairs)
-        self.sessions = Sessions(self.store)
-        self.revocations = Revocations(self.store)
+        log = LoginLog(self.collector.login)
+        login = Login(self.database, self.store, self.passwords, pairs)
         self.throttle = Throttle(settings.throttle, self.store.counters)
+        self.attempts = Attempts(self.database, login, self.throttle, log)
+        self.refresh = Refresh(self.database, self.store, tokens, pairs, log)
+        self.sessions = Sessions(self.store, log)
+        self.revocations = Revocations(self.store, log)
         password_rules = PasswordRules(settings.password)
         self.password_change = PasswordChange(
             database=self.database,
@@ -85,6 +89,7 @@ class Parts:
             rules=password_rules,
             throttle=self.throttle,
             revocations=self.revocations,
+            log=log,
         )
         self.cookies = Cookies(auth)
         header = (auth.token_name, auth.token_prefix)

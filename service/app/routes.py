@@ -41,7 +41,7 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
     routes = Routes(app, parts.gate)
     cookies = parts.cookies
-    routes.add("/api/auth/login", auth.Login(parts.login, parts.throttle, cookies))
+    routes.add("/api/auth/login", auth.Login(parts.attempts, cookies))
     if cookies.on:
         routes.add("/api/auth/refresh", auth.RefreshInCookieMode(parts.refresh, parts.throttle, cookies))
     else:

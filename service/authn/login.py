@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from dataclasses import replace
 
 from service.authn.agents import MAX_USER_AGENT, describe
 from service.authn.pairs import Account, Pairs, TokenPair
@@ -94,7 +95,8 @@ class Login:
             raise banned(opening.until)
         if opening.outcome == "stale":
             return None
-        return self._pairs.issue(account, device, rid, issued=opening.issued, ends=opening.ends)
+        pair = self._pairs.issue(account, device, rid, issued=opening.issued, ends=opening.ends)
+        return replace(pair, ended=opening.ended)
 
 
 def _enabled(credentials: Credentials | None) -> Credentials:

@@ -13,7 +13,10 @@ from service.records.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """What a login or a refresh gives; lives in whole seconds, ``issued`` (the ``iat``) in milliseconds."""
+    """What a login or a refresh gives; lives in whole seconds, ``issued`` (the ``iat``) in milliseconds.
+
+    ``ended`` are the devices whose sessions had to go for it.
+    """
 
     access_token: str = field(repr=False)
     refresh_token: str = field(repr=False)
@@ -23,6 +26,7 @@ class TokenPair:
     user_id: int
     user_name: str
     device: str
+    ended: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from service.authn.login_log import UNRECORDED, LoginLog, reason_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
@@ -40,6 +41,7 @@ class PasswordChange:
         rules: PasswordRules,
         throttle: Throttle,
         revocations: Revocations,
+        log: LoginLog = UNRECORDED,
     ) -> None:
         self._database = database
         self._store = store
@@ -47,6 +49,7 @@ class PasswordChange:
         self._rules = rules
         self._throttle = throttle
         self._revocations = revocations
+        self._entries = log
 
     async def change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
         """Set the caller's own password; the session that asks stays, and must refresh its access token.
@@ -54,6 +57,15 @@ class PasswordChange:
         Attempts count as logins do. Raises ``RateLimited``, ``ValidationFailed`` for ``currentPassword`` and
         ``newPassword``, ``Conflict`` when the password was changed meanwhile, and ``Unavailable``.
         """
+        user = (caller.user_id, caller.user_name, caller.device)
+        try:
+            await self._change(caller, current, new, address=address, user_agent=user_agent)
+        except Exception as error:
+            self._entries.own("password_change", *user, reason=reason_of(error), outcome="failure")
+            raise
+        self._entries.own("password_change", *user)
+
+    async def _change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
         attempt = await self._throttle.login(caller.user_name, address, user_agent)
         async with self._database.transaction() as connection:
             known = await users.credentials_of(connection, caller.user_id)
@@ -78,6 +90,7 @@ class PasswordChange:
                 raise NotFound("There is no such user")
             await demand(connection)
         await self._set(account, new, expected_hash=known.password_hash, keep=None, demand=demand)
+        self._entries.by_other("password_reset", account.user_id, account.user_name)
 
     async def _set(
         self, account: Info, new: str, *, expected_hash: str, keep: Caller | None, demand: Demand = _nothing

@@ -8,10 +8,11 @@ import structlog
 
 from service.authn.claims import RefreshClaims
 from service.authn.login import ATTEMPTS, PAUSE, new_rid
+from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.pairs import Account, Pairs, TokenPair
 from service.authn.refusals import banned
 from service.authn.tokens import Tokens
-from service.errors import AccountDisabled, RefreshRejected, TokenExpired, Unavailable
+from service.errors import AccountDisabled, RefreshRejected, Refusal, TokenExpired, Unavailable
 from service.keyspace import Rotation, SessionStore
 from service.records import users
 from service.records.database import Database
@@ -20,13 +21,21 @@ _log = structlog.get_logger(__name__)
 
 
 class Refresh:
-    """Renews tokens, with the user as he is now."""
+    """Renews tokens, with the user as he is now; enters in ``log`` what is refused to a genuine token."""
 
-    def __init__(self, database: Database, store: SessionStore, tokens: Tokens, pairs: Pairs) -> None:
+    def __init__(
+        self,
+        database: Database,
+        store: SessionStore,
+        tokens: Tokens,
+        pairs: Pairs,
+        log: LoginLog = UNRECORDED,
+    ) -> None:
         self._database = database
         self._store = store
         self._tokens = tokens
         self._pairs = pairs
+        self._entries = log
 
     async def refresh(self, token: str) -> TokenPair:
         """Return the successor of the refresh token ``token``: ``verify`` and ``renew`` in one."""
@@ -74,20 +83,22 @@ class Refresh:
                 return await self._pairs.account(connection, known.user_id, known.user_name, known.nick_name)
         ban = await self._store.ban_of(login_id)
         await self._store.close_sessions(login_id)
+        user_name = known.user_name if known else None
         if ban is not None:
-            raise banned(ban.until)
+            raise self._entered(banned(ban.until), login_id, user_name)
         if known is None:
-            raise RefreshRejected(reason="ended")
-        raise AccountDisabled
+            raise self._entered(RefreshRejected(reason="ended"), login_id, user_name)
+        raise self._entered(AccountDisabled(), login_id, user_name)
 
     def _pair(self, account: Account, rotation: Rotation) -> TokenPair:
+        user = (str(account.user_id), account.user_name)
         match rotation.outcome:
             case "rotated" | "again":
                 return self._pairs.issue(
                     account, rotation.device, rotation.rid, issued=rotation.issued, ends=rotation.ends
                 )
             case "banned":
-                raise banned(rotation.until)
+                raise self._entered(banned(rotation.until), *user)
             case "reused":
                 _log.warning(
                     "a spent refresh token came back: its session is ended",
@@ -95,4 +106,12 @@ class Refresh:
                     login_id=str(account.user_id),
                     device=rotation.device,
                 )
-        raise RefreshRejected(reason=rotation.outcome)
+        raise self._entered(RefreshRejected(reason=rotation.outcome), *user, rotation.device or None)
+
+    def _entered(
+        self, refusal: Refusal, login_id: str, user_name: str | None, device: str | None = None
+    ) -> Refusal:
+        reason = str(refusal.extra.get("reason", refusal.code))
+        event = "reuse" if reason == "reused" else "refresh"
+        self._entries.own(event, int(login_id), user_name, device, reason=reason, outcome="failure")
+        return refusal

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import structlog
 
+from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Unavailable
 from service.keyspace import SessionStore
 
@@ -28,8 +29,9 @@ class Revocations:
     routes answer 503.
     """
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
         self._store = store
+        self._entries = log
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def mark_first(self, user_ids: Sequence[int]) -> None:
@@ -73,19 +75,20 @@ class Revocations:
         except Unavailable:
             self._start(self._end_sessions(str(user_id), keep, opened_by))
 
-    async def ban(self, user_id: int, reason: str) -> None:
+    async def ban(self, user_id: int, reason: str, *, user_name: str | None = None) -> None:
         """Ban the user without end before returning; later if the store is away."""
+        self._entries.by_other("ban", user_id, user_name, reason=reason)
         try:
             await self._store.ban(str(user_id), None, reason)
         except Unavailable:
             self._start(_until_done(lambda: self._store.ban(str(user_id), None, reason)))
 
-    async def unban(self, user_id: int) -> None:
+    async def unban(self, user_id: int, *, user_name: str | None = None) -> None:
         """Clear the user's ban before returning; later if the store is away."""
         try:
-            await self._store.unban(str(user_id))
+            await self._clear(user_id, user_name)
         except Unavailable:
-            self._start(_until_done(lambda: self._store.unban(str(user_id))))
+            self._start(_until_done(lambda: self._clear(user_id, user_name)))
 
     async def finish(self, patience: float = 5.0) -> None:
         """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
@@ -102,6 +105,10 @@ class Revocations:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _clear(self, user_id: int, user_name: str | None) -> None:
+        if await self._store.unban(str(user_id)):
+            self._entries.by_other("unban", user_id, user_name)
 
     async def _mark(self, login_ids: list[str]) -> None:
         await _until_done(lambda: self._store.mark(login_ids))

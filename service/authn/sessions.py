@@ -8,6 +8,7 @@ from datetime import datetime
 
 import structlog
 
+from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import from_seconds, rfc3339
 from service.kernel.device import is_device
@@ -68,12 +69,13 @@ class Sessions:
     """Lists and ends device sessions. Whoever loses one must log in, and all his tokens must be refreshed.
 
     Raises ``ValidationFailed`` for a device and ``NotFound`` for a login id that follow no grammar: neither
-    ever becomes part of a key. What administrators do to others is told to the log; the line of the request,
-    which has the same id, says who did it.
+    ever becomes part of a key. What ends is entered in the login log. What administrators do to others is
+    told to the log as well; the line of the request, which has the same id, says who did it.
     """
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
         self._store = store
+        self._entries = log
 
     async def own(self, caller: Caller) -> list[OwnSession]:
         """Return the caller's sessions, the latest login first."""
@@ -84,14 +86,18 @@ class Sessions:
     async def log_out(self, caller: Caller) -> None:
         """End the session that the caller's token belongs to; a newer one on the same device stays."""
         await self._store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at)
+        self._enter_own("logout", caller, caller.device)
 
     async def log_out_everywhere(self, caller: Caller) -> int:
         """End all sessions of the caller and return how many."""
-        return await self._store.close_sessions(caller.login_id)
+        ended = await self._store.close_sessions(caller.login_id)
+        self._enter_own("logout_all", caller, caller.device)
+        return ended
 
     async def end_own(self, caller: Caller, device: str) -> None:
         """End the caller's session on ``device``; ``NotFound`` when there is none."""
         await self._end(caller.login_id, device)
+        self._enter_own("session_end", caller, device)
 
     async def online(
         self,
@@ -122,31 +128,44 @@ class Sessions:
 
     async def kick(self, login_id: str) -> int:
         """End all sessions of a user and return how many; ``NotFound`` when there is none."""
-        ended = await self._store.close_sessions(_login_id(login_id))
+        found = await self._store.sessions(_login_id(login_id))
+        ended = await self._store.close_sessions(login_id)
         if not ended:
             raise NotFound("The user has no session")
+        user_name = next((session.user_name for session in found.values()), None)
+        self._entries.by_other("kick", int(login_id), user_name)
         _security("all sessions of a user were ended", login_id, ended=ended)
         return ended
 
     async def kick_device(self, login_id: str, device: str) -> None:
         """End one session of a user; ``NotFound`` when there is none on ``device``."""
-        await self._end(_login_id(login_id), device)
+        found = await self._store.sessions(_login_id(login_id))
+        await self._end(login_id, device)
+        user_name = found[device].user_name if device in found else None
+        self._entries.by_other("kick", int(login_id), user_name, device)
         _security("a session of a user was ended", login_id, device=device)
 
-    async def ban(self, login_id: str, seconds: int | None, reason: str) -> Banned:
+    async def ban(
+        self, login_id: str, seconds: int | None, reason: str, *, user_name: str | None = None
+    ) -> Banned:
         """Ban a user for ``seconds``, or without end, and end all sessions.
 
         A ban that lasts longer already keeps its end. Whether there is such a user is the caller's question.
         """
         ends, ended = await self._store.ban(_login_id(login_id), seconds, reason)
         until = None if ends is None else from_seconds(ends / 1000)
+        self._entries.by_other("ban", int(login_id), user_name)
         _security("a user was banned", login_id, until=until and rfc3339(until), ended=ended)
         return Banned(until, ended)
 
-    async def unban(self, login_id: str) -> None:
+    async def unban(self, login_id: str, *, user_name: str | None = None) -> None:
         """Clear the ban of a user, if there is one."""
         if await self._store.unban(_login_id(login_id)):
+            self._entries.by_other("unban", int(login_id), user_name)
             _security("the ban of a user was cleared", login_id)
+
+    def _enter_own(self, event: str, caller: Caller, device: str) -> None:
+        self._entries.own(event, caller.user_id, caller.user_name, device)
 
     async def _end(self, login_id: str, device: str) -> None:
         if not is_device(device):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from ipaddress import ip_address, ip_network
+from typing import Final
 
 import structlog
 
@@ -16,6 +17,9 @@ from service.errors import RateLimited
 from service.kernel.names import name_key
 from service.keyspace import Counters
 from service.settings import Throttle as Settings
+
+ACCOUNT: Final = "login"
+"""The limit on logins to one account."""
 
 _log = structlog.get_logger(__name__)
 
@@ -47,11 +51,17 @@ class Throttle:
         device = _digest(account, address, user_agent)
         share = "strangers"
         if self._settings.enabled:
-            facts = {"user_name": user_name, "address": address}
-            await self._hit(self._settings.login_address, "login-address", _network(address), **facts)
+            # Not the name: it may be a password in the wrong field.
+            network = _network(address)
+            await self._hit(self._settings.login_address, "login-address", network, address=address)
             share = device if await self._counters.knows(device) else share
-            await self._hit(self._settings.login_account, "login", account, share, **facts)
+            await self._hit(self._settings.login_account, ACCOUNT, account, share, address=address)
         return Attempt(self, account, device, share)
+
+    async def locks(self, user_name: str) -> bool:
+        """Tell whether this is the first attempt too many at an account for a whole window."""
+        account = _digest(name_key(user_name))
+        return await self._counters.hit(1, self._settings.window, "lockout", account) is None
 
     async def refresh_from(self, address: str) -> None:
         """Count a refresh from an address, before its token is looked at."""
@@ -68,7 +78,7 @@ class Throttle:
         """Forget the attempts at a share of an account, and know the device that got in."""
         settings = self._settings
         if settings.enabled:
-            await self._counters.clear(settings.login_account, settings.window, "login", account, share)
+            await self._counters.clear(settings.login_account, settings.window, ACCOUNT, account, share)
             await self._counters.know(device, settings.known_device_life)
 
     async def unlock(self, user_name: str) -> None:
@@ -79,7 +89,7 @@ class Throttle:
         wait = await self._counters.hit(most, self._settings.window, limit, *name)
         if wait is not None:
             _log.warning("too many attempts", event_type="security", limit=limit, **facts)
-            raise RateLimited(wait)
+            raise RateLimited(wait, limit)
 
 
 def _digest(*parts: str) -> str:

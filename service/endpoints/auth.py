@@ -6,8 +6,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.authn import login as authn
 from service.authn import refresh as renewal
+from service.authn.attempts import Attempts
 from service.authn.claims import RefreshClaims
 from service.authn.throttle import Throttle
 from service.errors import (
@@ -71,9 +71,8 @@ class TokenPair(Wire):
 class Login:
     """``/api/auth/login``."""
 
-    def __init__(self, login: authn.Login, throttle: Throttle, cookies: Cookies) -> None:
-        self._login = login
-        self._throttle = throttle
+    def __init__(self, attempts: Attempts, cookies: Cookies) -> None:
+        self._attempts = attempts
         self._cookies = cookies
 
     @public
@@ -85,11 +84,9 @@ class Login:
         Opens a session for the device, replacing the one that the user had on it.
         """
         self._cookies.check_source(call.request)
-        attempt = await self._throttle.login(body.user_name, call.address, call.user_agent)
-        pair = await self._login.login(
+        pair = await self._attempts.login(
             body.user_name, body.password, body.device, call.address, call.user_agent
         )
-        await attempt.succeeded()
         self._cookies.set(call, pair)
         return TokenPair.of(pair)
 

@@ -136,14 +136,19 @@ class OnlineUserBan:
 
         A ban that lasts longer already keeps its end.
         """
-        async with self._database.transaction() as connection:
-            if await users.credentials_of(connection, login_id) is None:
-                raise NotFound("There is no such user")
-        banned = await self._sessions.ban(str(login_id), body.seconds, body.reason)
+        user_name = await self._name_of(login_id)
+        if user_name is None:
+            raise NotFound("There is no such user")
+        banned = await self._sessions.ban(str(login_id), body.seconds, body.reason, user_name=user_name)
         return Ban(until=None if banned.until is None else moment(banned.until), ended=banned.ended)
 
     @needs("system:online:ban")
     @logged("online", "clear a ban", "BAN")
     async def on_delete(self, call: Call, login_id: int) -> None:
         """Clear the ban of a user, if there is one."""
-        await self._sessions.unban(str(login_id))
+        await self._sessions.unban(str(login_id), user_name=await self._name_of(login_id))
+
+    async def _name_of(self, user_id: int) -> str | None:
+        async with self._database.transaction() as connection:
+            known = await users.credentials_of(connection, user_id)
+        return known.user_name if known else None

@@ -14,6 +14,9 @@ _SIGNS = (
     ("desktop", ("electron/", "tauri", "cef/")),
 )
 
+DERIVED = frozenset({"web", *(device for device, _ in _SIGNS)})
+"""The device types that are told from a User-Agent."""
+
 
 def is_device(text: str) -> bool:
     """Tell whether ``text`` is a device type string: ``[a-z0-9][a-z0-9_-]{0,31}``."""

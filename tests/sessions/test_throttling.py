@@ -60,15 +60,20 @@ def test_while_an_account_is_hammered_its_user_gets_in_from_her_own_device_and_n
         assert attempt(direct, site.user(), HOME).status_code == 200
 
 
-def test_a_locked_account_is_told_to_the_log_without_a_password(site: Site) -> None:
+def test_a_locked_account_is_told_to_the_log_once_without_name_or_password(site: Site) -> None:
     user = site.user()
-    hammer(site, user)
-    events = [line for line in site.service.log if line.get("user_name") == user.name]
+    answers = hammer(site, user)
+    ids = {answer.headers["x-request-id"] for answer in answers}
+    events = [line for line in site.service.log if line.get("request_id") in ids and "event_type" in line]
+    (locked,) = (line for line in events if line["event"] == "an account is locked out")
+    attempts = [line for line in events if line["event"] == "too many attempts"]
 
-    assert events
-    assert {(line["event_type"], line["limit"]) for line in events} == {("security", "login")}
-    assert all(line["address"].startswith("198.51.100.") for line in events)
+    assert (locked["event_type"], locked["login_id"]) == ("security", str(user.id))
+    assert len(attempts) == sum(answer.status_code == 429 for answer in answers)
+    assert {(line["event_type"], line["limit"]) for line in attempts} == {("security", "login")}
+    assert all(line["address"].startswith("198.51.100.") for line in attempts)
     assert WRONG not in site.service.output
+    assert user.name not in site.service.output
 
 
 @pytest.mark.parametrize(
