@@ -81,6 +81,8 @@ def _text(value: str, longest: int) -> str:
 
 
 def _json(value: Any) -> Any:
+    if isinstance(value, msgspec.Raw):
+        value = msgspec.json.decode(value)
     kept = _plain(value, _DEEPEST)
     line = _encode(kept)
     if len(line) <= MOST_JSON:

@@ -50,18 +50,19 @@ def is_sensitive(name: str) -> bool:
     return plain in _NAMES or any(sign in plain for sign in _SIGNS)
 
 
-def kept(document: bytes, *, redact: bool) -> Any:
-    """Return the plain values that may be kept of a JSON text; as JSON they take at most ``MOST`` bytes.
+def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
+    """Return the JSON that may be kept of a JSON text, at most ``MOST`` bytes.
 
     With ``redact`` the values of members with sensitive names are withheld, at any depth; without, the caller
     knows that there are none. What is too long loses the ends of long texts, the last items of long lists,
     and then its last members; an ellipsis marks each place.
     """
-    plain = msgspec.json.decode(document)
     if not redact and len(document) <= MOST:
-        return plain
-    shortened = _Shortened().value(plain)
-    return shortened if _size(shortened) <= MOST else {_ELLIPSIS: f"{len(document)} bytes"}
+        return msgspec.Raw(document)
+    shortened = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
+    if len(shortened) > MOST:
+        shortened = msgspec.json.encode({_ELLIPSIS: f"{len(document)} bytes"})
+    return msgspec.Raw(shortened)
 
 
 def redacted_query(query: str) -> str:

@@ -20,9 +20,9 @@ class OperationEvent(Struct, frozen=True, kw_only=True):
     """One call of an operation that is logged, whatever became of it.
 
     ``module``, ``action`` and ``kind`` are words of the operation's mark. ``client_ip`` is an address as
-    text. ``params`` and ``response`` are values that JSON knows, without anything secret. ``error`` is the
-    code of the refusal. ``decision`` is the answer of the enforcer, if it was asked. ``event_id`` and
-    ``create_time`` are made with the event.
+    text. ``params`` and ``response`` are values that JSON knows, or JSON as it stands (``msgspec.Raw``),
+    without anything secret. ``error`` is the code of the refusal. ``decision`` is the answer of the enforcer,
+    if it was asked. ``event_id`` and ``create_time`` are made with the event.
     """
 
     module: str

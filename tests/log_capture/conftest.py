@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -13,11 +14,10 @@ from argon2 import PasswordHasher
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from tests.support.inside import Inside
-from tests.support.inside_fixtures import _shared, service, shared
+from service.embedded import EmbeddedStores
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
 from tests.web.driver import Answer
-
-__all__ = ["_shared", "service", "shared"]
 
 PATIENCE = 20.0  # seconds until an entry stands in its table
 PASSWORD = "portals, hinges & bolts"
@@ -115,13 +115,9 @@ def _id_of(answer: Answer) -> str:
     return found
 
 
-@pytest.fixture
-def logged(service: Inside) -> Logged:
-    """A service of the test's own."""
-    return Logged(service)
-
-
-@pytest.fixture
-def shared_log(shared: Inside) -> Logged:
-    """The service of the module."""
-    return Logged(shared)
+@pytest.fixture(scope="module")
+async def logged(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Logged]:
+    """A service for a module, in a session store of its own: entries on their way are in it."""
+    with database(stores, seeded_template) as url:
+        async with inside(url, f"{stores.redis_url}?db=9") as running:
+            yield Logged(running)
