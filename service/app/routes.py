@@ -13,8 +13,10 @@ from service.endpoints import (
     binding,
     coverage,
     file,
+    login_log,
     menu,
     online,
+    operation_log,
     own_menu,
     policy,
     profile,
@@ -55,6 +57,7 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
     routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.sessions))
     _add_rights(routes, parts)
+    _add_logs(routes, parts)
     routes.add("/api/user/info", profile.Info(parts.database))
     routes.add("/api/user/profile", profile.Profile(parts.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(parts.password_change))
@@ -106,3 +109,13 @@ def _add_rights(routes: Routes, parts: Parts) -> None:
     routes.add("/api/role/import", role_table.RoleTableImport(parts.role_import))
     routes.add("/api/role/{id}", role.OneRole(parts.database, parts.roles))
     routes.add("/api/role/{id}/permissions", role.RolePermissions(parts.database, parts.roles))
+
+
+def _add_logs(routes: Routes, parts: Parts) -> None:
+    """Register what reads the logs."""
+    routes.add("/api/operation-log/list", operation_log.OperationList(parts.database))
+    routes.add("/api/operation-log/export", operation_log.OperationExport(parts.database))
+    routes.add("/api/operation-log/{id}", operation_log.OneOperation(parts.database))
+    routes.add("/api/login-log/list", login_log.LoginList(parts.database))
+    routes.add("/api/login-log/export", login_log.LoginExport(parts.database))
+    routes.add("/api/user/profile/login-logs", login_log.OwnLogins(parts.database))

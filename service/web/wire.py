@@ -54,6 +54,13 @@ class Wire(Struct, forbid_unknown_fields=True, rename="camel"):
         return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
 
 
+PageNumber = Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, from 1.")]
+"""The number of a page."""
+
+PageSize = Annotated[int, Meta(ge=1, le=200, description="Items on a page.")]
+"""How many items a page has."""
+
+
 class Page(Wire, Generic[T]):
     """One page of a list; ``total`` counts the items of all pages."""
 
@@ -66,8 +73,8 @@ class Page(Wire, Generic[T]):
 class PageQuery(Wire):
     """The query of a list that is read page by page; lists add their filters as further fields."""
 
-    page: Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, from 1.")] = 1
-    size: Annotated[int, Meta(ge=1, le=200, description="Items on a page.")] = 20
+    page: PageNumber = 1
+    size: PageSize = 20
 
     @property
     def offset(self) -> int:
@@ -109,7 +116,7 @@ ONE_LINE: Final = whole(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7
 
 def envelope(data: object) -> bytes:
     """Return ``{"data": …}`` as JSON."""
-    return b'{"data":' + _encode(data) + b"}"
+    return b'{"data":' + json_text(data) + b"}"
 
 
 def schema_of(kind: type) -> dict[str, Any]:
@@ -131,4 +138,5 @@ def _encode_moment(value: object) -> object:
     raise TypeError(f"{type(value).__name__} is nothing that an answer may hold")
 
 
-_encode: Final = msgspec.json.Encoder(enc_hook=_encode_moment).encode
+json_text: Final = msgspec.json.Encoder(enc_hook=_encode_moment).encode
+"""Return an answer, or part of one, as JSON."""

@@ -70,8 +70,10 @@ def app_of(endpoint: object) -> tuple[Entrance, Routes]:
 async def test_a_stream_arrives_whole_with_its_headers() -> None:
     download = Download(3)
 
-    answer = await ask(app_of(download)[0], "GET", "/api/download")
+    with capture_logs() as logged:
+        answer = await ask(app_of(download)[0], "GET", "/api/download")
 
+    assert [line["event"] for line in logged] == ["request"]
     assert (answer.status, answer.body) == (200, PIECE * 3)
     assert answer.header("content-type") == "text/csv"
     assert answer.header("content-disposition") == 'attachment; filename="a.csv"'
@@ -123,13 +125,15 @@ async def raw(port: int, version: str = "1.1") -> bytes:
 
 
 async def test_what_is_raised_later_cuts_the_connection_and_is_no_end_of_the_file() -> None:
-    async with served(app_of(Download(2, Unavailable()))[0]) as port:
-        answered = await raw(port)
+    with capture_logs() as logged:
+        async with served(app_of(Download(2, Unavailable()))[0]) as port:
+            answered = await raw(port)
 
     assert answered.startswith(b"HTTP/1.1 200")
     assert answered.count(PIECE) == 2
     assert b"transfer-encoding: chunked" in answered
     assert not answered.endswith(b"0\r\n\r\n")
+    assert {"event": "answer cut off", "reason": "Unavailable"}.items() <= logged[0].items()
 
 
 async def test_nothing_is_made_for_a_client_that_has_gone() -> None:

@@ -3,6 +3,8 @@
 Both tables are partitioned by ``create_time``, the time of the event, which is therefore part of every key;
 rows for whose month there is no partition fall into the default one. ``event_id`` is made with the event, so
 that no event is written twice. Rows outlive the users they name: nothing here is a foreign key.
+
+The indexes are those of ``service.records.log_queries``: each filter has one, in the order of time.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     Uuid,
+    text,
 )
 from sqlalchemy.dialects.postgresql import INET, JSONB
 
@@ -70,10 +73,16 @@ operation_log = Table(
     Column("policy_revision", BigInteger),
     *_chained(),
     UniqueConstraint("event_id", "create_time"),
-    Index(None, "create_time"),
+    Index(None, "create_time", "id"),
     Index(None, "user_id", "create_time"),
+    Index(None, "user_name", "create_time"),
+    Index(None, "module", "create_time"),
+    Index(None, "kind", "create_time"),
     Index(None, "client_ip", "create_time"),
     Index(None, "request_id"),
+    # Nearly all calls succeed and are allowed: those are found by time, and cost no index.
+    Index("operation_log_failed_idx", "create_time", "status", postgresql_where=text("status >= 300")),
+    Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
     postgresql_partition_by=_BY_TIME,
 )
 
@@ -98,8 +107,14 @@ login_log = Table(
     Column("os", Text),
     *_chained(),
     UniqueConstraint("event_id", "create_time"),
-    Index(None, "create_time"),
+    Index(None, "create_time", "id"),
     Index(None, "user_id", "create_time"),
+    Index(None, "user_name", "create_time"),
+    Index(None, "event", "create_time"),
+    Index(None, "device", "create_time"),
     Index(None, "login_ip", "create_time"),
+    Index(None, "request_id"),
+    Index("login_log_failed_idx", "create_time", postgresql_where=text("outcome = 'failure'")),
+    Index(None, "reason", "create_time", postgresql_where=text("reason IS NOT NULL")),
     postgresql_partition_by=_BY_TIME,
 )

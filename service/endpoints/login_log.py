@@ -1,0 +1,154 @@
+"""The login log: ``/api/login-log``, and everybody's own part of it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from service.records.database import Database
+from service.records.log_queries import LOGINS, LoginFilter
+from service.records.log_reading import Span
+from service.web.call import Call
+from service.web.exports import CSV, JSON_LINES, export
+from service.web.marks import logged, login, needs, sends
+from service.web.streams import Stream
+from service.web.timelines import (
+    Address,
+    Cursor,
+    FileFormat,
+    Limit,
+    RequestId,
+    TimelinePage,
+    TimeQuery,
+    UserName,
+    address_or_network,
+    batches_of,
+    timeline_page,
+)
+from service.web.wire import Id, Moment, PageNumber, PageSize, Wire
+
+Word = Annotated[str, Meta(min_length=1, max_length=64)]
+Device = Annotated[str, Meta(min_length=1, max_length=32)]
+
+
+class LoginEntry(Wire):
+    """Something that happened to a session, or failed to; `reason` is the code of the refusal."""
+
+    id: Id
+    create_time: Moment
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    event: Annotated[str, Meta(examples=["login"])]
+    outcome: Literal["success", "failure"]
+    reason: Annotated[str, Meta(examples=["login_failed"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    device: Annotated[str, Meta(examples=["web"])] | None
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
+    user_agent: str | None
+    browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
+    os: Annotated[str, Meta(examples=["Linux"])] | None
+
+
+class OwnLoginQuery(TimeQuery):
+    """Which events, and which page of them: by number within the first 10,000, or by cursor however far."""
+
+    event: Word | None = None
+    outcome: Literal["success", "failure"] | None = None
+    device: Device | None = None
+    page: PageNumber = 1
+    size: PageSize = 20
+    cursor: Cursor | None = None
+
+
+class LoginQuery(TimeQuery):
+    """Which events; every filter is exact."""
+
+    user_id: Id | None = None
+    user_name: UserName | None = None
+    event: Word | None = None
+    outcome: Literal["success", "failure"] | None = None
+    reason: Word | None = None
+    device: Device | None = None
+    login_ip: Address | None = None
+    request_id: RequestId | None = None
+
+    @property
+    def filter(self) -> LoginFilter:
+        """What is asked for; ValidationFailed for what is no address."""
+        return LoginFilter(
+            user_id=self.user_id,
+            user_name=self.user_name,
+            event=self.event,
+            outcome=self.outcome,
+            reason=self.reason,
+            device=self.device,
+            login_ip=address_or_network(self.login_ip, "loginIp"),
+            request_id=self.request_id,
+            span=Span(self.from_, self.to),
+        )
+
+
+class LoginListQuery(LoginQuery):
+    """Which events, and which page of them: by number within the first 10,000, or by cursor however far."""
+
+    page: PageNumber = 1
+    size: PageSize = 20
+    cursor: Cursor | None = None
+
+
+class LoginExportQuery(LoginQuery):
+    """Which events, how many of them, and how the file is written."""
+
+    format: FileFormat = "csv"
+    limit: Limit = 100_000
+
+
+class LoginList:
+    """``/api/login-log/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:login-log:list")
+    async def on_get(self, call: Call, query: LoginListQuery) -> TimelinePage[LoginEntry]:
+        """List what happened to sessions, the latest first.
+
+        Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
+        comes twice, and none that was there is left out.
+        """
+        return await timeline_page(self._database, LOGINS, query.filter, query, LoginEntry)
+
+
+class LoginExport:
+    """``/api/login-log/export``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:login-log:export")
+    @logged("login-log", "export", "EXPORT", response=False)
+    @sends(CSV, JSON_LINES)
+    async def on_get(self, call: Call, query: LoginExportQuery) -> Stream:
+        """Export what happened to sessions as a file: what the list shows."""
+        rows = batches_of(self._database, LOGINS, query.filter, query, LoginEntry)
+        return export(rows, LoginEntry, query.format, "login-log")
+
+
+class OwnLogins:
+    """``/api/user/profile/login-logs``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @login
+    async def on_get(self, call: Call, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
+        """List what happened to the caller's own sessions, the latest first."""
+        wanted = LoginFilter(
+            user_id=call.user.user_id,
+            event=query.event,
+            outcome=query.outcome,
+            device=query.device,
+            span=Span(query.from_, query.to),
+        )
+        return await timeline_page(self._database, LOGINS, wanted, query, LoginEntry)

@@ -1,0 +1,55 @@
+"""Places between two entries of a log, and the cursors by which clients name them."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from service.errors import ValidationFailed
+
+_FORM: Final = struct.Struct(">?qq")  # newest first; microseconds since the epoch; id
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_LONGEST_ID: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Right behind the entry of that time and id, where entries go from new to old or the other way."""
+
+    create_time: datetime
+    id: int
+    newest_first: bool
+
+    @property
+    def cursor(self) -> str:
+        """The position as a text for URLs. It is no secret and gives no right."""
+        microseconds = (self.create_time - _EPOCH) // _MICROSECOND
+        packed = _FORM.pack(self.newest_first, microseconds, self.id)
+        return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def position_of(cursor: str, *, newest_first: bool) -> Position:
+    """Return the position that ``cursor`` names.
+
+    ValidationFailed for a text that no list gave out, or that a list of the other order did.
+    """
+    try:
+        order, microseconds, entry_id = _FORM.unpack(base64.urlsafe_b64decode(f"{cursor}="))
+        position = Position(_EPOCH + timedelta(microseconds=microseconds), entry_id, order)
+    except (binascii.Error, struct.error, ValueError, OverflowError):
+        raise _refused() from None
+    # One text for one position: base64 is lenient about what it skips.
+    if position.cursor != cursor or not 1 <= entry_id <= _LONGEST_ID:
+        raise _refused()
+    if order != newest_first:
+        raise ValidationFailed(("cursor", "The cursor belongs to the other order"))
+    return position
+
+
+def _refused() -> ValidationFailed:
+    return ValidationFailed(("cursor", "The cursor is not one that a list gave out"))

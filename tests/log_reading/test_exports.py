@@ -1,0 +1,259 @@
+"""Exports: files that are whole or visibly cut off, safe to open, and made in little memory."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+import re
+import secrets
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from service.embedded import EmbeddedStores
+from service.records.database import Database, engine
+from service.records.log_queries import OPERATIONS, OperationFilter
+from service.records.log_reading import BATCH
+from service.web.exports import export
+from service.web.wire import Wire
+from tests.log_reading.entries import at, logins, operations
+from tests.support.inside import Inside
+from tests.support.running import Running, kilobytes, running
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+
+pytestmark = pytest.mark.anyio
+
+EXPORT = "/api/operation-log/export"
+MANY = 20_000
+
+FILL = text(
+    "INSERT INTO sys.operation_log"
+    " (create_time, event_id, module, action, kind, method, url, status, elapsed_ms, user_agent)"
+    " SELECT timestamptz '2026-11-01 00:00:00Z' + interval '1 second' * n, gen_random_uuid(), 'bulk',"
+    " 'a', 'b', 'GET', '/api/thing/' || n, 200, 1, repeat('x', 2100) FROM generate_series(1, :count) n"
+)
+
+
+def fill(database_url: str, count: int) -> None:
+    """Write ``count`` calls of the module bulk, a second apart."""
+    with engine(database_url).begin() as connection:
+        connection.execute(FILL, {"count": count})
+
+
+def cells(body: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(body.decode(), newline="")))
+
+
+async def test_a_csv_has_a_header_quoted_cells_and_the_line_ends_of_its_standard(service: Inside) -> None:
+    entry = {
+        "module": "told",
+        "user_name": 'Bj\u00f6rn "B", the\r\n2nd',
+        "client_ip": "10.1.2.3",
+        "decision": "deny",
+    }
+    (written,) = await operations(service.database_url, entry)
+
+    answer = await service.ask("GET", f"{EXPORT}?module=told")
+
+    assert answer.header("content-type") == "text/csv; charset=utf-8"
+    disposition = answer.header("content-disposition") or ""
+    assert re.fullmatch(r'attachment; filename="operation-log-\d{8}T\d{6}Z\.csv"', disposition)
+    head, _, rest = answer.body.decode().partition("\r\n")
+    assert head.startswith('"id","createTime","requestId","userId",')
+    assert rest.startswith(f'"{written}","2026-11-21T02:33:53.123Z","",""')
+    assert rest.endswith('"\r\n')
+    (row,) = cells(answer.body)
+    assert row["userName"] == entry["user_name"]
+    assert (row["clientIp"], row["status"], row["elapsedMs"], row["decision"], row["error"]) == (
+        "10.1.2.3",
+        "200",
+        "3.25",
+        "deny",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        *(
+            (f"{sign}cmd|' /C calc'!A0", f"'{sign}cmd|' /C calc'!A0")
+            for sign in ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+        ),
+        ("=", "'="),
+        ("'=1", "'=1"),
+        ("x;=1", "x;=1"),
+        ('","=1', '","=1'),
+        (" =1", " =1"),
+        ("a-b", "a-b"),
+        ("\x1b[31m", "\x1b[31m"),
+        ("\u2028", "\u2028"),
+        ("", ""),
+    ],
+)
+async def test_no_cell_is_a_formula_and_no_text_breaks_out_of_its_cell(
+    shared: Inside, stored: str, shown: str
+) -> None:
+    request_id = secrets.token_hex(8)
+    (written,) = await logins(
+        shared.database_url,
+        {"user_agent": stored, "user_name": stored, "reason": stored, "request_id": request_id},
+    )
+
+    as_csv = await shared.ask("GET", f"/api/login-log/export?requestId={request_id}")
+    as_json = await shared.ask("GET", f"/api/login-log/export?requestId={request_id}&format=jsonl")
+
+    (row,) = cells(as_csv.body)
+    assert (row["id"], row["userAgent"], row["userName"], row["reason"]) == (str(written), *(shown,) * 3)
+    (line,) = as_json.body.splitlines()
+    assert json.loads(line)["userAgent"] == stored
+
+
+async def test_json_lines_are_the_entries_of_the_list_one_a_line(service: Inside) -> None:
+    await operations(service.database_url, *({"module": "lines", "url": f"/{n}\n"} for n in range(3)))
+
+    answer = await service.ask("GET", f"{EXPORT}?module=lines&format=jsonl&sort=createTime")
+    listed = await service.data("GET", "/api/operation-log/list?module=lines&sort=createTime")
+
+    assert answer.header("content-type") == "application/jsonl"
+    assert (answer.header("content-disposition") or "").endswith('.jsonl"')
+    assert [json.loads(line) for line in answer.body.splitlines()] == listed["items"]
+    assert answer.body.endswith(b"}\n")
+
+
+@pytest.mark.parametrize(("form", "length"), [("csv", 1), ("jsonl", 0)])
+async def test_an_export_of_nothing_is_a_file_without_rows(shared: Inside, form: str, length: int) -> None:
+    answer = await shared.ask("GET", f"{EXPORT}?module=nothing&format={form}")
+    assert (answer.status, len(answer.body.splitlines())) == (200, length)
+
+
+@pytest.mark.parametrize("limit", [1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 2 * BATCH + 7, 1_000_000])
+@pytest.mark.parametrize("sort", ["createTime", "-createTime"])
+async def test_an_export_has_the_first_entries_up_to_its_limit_each_once(
+    bulk: Inside, limit: int, sort: str
+) -> None:
+    answer = await bulk.ask("GET", f"{EXPORT}?module=bulk&sort={sort}&limit={limit}")
+
+    urls = [int(row["url"].rpartition("/")[2]) for row in cells(answer.body)]
+    everything = list(range(1, 2 * BATCH + 1))
+    assert urls == (everything if sort == "createTime" else everything[::-1])[:limit]
+
+
+@pytest.fixture
+async def bulk(shared: Inside) -> Inside:
+    """A service with two batches of calls of the module bulk."""
+    page = await shared.data("GET", "/api/operation-log/list?module=bulk")
+    if not page["total"]:
+        await asyncio.to_thread(fill, shared.database_url, 2 * BATCH)
+    return shared
+
+
+async def test_what_is_logged_during_an_export_neither_repeats_nor_displaces_entries(
+    seeded_database_url: str,
+) -> None:
+    fill(seeded_database_url, 3 * BATCH)
+    database = Database(seeded_database_url)
+    seen: list[int] = []
+    async for batch in OPERATIONS.everything(database, OperationFilter(module="bulk"), limit=10**6):
+        seen += [entry.id for entry in batch]
+        await operations(seeded_database_url, *({"module": "bulk", "create_time": at(n)} for n in range(10)))
+    await database.close()
+
+    assert seen == list(range(3 * BATCH, 0, -1))
+
+
+async def test_an_export_that_is_not_taken_holds_no_connection(seeded_database_url: str) -> None:
+    fill(seeded_database_url, BATCH + 1)
+    database = Database(seeded_database_url, pool_size=1)
+    waiting = [OPERATIONS.everything(database, OperationFilter(), limit=10**6) for _ in range(3)]
+    for batches in waiting:
+        assert len(await anext(batches)) == BATCH
+    await database.ping()
+    for batches in waiting:
+        assert len(await anext(batches)) == 1
+        await batches.aclose()
+    await database.close()
+
+
+class Row(Wire):
+    a: int
+
+
+async def test_the_source_of_an_export_is_closed_with_it() -> None:
+    closed = []
+
+    async def batches() -> AsyncGenerator[list[Row], None]:
+        try:
+            while True:
+                yield [Row(1)]
+        finally:
+            closed.append(True)
+
+    stream = export(batches(), Row, "jsonl", "x")
+    assert await anext(stream.chunks) == b'{"a":1}\n'
+    await stream.chunks.aclose()
+    assert closed == [True]
+
+
+@contextmanager
+def logged_in(folder: Path, **stores: str) -> Iterator[tuple[Running, httpx.Client]]:
+    """Start a service of one worker, and a client that is the administrator."""
+    variables = {"JWT_SECRET": secrets.token_urlsafe(48), **stores}
+    with running(folder, "--workers", "1", **variables) as service, service.client() as client:
+        credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+        token = client.post("/api/auth/login", json=credentials).json()["data"]["accessToken"]
+        client.headers["Authorization"] = f"Bearer {token}"
+        yield service, client
+
+
+def test_a_long_export_needs_little_memory_and_lets_other_requests_through(
+    seeded_database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    fill(seeded_database_url, MANY)
+    with logged_in(tmp_path, DATABASE_URL=seeded_database_url, REDIS_URL=redis_url) as (service, client):
+        (worker,) = service.workers
+        client.get(f"{EXPORT}?limit=2000").raise_for_status()
+        before, lines, size, others = kilobytes(worker, "Rss"), 0, 0, 0
+        most = before
+        with client.stream("GET", f"{EXPORT}?module=bulk&limit={MANY}") as answer:
+            for chunk in answer.iter_bytes(1 << 20):
+                lines, size = lines + chunk.count(b"\r\n"), size + len(chunk)
+                most = max(most, kilobytes(worker, "Rss"))
+                others += client.get("/api/user/info").status_code == 200
+    assert lines == MANY + 1
+    assert size > 40_000_000
+    assert others > 30
+    assert most - before < 16_384, f"{before} kB became {most} kB"
+
+
+def test_an_export_is_refused_when_the_database_is_away_and_cut_off_when_it_goes(
+    own_stores: EmbeddedStores, tmp_path: Path
+) -> None:
+    seed_database(own_stores.database_url)
+    fill(own_stores.database_url, MANY)
+    stores = {"DATABASE_URL": own_stores.database_url, "REDIS_URL": own_stores.redis_url}
+    with logged_in(tmp_path, **stores) as (_, client):
+        received = b""
+        with (  # noqa: PT012 - where it breaks off is the claim
+            pytest.raises(httpx.RemoteProtocolError, match="incomplete chunked read"),
+            client.stream("GET", EXPORT) as answer,
+        ):
+            for chunk in answer.iter_raw(65_536):
+                if not received:
+                    own_stores.postgres.stop()
+                received += chunk
+        assert answer.status_code == 200
+        assert 0 < received.count(b"\r\n") < MANY
+
+        refused = client.get(EXPORT)
+        assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+        assert "content-disposition" not in refused.headers
+
+        own_stores.postgres.start()
+        assert client.get(f"{EXPORT}?limit=5").text.count("\r\n") == 6

@@ -1,0 +1,175 @@
+"""Long lists: every entry once, whatever is logged meanwhile, and counts that say how exact they are."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from service.records.database import Database
+from service.records.log_positions import Position, position_of
+from tests.log_reading.entries import START, at, operations
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+LIST = "/api/operation-log/list"
+
+
+async def walk(service: Inside, query: str) -> AsyncIterator[Any]:
+    """Follow the cursors from the first page to the last."""
+    page = await service.data("GET", f"{LIST}?{query}")
+    yield page
+    while page["nextCursor"] is not None:
+        page = await service.data("GET", f"{LIST}?{query}&cursor={page['nextCursor']}")
+        yield page
+
+
+async def walked(service: Inside, query: str) -> list[int]:
+    return [entry["id"] async for page in walk(service, query) for entry in page["items"]]
+
+
+async def fill(database_url: str, module: str, count: int) -> None:
+    """Write ``count`` calls of a module, ten of them at each time."""
+    database = Database(database_url)
+    async with database.transaction(within=60) as connection:
+        await connection.execute(
+            text(
+                "INSERT INTO sys.operation_log"
+                " (create_time, event_id, module, action, kind, method, url, status, elapsed_ms)"
+                " SELECT :start - interval '1 millisecond' * (n / 10), gen_random_uuid(), :module,"
+                " 'a', 'b', 'GET', '/', 200, 1 FROM generate_series(1, :count) n"
+            ),
+            {"start": START, "module": module, "count": count},
+        )
+    await database.close()
+
+
+@pytest.mark.parametrize(("sort", "newest_first"), [("createTime", False), ("-createTime", True)])
+async def test_cursors_lead_to_each_entry_once_in_order_though_many_have_one_time(
+    shared: Inside, sort: str, newest_first: bool
+) -> None:
+    module = f"ties{newest_first}"
+    moments = [at(number // 5) for number in range(33)]
+    written = await operations(
+        shared.database_url, *({"module": module, "create_time": moment} for moment in moments)
+    )
+
+    for size in (1, 4, 11, 33, 34):
+        found = await walked(shared, f"module={module}&sort={sort}&size={size}")
+        assert found == sorted(written, reverse=newest_first)
+
+
+async def test_what_is_logged_meanwhile_neither_repeats_an_entry_nor_hides_one(service: Inside) -> None:
+    written = await operations(service.database_url, *({"module": "calm"} for _ in range(60)))
+    seen: list[int] = []
+    later = 1_000.0
+
+    async for page in walk(service, "module=calm&size=7"):
+        seen += [entry["id"] for entry in page["items"]]
+        busy = [{"module": "calm", "create_time": at(later := later + 1)} for _ in range(5)]
+        await operations(service.database_url, *busy)
+
+    assert seen == sorted(written, reverse=True)
+    assert (await service.data("GET", f"{LIST}?module=calm"))["total"] > 60
+
+
+async def test_writers_at_work_do_not_disturb_a_reader(service: Inside) -> None:
+    written = await operations(service.database_url, *({"module": "busy"} for _ in range(100)))
+    done = asyncio.Event()
+
+    async def write() -> int:
+        count = 0
+        while not done.is_set():
+            rows = [{"module": "busy", "create_time": at(1_000 + count)} for _ in range(20)]
+            count += len(await operations(service.database_url, *rows))
+        return count
+
+    writers = [asyncio.create_task(write()) for _ in range(2)]
+    try:
+        for _ in range(3):
+            found = await walked(service, "module=busy&size=9")
+            assert len(set(found)) == len(found)
+            assert [one for one in found if one in written] == written[::-1]
+    finally:
+        done.set()
+    assert min(await asyncio.gather(*writers)) > 0
+
+
+async def test_pages_by_number_are_those_that_the_cursors_lead_to(shared: Inside) -> None:
+    await operations(shared.database_url, *({"module": "pages"} for _ in range(10)))
+
+    by_cursor = [page async for page in walk(shared, "module=pages&size=4")]
+    by_number = [await shared.data("GET", f"{LIST}?module=pages&size=4&page={n}") for n in (1, 2, 3)]
+
+    assert [page["items"] for page in by_number] == [page["items"] for page in by_cursor]
+    assert [page["nextCursor"] for page in by_number] == [page["nextCursor"] for page in by_cursor]
+    assert [(page["total"], page["totalIsExact"]) for page in by_number] == [(10, True)] * 3
+    assert [(page["total"], page["totalIsExact"]) for page in by_cursor[1:]] == [(None, False)] * 2
+    beyond = await shared.data("GET", f"{LIST}?module=pages&size=4&page=4")
+    assert (beyond["items"], beyond["total"], beyond["nextCursor"]) == ([], 10, None)
+
+
+async def test_a_total_is_exact_up_to_ten_thousand_and_then_says_that_it_is_not(service: Inside) -> None:
+    await fill(service.database_url, "long", 10_000)
+    page = await service.data("GET", f"{LIST}?module=long&size=200&page=50")
+    assert (page["total"], page["totalIsExact"], len(page["items"])) == (10_000, True, 200)
+    assert page["nextCursor"] is None
+
+    await fill(service.database_url, "long", 1)
+    page = await service.data("GET", f"{LIST}?module=long&size=200&page=50")
+    assert (page["total"], page["totalIsExact"]) == (10_000, False)
+    rest = await service.data("GET", f"{LIST}?module=long&size=200&cursor={page['nextCursor']}")
+    assert len(rest["items"]) == 1
+
+    answer = await service.ask("GET", f"{LIST}?module=long&size=200&page=51")
+    assert answer.fields == ["page"]
+    assert "cursor" in answer.json["errors"][0]["message"]
+
+
+def test_a_cursor_names_its_position_to_the_microsecond() -> None:
+    for position in (Position(START, 1, True), Position(at(-3e9), 2**63 - 1, False)):
+        assert position_of(position.cursor, newest_first=position.newest_first) == position
+
+
+def forged(order: int, microseconds: int, entry_id: int) -> str:
+    packed = bytes([order]) + microseconds.to_bytes(8, signed=True) + entry_id.to_bytes(8, signed=True)
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+GOOD = Position(START, 7, True).cursor
+
+
+@pytest.mark.parametrize(
+    "cursor",
+    [
+        "",
+        "x",
+        GOOD[:-1],
+        GOOD + "A",
+        GOOD + "=",
+        GOOD + "%0A",
+        "%20" + GOOD,
+        GOOD[:5] + "." + GOOD[5:],
+        GOOD[:-1] + chr(ord(GOOD[-1]) + 1),
+        "A" * 64,
+        "A" * 65,
+        "%C3%A9" * 4,
+        "null",
+        Position(START, 7, False).cursor,
+        forged(1, 0, 0),
+        forged(1, 0, -1),
+        forged(2, 0, 1),
+        forged(1, 2**63 - 1, 1),
+        forged(1, -(2**63), 1),
+        "' OR 1=1 --",
+    ],
+)
+async def test_a_cursor_that_no_list_gave_out_is_refused(shared: Inside, cursor: str) -> None:
+    for path in ("operation-log/list", "login-log/list", "user/profile/login-logs"):
+        answer = await shared.ask("GET", f"/api/{path}?cursor={cursor}")
+        assert answer.fields == ["cursor"], cursor

@@ -1,0 +1,143 @@
+"""Who reads what of the logs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.log_reading.entries import at, logins, operations, person
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+GUARDED = {
+    "/api/operation-log/list": "system:operation-log:list",
+    "/api/operation-log/1": "system:operation-log:detail",
+    "/api/operation-log/export": "system:operation-log:export",
+    "/api/login-log/list": "system:login-log:list",
+    "/api/login-log/export": "system:login-log:export",
+}
+
+
+async def statuses(service: Inside, token: str) -> dict[str, int]:
+    answers = {path: await service.ask("GET", path, token=token) for path in GUARDED}
+    for path, answer in answers.items():
+        if answer.status == 403:
+            assert answer.json["required"] == [GUARDED[path]]
+    return {path: answer.status for path, answer in answers.items()}
+
+
+async def test_logs_are_read_by_those_who_hold_the_code_of_the_way_they_read_them(service: Inside) -> None:
+    (first,) = await operations(service.database_url, {})
+    await person(service.database_url, "nobody")
+    await person(service.database_url, "reader", "auditor")
+
+    nothing = await statuses(service, await service.log_in("nobody"))
+    auditor = await statuses(service, await service.log_in("reader"))
+
+    assert first == 1
+    assert set(nothing.values()) == {403}
+    assert auditor == {path: 403 if path.endswith("export") else 200 for path in GUARDED}
+
+
+async def own(service: Inside, token: str, query: str = "") -> list[Any]:
+    answer = await service.ask("GET", f"/api/user/profile/login-logs{query}", token=token)
+    assert answer.status == 200, answer.body
+    items: list[Any] = answer.json["data"]["items"]
+    return items
+
+
+async def test_everybody_reads_their_own_logins_and_nobody_elses(service: Inside) -> None:
+    alice, bob = await person(service.database_url, "alice"), await person(service.database_url, "bob")
+    entries: list[dict[str, Any]] = [
+        {"user_id": alice, "user_name": "alice", "device": "web"},
+        {"user_id": bob, "user_name": "bob"},
+        {"user_id": None, "user_name": "alice", "outcome": "failure"},  # whoever it was typed that name
+        {"user_id": alice, "user_name": "alice", "event": "kick", "device": "ios"},
+        {"user_id": alice, "user_name": "alice", "outcome": "failure", "reason": "login_failed"},
+    ]
+    written = await logins(
+        service.database_url, *({"create_time": at(-9_999 + n)} | one for n, one in enumerate(entries))
+    )
+    as_alice, as_bob = await service.log_in("alice"), await service.log_in("bob")
+
+    def numbers(items: list[Any]) -> list[int]:
+        return [written.index(item["id"]) for item in items if item["id"] in written]
+
+    everything = await own(service, as_alice)
+    assert numbers(everything) == [4, 3, 0]
+    assert {item["userId"] for item in everything} == {alice}
+    assert numbers(await own(service, as_bob)) == [1]
+    assert numbers(await own(service, as_alice, "?event=kick")) == [3]
+    assert numbers(await own(service, as_alice, "?device=web&sort=createTime&to=2026-11-21T02:00:00Z")) == [0]
+    assert numbers(await own(service, as_alice, "?outcome=failure")) == [4]
+
+
+async def test_a_cursor_of_somebody_else_shows_nothing_of_theirs(service: Inside) -> None:
+    alice, bob = await person(service.database_url, "alice"), await person(service.database_url, "bob")
+    await logins(service.database_url, *({"user_id": one} for one in (alice, bob, alice, bob, bob)))
+
+    answer = await service.ask(
+        "GET", "/api/user/profile/login-logs?size=1", token=await service.log_in("bob")
+    )
+    cursor = answer.json["data"]["nextCursor"]
+    items = await own(service, await service.log_in("alice"), f"?cursor={cursor}")
+
+    assert {item["userId"] for item in items} <= {alice}
+
+
+async def test_own_logins_need_a_login(service: Inside) -> None:
+    service.token = None
+    assert (await service.ask("GET", "/api/user/profile/login-logs")).status == 401
+
+
+async def test_a_list_has_nothing_of_what_was_sent_and_answered_and_the_detail_has_it(
+    service: Inside,
+) -> None:
+    params = {"roleName": "R\u00f6le", "menuIds": [1, 2**63], "deep": [{"a": None}], "part": 0.25}
+    entry = {"params": params, "response": [1, "x"], "error": "conflict", "query": "a=b", "status": 409}
+    (written,) = await operations(service.database_url, entry | {"module": "told"})
+
+    listed = (await service.data("GET", "/api/operation-log/list?module=told"))["items"][0]
+    exported = await service.ask("GET", "/api/operation-log/export?module=told&format=jsonl")
+    detail = await service.data("GET", f"/api/operation-log/{written}")
+
+    assert not {"params", "response"} & listed.keys()
+    assert json.loads(exported.body) == listed
+    assert (detail.pop("params"), detail.pop("response")) == (params, [1, "x"])
+    assert detail == listed
+    assert (listed["createTime"], listed["status"], listed["error"]) == (
+        "2026-11-21T02:33:53.123Z",
+        409,
+        "conflict",
+    )
+
+
+async def test_what_was_not_kept_is_null(service: Inside) -> None:
+    (written,) = await operations(service.database_url, {})
+    detail = await service.data("GET", f"/api/operation-log/{written}")
+    assert [name for name, value in detail.items() if value is None] == [
+        "requestId",
+        "userId",
+        "userName",
+        "device",
+        "query",
+        "clientIp",
+        "userAgent",
+        "error",
+        "decision",
+        "decisionId",
+        "policyRevision",
+        "params",
+        "response",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entry", "status"),
+    [("999999", 404), ("0", 422), ("x", 422), ("-1", 422), ("01", 422), ("9223372036854775808", 422)],
+)
+async def test_an_entry_that_is_not_there_is_not_found(shared: Inside, entry: str, status: int) -> None:
+    assert (await shared.ask("GET", f"/api/operation-log/{entry}")).status == status
