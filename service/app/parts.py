@@ -13,6 +13,7 @@ import msgspec
 from service.administration.accounts import Accounts
 from service.administration.menus import MenuChanges
 from service.administration.password_reset import PasswordReset
+from service.administration.resources import ResourceChanges
 from service.administration.role_import import RoleImport
 from service.administration.roles import RoleChanges
 from service.authn.attempts import Attempts
@@ -97,6 +98,7 @@ class Parts:
         self.password_reset = PasswordReset(self.password_change)
         self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
         self.menus = MenuChanges(self.changes, self.revocations)
+        self.resources = ResourceChanges(self.changes)
         self.roles = RoleChanges(self.database, self.revocations)
         self.role_import = RoleImport(self.database, self.revocations)
         self.traffic = Traffic()

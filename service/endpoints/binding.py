@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from service.authz.changes import PolicyChanges
+from service.administration.resources import ResourceChanges
 from service.errors import NotFound, PreconditionFailed
 from service.records import bindings, menus, resources
 from service.records.database import Database
@@ -81,7 +81,7 @@ class ResourceIds(Wire):
 class ResourceButtons:
     """``/api/resource/{id}/buttons``."""
 
-    def __init__(self, database: Database, changes: PolicyChanges) -> None:
+    def __init__(self, database: Database, changes: ResourceChanges) -> None:
         self._database = database
         self._changes = changes
 
@@ -102,25 +102,21 @@ class ResourceButtons:
     async def on_put(self, call: Call, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
 
-        An empty list opens it to everybody who is logged in.
+        An empty list opens it to everybody who is logged in. Nobody adds or takes away a Button whose code
+        they do not hold, and of a bound resource they must hold one code already.
         """
-        cause = f"Buttons of resource {id} replaced by {call.user.user_name}"
-        async with self._changes.begin(cause) as change:
-            await resources.read(change.connection, id)
-            before = await bindings.buttons_of(change.connection, id)
-            demand_match(call, content_tag(_buttons(before)))
-            await bindings.bind_buttons(change.connection, id, body.menu_ids)
-            found = await bindings.buttons_of(change.connection, id)
-        call.policy = change.policy
+        found, call.policy = await self._changes.bind_buttons(
+            call.user, id, body.menu_ids, lambda before: demand_match(call, content_tag(_buttons(before)))
+        )
         shown = _buttons(found)
         answer_tag(call, content_tag(shown))
-        return SavedButtons(shown.menu_ids, shown.buttons, change.policy.revision)
+        return SavedButtons(shown.menu_ids, shown.buttons, call.policy.revision)
 
 
 class ButtonResources:
     """``/api/menu/{id}/resources``."""
 
-    def __init__(self, database: Database, changes: PolicyChanges) -> None:
+    def __init__(self, database: Database, changes: ResourceChanges) -> None:
         self._database = database
         self._changes = changes
 
@@ -141,19 +137,18 @@ class ButtonResources:
     async def on_put(self, call: Call, body: ResourceIds, id: int) -> SavedResources:
         """Replace the resources that a Button opens.
 
-        A resource that loses its last Button in this way is open to everybody who is logged in.
+        A resource that loses its last Button in this way is open to everybody who is logged in. The caller
+        holds the code of the Button, and one code of each bound resource that comes.
         """
-        cause = f"resources of Button {id} replaced by {call.user.user_name}"
-        async with self._changes.begin(cause) as change:
-            await menus.button(change.connection, id)
-            before = await bindings.resources_of(change.connection, id)
-            demand_match(call, content_tag(_resources(before)))
-            await bindings.bind_resources(change.connection, id, body.resource_ids)
-            found = await bindings.resources_of(change.connection, id)
-        call.policy = change.policy
+        found, call.policy = await self._changes.bind_resources(
+            call.user,
+            id,
+            body.resource_ids,
+            lambda before: demand_match(call, content_tag(_resources(before))),
+        )
         shown = _resources(found)
         answer_tag(call, content_tag(shown))
-        return SavedResources(shown.resource_ids, shown.resources, change.policy.revision)
+        return SavedResources(shown.resource_ids, shown.resources, call.policy.revision)
 
 
 def _buttons(found: Sequence[menus.Button]) -> ButtonsOfResource:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from service.authz.changes import Change, PolicyChanges
+from service.administration.resources import Match, ResourceChanges
 from service.authz.paths import MAX_REGISTERED_PATH, registered_fault
 from service.authz.policy import Policy
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
@@ -116,7 +116,7 @@ class ResourceList:
 class Resources:
     """``/api/resource``."""
 
-    def __init__(self, changes: PolicyChanges) -> None:
+    def __init__(self, changes: ResourceChanges) -> None:
         self._changes = changes
 
     @created
@@ -126,19 +126,16 @@ class Resources:
     async def on_post(self, call: Call, body: ResourceBody) -> SavedResource:
         """Register a resource.
 
-        From then on its own bindings decide, and none is an opening to everybody who is logged in.
+        From then on its own bindings decide, and none is an opening to everybody who is logged in. Nobody
+        takes requests from a more general resource whose codes they do not hold.
         """
-        values = _values(body)
-        cause = f"{body.method} {body.path} registered by {call.user.user_name}"
-        async with self._changes.begin(cause) as change:
-            saved = await resources.create(change.connection, values)
-        return _saved(call, saved, change.policy)
+        return _saved(call, *await self._changes.create(call.user, _values(body)))
 
 
 class OneResource:
     """``/api/resource/{id}``."""
 
-    def __init__(self, database: Database, changes: PolicyChanges) -> None:
+    def __init__(self, database: Database, changes: ResourceChanges) -> None:
         self._database = database
         self._changes = changes
 
@@ -155,44 +152,36 @@ class OneResource:
     @logged("resource", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     async def on_put(self, call: Call, body: ResourceBody, id: int) -> SavedResource:
-        """Replace what is said about a resource; its bindings stay."""
-        values = _values(body)
-        async with self._changes.begin(f"resource {id} edited by {call.user.user_name}") as change:
-            await _demand_match(change, call, id)
-            saved = await resources.update(change.connection, id, values)
-        return _saved(call, saved, change.policy)
+        """Replace what is said about a resource; its bindings stay.
+
+        A bound resource is moved, enabled or disabled by those only who hold one of its codes.
+        """
+        return _saved(call, *await self._changes.update(call.user, id, _values(body), _as_seen(call)))
 
     @needs("system:resource:delete")
     @logged("resource", "delete", "DELETE")
     @refuses(NotFound, PreconditionFailed)
     async def on_delete(self, call: Call, id: int) -> Published:
-        """Delete a resource with its bindings.
+        """Delete a resource with its bindings; a bound one takes a caller who holds one of its codes.
 
         Its requests are then decided by the next resource that fits, or count as not registered.
         """
-        async with self._changes.begin(f"resource {id} deleted by {call.user.user_name}") as change:
-            await _demand_match(change, call, id)
-            await resources.delete(change.connection, id)
-        call.policy = change.policy
-        return Published(policy_revision=change.policy.revision)
+        call.policy = await self._changes.delete(call.user, id, _as_seen(call))
+        return Published(policy_revision=call.policy.revision)
 
 
 class ResourceState:
     """``/api/resource/{id}/enabled``."""
 
-    def __init__(self, changes: PolicyChanges) -> None:
+    def __init__(self, changes: ResourceChanges) -> None:
         self._changes = changes
 
     @needs("system:resource:update")
     @logged("resource", "enable", "UPDATE")
     @refuses(NotFound, PreconditionFailed)
     async def on_put(self, call: Call, body: State, id: int) -> SavedResource:
-        """Enable or disable a resource."""
-        word = "enabled" if body.enabled else "disabled"
-        async with self._changes.begin(f"resource {id} {word} by {call.user.user_name}") as change:
-            await _demand_match(change, call, id)
-            saved = await resources.set_enabled(change.connection, id, body.enabled)
-        return _saved(call, saved, change.policy)
+        """Enable or disable a resource; a bound one takes a caller who holds one of its codes."""
+        return _saved(call, *await self._changes.set_enabled(call.user, id, body.enabled, _as_seen(call)))
 
 
 def _values(body: ResourceBody) -> resources.ResourceValues:
@@ -208,9 +197,8 @@ def _values(body: ResourceBody) -> resources.ResourceValues:
     )
 
 
-async def _demand_match(change: Change, call: Call, resource_id: int) -> None:
-    stored = await resources.read(change.connection, resource_id)
-    demand_match(call, version_tag(stored.version))
+def _as_seen(call: Call) -> Match:
+    return lambda stored: demand_match(call, version_tag(stored.version))
 
 
 def _saved(call: Call, saved: resources.Resource, policy: Policy) -> SavedResource:

@@ -97,6 +97,24 @@ async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[But
     return tuple(Button(*row) for row in await connection.execute(statement))
 
 
+async def codes_of(connection: AsyncConnection, resource_ids: Collection[int]) -> dict[int, list[str]]:
+    """Return, by id, the sorted codes that resources are bound to, those of disabled Buttons included.
+
+    A resource that is bound to nothing is not among them.
+    """
+    statement = (
+        select(
+            action_resource.c.resource_id,
+            func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)),
+        )
+        .join(menu, menu.c.id == action_resource.c.menu_id)
+        .where(action_resource.c.resource_id.in_(list(resource_ids)))
+        .group_by(action_resource.c.resource_id)
+        .order_by(action_resource.c.resource_id)
+    )
+    return {row[0]: row[1] for row in await connection.execute(statement)}
+
+
 async def disabled_marks(connection: AsyncConnection, method: str, path: str) -> tuple[str, ...]:
     """Return the codes of the disabled Buttons that the resource of that method and path is bound to."""
     statement = (

@@ -117,6 +117,21 @@ async def registered(connection: AsyncConnection) -> list[Resource]:
     return [Resource(*row) for row in found]
 
 
+async def paths_beside(connection: AsyncConnection, method: str, path: str, *, but: int) -> dict[str, int]:
+    """Return, by path, the ids of the enabled resources of that method with as many segments as ``path``.
+
+    They are all that may fit a request that ``path`` fits; ``but`` is left out.
+    """
+    segments = func.cardinality(func.string_to_array(resource.c.path, "/"))
+    statement = select(resource.c.path, resource.c.id).where(
+        resource.c.method == method,
+        resource.c.enabled,
+        resource.c.id != but,
+        segments == len(path.split("/")),
+    )
+    return {row.path: row.id for row in await connection.execute(statement)}
+
+
 async def create(connection: AsyncConnection, values: ResourceValues) -> Resource:
     """Register a resource, enabled unless ``values`` say otherwise; Conflict when another is in its way."""
     await _refuse_taken(connection, values)

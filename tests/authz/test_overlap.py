@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.authz.overlap import losing
+from service.authz.resource_index import ResourceIndex
+
+SEGMENTS = ("a", "b", "{x}")
+PATHS = ["/" + "/".join(segments) for length in (1, 2, 3) for segments in product(SEGMENTS, repeat=length)]
+REQUESTS = ["/" + "/".join(values) for length in (1, 2, 3) for values in product("abc", repeat=length)]
+
+
+@given(st.sampled_from(PATHS), st.sets(st.sampled_from(PATHS), max_size=8))
+def test_no_path_from_which_the_index_takes_requests_is_left_out(path: str, others: set[str]) -> None:
+    others -= {path}
+    before = ResourceIndex(f"GET {one}" for one in others)
+    after = ResourceIndex(f"GET {one}" for one in (*others, path))
+    taken = {
+        before.find("GET", request) for request in REQUESTS if after.find("GET", request) == f"GET {path}"
+    } - {None}
+
+    assert taken <= {f"GET {one}" for one in losing(path, sorted(others))}
+
+
+@pytest.mark.parametrize(
+    ("path", "registered", "found"),
+    [
+        ("/api/report/new", ["/api/report/{id}"], ["/api/report/{id}"]),
+        ("/api/report/{id}", ["/api/report/new"], []),
+        ("/api/report/new", ["/api/{x}/{y}", "/api/report/{id}"], ["/api/report/{id}"]),
+        ("/api/{x}/new", ["/api/{x}/{y}", "/api/report/{id}"], ["/api/{x}/{y}"]),
+        ("/api/report/{id}", ["/api/{x}/new", "/api/{x}/{y}"], ["/api/{x}/new", "/api/{x}/{y}"]),
+        ("/api/report/new", ["/api/report", "/api/other/{id}", "/api/report/{id}/x"], []),
+    ],
+)
+def test_examples(path: str, registered: list[str], found: list[str]) -> None:
+    assert losing(path, registered) == found

@@ -1,0 +1,169 @@
+"""Nobody opens a resource to themselves that they do not reach, or binds a code that they do not hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.support.members import Member, ids_of, member, query
+
+pytestmark = pytest.mark.anyio
+
+POWERS = tuple(f"system:resource:{verb}" for verb in ("list", "create", "update", "delete", "bind"))
+GUARDED = {
+    "resourceName": "Read a report",
+    "resourceCode": "report",
+    "method": "GET",
+    "path": "/api/report/{id}",
+}
+
+
+@pytest.fixture
+async def clerk(service: Inside) -> Member:
+    """Somebody who writes resources and holds one code besides."""
+    return await member(service, "clerk", *POWERS, "system:user:list")
+
+
+async def bound(service: Inside, *codes: str, **changes: Any) -> int:
+    """Register a resource that is bound to the Buttons of ``codes``."""
+    made = await service.data("POST", "/api/resource", GUARDED | changes)
+    path = f"/api/resource/{made['id']}/buttons"
+    await service.data("PUT", path, {"menuIds": await ids_of(service, *codes)})
+    number: int = made["id"]
+    return number
+
+
+async def state(service: Inside) -> list[Any]:
+    rows = await query(service, "SELECT id, method, path, enabled FROM sys.resource ORDER BY id")
+    return rows + await query(service, "SELECT * FROM sys.action_resource ORDER BY 1, 2")
+
+
+def refused(answer: Any, *codes: str) -> bool:
+    return (answer.status, answer.code, answer.json["required"]) == (403, "permission_denied", list(codes))
+
+
+async def test_a_button_is_bound_and_unbound_only_by_who_holds_its_code(
+    service: Inside, clerk: Member
+) -> None:
+    listing, deleting = await ids_of(service, "system:user:list", "system:user:delete")
+    resource = await bound(service, "system:user:list", "system:user:delete")
+    path = f"/api/resource/{resource}/buttons"
+    before = await state(service)
+
+    takes = await clerk.ask("PUT", path, {"menuIds": [listing]})
+    takes_all = await clerk.ask("PUT", path, {"menuIds": []})
+    foreign = await clerk.ask("PUT", f"/api/menu/{deleting}/resources", {"resourceIds": []})
+    same = await clerk.ask("PUT", path, {"menuIds": [deleting, listing]})
+
+    assert [refused(answer, "system:user:delete") for answer in (takes, takes_all, foreign)] == [True] * 3
+    assert (same.status, await state(service)) == (200, before)
+    less = await clerk.ask("PUT", path, {"menuIds": [deleting]})
+    assert less.status == 200
+
+
+async def test_nobody_binds_a_code_of_theirs_to_a_resource_that_they_can_not_reach(
+    service: Inside, clerk: Member
+) -> None:
+    listing, deleting = await ids_of(service, "system:user:list", "system:user:delete")
+    resource = await bound(service, "system:user:delete")
+    before = await state(service)
+
+    by_resource = await clerk.ask(
+        "PUT", f"/api/resource/{resource}/buttons", {"menuIds": [listing, deleting]}
+    )
+    by_button = await clerk.ask("PUT", f"/api/menu/{listing}/resources", {"resourceIds": [resource]})
+
+    assert refused(by_resource, "system:user:delete")
+    assert refused(by_button, "system:user:delete")
+    assert await state(service) == before
+
+
+async def test_who_holds_one_of_the_codes_may_add_what_they_hold(service: Inside, clerk: Member) -> None:
+    resource = await bound(service, "system:user:list", "system:user:delete")
+    listing, deleting, binding = await ids_of(
+        service, "system:user:list", "system:user:delete", "system:resource:bind"
+    )
+
+    by_resource = await clerk.ask(
+        "PUT", f"/api/resource/{resource}/buttons", {"menuIds": [listing, deleting, binding]}
+    )
+    by_button = await clerk.ask("PUT", f"/api/menu/{binding}/resources", {"resourceIds": []})
+
+    assert by_resource.json["data"]["menuIds"] == sorted([listing, deleting, binding])
+    assert by_button.status == 200
+
+
+async def test_a_resource_bound_to_disabled_buttons_only_is_reached_by_who_would_hold_one(
+    service: Inside, clerk: Member
+) -> None:
+    resource = await bound(service, "system:user:delete")
+    await query(service, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:delete'")
+
+    answer = await clerk.ask("DELETE", f"/api/resource/{resource}")
+
+    assert refused(answer, "system:user:delete")
+    assert (await service.ask("DELETE", f"/api/resource/{resource}")).status == 200
+
+
+async def test_a_bound_resource_is_moved_switched_and_deleted_only_by_who_reaches_it(
+    service: Inside, clerk: Member
+) -> None:
+    resource = await bound(service, "system:user:delete", "system:user:update")
+    path = f"/api/resource/{resource}"
+    before = await state(service)
+
+    for method, target, body in (
+        ("PUT", path, GUARDED | {"path": "/api/elsewhere"}),
+        ("PUT", path, GUARDED | {"method": "POST"}),
+        ("PUT", path, GUARDED | {"enabled": False}),
+        ("PUT", f"{path}/enabled", {"enabled": False}),
+        ("DELETE", path, None),
+    ):
+        assert refused(await clerk.ask(method, target, body), "system:user:delete", "system:user:update")
+    named = await clerk.ask("PUT", path, GUARDED | {"resourceName": "Other", "path": "/api/report/{report}"})
+
+    assert named.status == 200
+    assert await state(service) == [
+        (*row[:2], "/api/report/{report}", row[3]) if row[0] == resource and len(row) == 4 else row
+        for row in before
+    ]
+    await query(service, "UPDATE sys.resource SET enabled = false WHERE id = %s", resource)
+    assert (await clerk.ask("PUT", f"{path}/enabled", {"enabled": True})).status == 403
+    assert (await clerk.ask("PUT", f"{path}/enabled", {"enabled": False})).status == 200
+
+
+async def test_nobody_takes_requests_from_a_more_general_resource_that_they_can_not_reach(
+    service: Inside, clerk: Member
+) -> None:
+    await bound(service, "system:user:delete")
+    special = GUARDED | {"resourceCode": "special", "path": "/api/report/7"}
+
+    assert refused(await clerk.ask("POST", "/api/resource", special), "system:user:delete")
+    asleep = (await clerk.ask("POST", "/api/resource", special | {"enabled": False})).json["data"]
+    woken = [
+        await clerk.ask("PUT", f"/api/resource/{asleep['id']}/enabled", {"enabled": True}),
+        await clerk.ask("PUT", f"/api/resource/{asleep['id']}", special | {"enabled": True}),
+    ]
+    elsewhere = special | {"resourceCode": "elsewhere", "path": "/api/elsewhere"}
+    free = (await clerk.ask("POST", "/api/resource", elsewhere)).json["data"]
+    moved = await clerk.ask("PUT", f"/api/resource/{free['id']}", elsewhere | {"path": "/api/report/8"})
+
+    assert [refused(answer, "system:user:delete") for answer in (*woken, moved)] == [True] * 3
+    for path in ("/api/report", "/api/report/7/x", "/api/{area}/{id}"):
+        other = special | {"resourceCode": f"r{len(path)}", "path": path}
+        assert (await clerk.ask("POST", "/api/resource", other)).status == 201
+
+
+async def test_who_reaches_the_more_general_resource_may_take_requests_from_it(
+    service: Inside, clerk: Member
+) -> None:
+    await bound(service, "system:user:list", "system:user:delete")
+    await bound(service, "system:user:delete", resourceCode="wide", path="/api/{area}/{id}")
+
+    answer = await clerk.ask(
+        "POST", "/api/resource", GUARDED | {"resourceCode": "special", "path": "/api/report/7"}
+    )
+
+    assert answer.status == 201
