@@ -29,12 +29,15 @@ async def page_of(
     page: int,
     size: int,
     order: tuple[ColumnElement[Any], ...],
+    counted: Select[*tuple[Any, ...]] | None = None,
 ) -> Page[Row[*tuple[Any, ...]]]:
     """Run ``statement`` for page ``page`` (from 1) of ``size`` rows; ``order`` ends with a unique column.
 
-    The number and the rows agree when the connection is a snapshot.
+    ``counted`` is a statement of as many rows that is cheaper to count. The number and the rows agree when
+    the connection is a snapshot.
     """
-    total = (await connection.execute(select(func.count()).select_from(statement.subquery()))).scalar_one()
+    all_of_them = (statement if counted is None else counted).subquery()
+    total = (await connection.execute(select(func.count()).select_from(all_of_them))).scalar_one()
     chosen = statement.order_by(*order).limit(size).offset((page - 1) * size)
     return Page(tuple((await connection.execute(chosen)).all()), total)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from itertools import permutations
 
 import pytest
@@ -18,12 +19,14 @@ from service.errors import (
     NotFound,
     PermissionDenied,
     RefreshRequired,
+    Unavailable,
 )
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
-from service.records import users
-from service.settings import Password
+from service.keyspace import SessionStore
+from service.records import user_list, users
+from service.settings import Password, Redis
 from tests.authn.conftest import Parts
 from tests.authn.people import USER_AGENT, execute
 from tests.support.seeded import ADMINISTRATOR
@@ -146,3 +149,26 @@ async def test_nobody_disables_a_user_who_holds_more(
 async def test_disabling_nobody_is_not_found(accounts: Accounts) -> None:
     with pytest.raises(NotFound):
         await accounts.set_status(ROOT, 4711, "disabled")
+
+
+async def test_while_the_session_store_is_away_nothing_is_saved(parts: Parts) -> None:
+    heron = await new_user(parts, "heron", "auditor")
+    nowhere = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
+    rules = PasswordRules(Password())
+    accounts = Accounts(parts.database, Revocations(nowhere), parts.passwords, rules)
+    attempts: list[Callable[[], Awaitable[object]]] = [
+        lambda: accounts.update(ROOT, heron, {"nick_name": "Egret"}),
+        lambda: accounts.update(ROOT, heron, {}, []),
+        lambda: accounts.set_status(ROOT, heron, "disabled"),
+        lambda: accounts.delete(ROOT, heron),
+    ]
+
+    for attempt in attempts:
+        with pytest.raises(Unavailable):
+            await attempt()
+
+    async with parts.database.transaction() as connection:
+        known = await user_list.read(connection, heron)
+    assert (known.nick_name, known.status, known.version) == ("heron", "enabled", 1)
+    assert [role.role_code for role in known.roles] == ["auditor"]
+    await nowhere.close()

@@ -1,0 +1,218 @@
+"""What a page of the list of users costs, by filter and sort, when there are 100,000 users.
+
+Asked over HTTP, one request at a time, of a server with one worker on one core; the database has the other.
+Each request goes to a service with few users right before it goes to the one with many, and the ratio is that
+of the two. By which index each page is found and counted, PostgreSQL says itself.
+"""
+
+# ruff: noqa: T201 - it talks to a person at a terminal
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import psycopg
+import uvloop
+from sqlalchemy import event
+from sqlalchemy.engine import Engine
+
+from service.authz.shipped import read_shipped
+from service.embedded import EmbeddedStores
+from service.launch.prepare import publish_policy
+from service.records import user_list
+from service.records.database import Database
+from service.records.user_list import SORTS, UserFilter
+from service.settings import load
+from tests.benchmarks.load import Connection, json_request, request_bytes
+from tests.benchmarks.servers import pin_to_last_core, serving
+from tests.support.databases import database
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+
+SIZES = (1_000, 100_000)
+REQUESTS = 9
+LIMIT = 0.050  # seconds
+WORKER = "service.launch.worker:app"
+
+USERS = """
+INSERT INTO sys."user"
+    (user_name, user_name_key, nick_name, password_hash, email, phone, status, create_time, update_time)
+SELECT name, name, initcap(name), 'x',
+    CASE WHEN i % 10 > 0 THEN name || '@example.org' END,
+    '+49 30 ' || lpad((i * 7919 % 10000000)::text, 7, '0'),
+    CASE WHEN i % 20 = 0 THEN 'disabled' ELSE 'enabled' END,
+    timestamptz '2024-01-01Z' + i * interval '13 minutes',
+    timestamptz '2026-01-01Z' + (i * 7919 % 100000) * interval '1 minute'
+FROM (SELECT i, substr(md5(i::text), 1, 8) || i AS name FROM generate_series(1, {size}) i) AS made
+"""
+ROLES = """
+INSERT INTO sys.user_role
+SELECT u.id, r.id FROM sys."user" u, sys.role r
+WHERE r.role_code = 'user' OR (r.role_code = 'auditor' AND u.id % 100 = 0)
+"""
+
+FILTERS: dict[str, dict[str, str]] = {
+    "everybody": {},
+    "a part of the name": {"userName": "abc"},
+    "two letters of it": {"userName": "ab"},
+    "a part of the nick name": {"nickName": "c12"},
+    "a part of the address": {"email": "abc1"},
+    "a part of the phone": {"phone": "123"},
+    "nobody": {"userName": "zzzz"},
+    "enabled": {"status": "enabled"},
+    "disabled": {"status": "disabled"},
+    "a role that few have": {"roleCode": "auditor"},
+    "a role that all have": {"roleCode": "user"},
+    "made in a month": {"createTimeFrom": "2025-03-01T00:00:00Z", "createTimeTo": "2025-04-01T00:00:00Z"},
+    "name and status": {"userName": "ab1", "status": "enabled"},
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A page: how it is called, and its query."""
+
+    name: str
+    query: dict[str, str]
+
+
+def cases(size: int) -> list[Case]:
+    """Return the pages that are asked of a table of ``size`` users."""
+    last = str(size // 20)
+    found = [Case(f"first page by {sort}", {"sort": sort}) for sort in SORTS]
+    found += [Case(f"last page by {sort}", {"sort": sort, "page": last}) for sort in SORTS]
+    found += [Case(f"{name}, by name", query | {"sort": "userName"}) for name, query in FILTERS.items()]
+    found += [Case(f"{name}, latest", query | {"sort": "-createTime"}) for name, query in FILTERS.items()]
+    return found
+
+
+def main() -> None:
+    """Print the time of each page at both sizes, and by which index it is found."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder, ExitStack() as stack:
+        stores = stack.enter_context(EmbeddedStores(Path(folder) / "data", durable=False))
+        pin_to_last_core()
+        asked, many = [], ""
+        for number, size in enumerate(SIZES):
+            many = stack.enter_context(database(stores, name=f"users_{size}"))
+            fill(many, size)
+            environ = {
+                "DATABASE_URL": many,
+                "REDIS_URL": f"{stores.redis_url}?db={number}",
+                "JWT_SECRET": secrets.token_hex(32),
+                "PORTCULLIS_CONFIG": "",
+                "PORTCULLIS_SERVER__DATA": str(Path(folder) / f"service-{size}"),
+                "PORTCULLIS_LOG__FORMAT": "json",
+            }
+            publish_policy(load(environ), read_shipped())
+            asked.append((stack.enter_context(serving(WORKER, environ)).port, cases(size)))
+        times = uvloop.run(measured(asked))
+        plans = uvloop.run(explained(many))
+    show(times, plans)
+
+
+def fill(url: str, size: int) -> None:
+    """Make a database with ``size`` users, most of whom have one role."""
+    seed_database(url)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(USERS.replace("{size}", str(size)).encode())
+        connection.execute(ROLES.encode())
+        connection.execute("VACUUM ANALYZE")
+
+
+async def measured(asked: list[tuple[int, list[Case]]]) -> dict[str, tuple[float, float]]:
+    """Return for each page the median seconds with few users and with many."""
+    sides = []
+    for port, pages in asked:
+        connection = await Connection.open(port)
+        credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+        answer = await connection.ask(json_request("POST", "/api/auth/login", port, credentials))
+        bearer = f"Bearer {json.loads(answer)['data']['accessToken']}"
+        paths = [f"/api/user/list?{urlencode(page.query)}" for page in pages]
+        sides.append((connection, [request_bytes(path, port, Authorization=bearer) for path in paths]))
+    found = {}
+    for place, page in enumerate(asked[0][1]):
+        times: list[list[float]] = [[], []]
+        for _ in range(REQUESTS):
+            for side, (connection, requests) in enumerate(sides):
+                async with asyncio.timeout(30):
+                    start = time.perf_counter()
+                    await connection.ask(requests[place])
+                    times[side].append(time.perf_counter() - start)
+        found[page.name] = (median(times[0]), median(times[1]))
+    return found
+
+
+async def explained(url: str) -> dict[str, list[str]]:
+    """Return for each page of many users how PostgreSQL counts and finds it."""
+    users = Database(url, timeout=30)
+    found = {}
+    with psycopg.connect(url) as asking, statements() as seen:
+        for page in cases(SIZES[-1]):
+            seen.clear()
+            async with users.snapshot() as connection:
+                await user_list.page(
+                    connection,
+                    wanted(page.query),
+                    page=int(page.query.get("page", 1)),
+                    sort=page.query["sort"],
+                )
+            listed = [one for one in seen if "count(" in one[0] or " LIMIT " in one[0]]
+            found[page.name] = [plan(asking, *one) for one in listed]
+    await users.close()
+    return found
+
+
+def wanted(query: dict[str, str]) -> UserFilter:
+    values = {
+        re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name): value
+        for name, value in query.items()
+        if name not in ("sort", "page")
+    }
+    return msgspec.convert(values, UserFilter, strict=False)
+
+
+@contextmanager
+def statements() -> Iterator[list[tuple[str, Any]]]:
+    """Note every statement that is sent, with its parameters."""
+    seen: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_rest: Any) -> None:
+        seen.append((statement, parameters))
+
+    event.listen(Engine, "before_cursor_execute", note)
+    yield seen
+    event.remove(Engine, "before_cursor_execute", note)
+
+
+def plan(connection: psycopg.Connection[Any], statement: str, parameters: Any) -> str:
+    """Return the scans of a statement, in a few words."""
+    lines = connection.execute(f"EXPLAIN (COSTS OFF) {statement}".encode(), parameters).fetchall()
+    scans = [line.strip().removeprefix("->").strip() for (line,) in lines if " Scan " in line]
+    return ", ".join(
+        scan for scan in scans if not scan.startswith("Bitmap Heap Scan") and not scan.endswith(" on role")
+    )
+
+
+def show(times: dict[str, tuple[float, float]], plans: dict[str, list[str]]) -> None:
+    print(f"a page of 20, {REQUESTS} requests each, at {SIZES[0]:,} and at {SIZES[1]:,} users:")
+    for name, (few, many) in times.items():
+        kept = "" if many <= LIMIT else f"   more than {LIMIT * 1000:.0f} ms"
+        print(f"  {name:<34} {few * 1000:6.1f} ms {many * 1000:7.1f} ms   ratio {many / few:5.1f}{kept}")
+        for what, found in zip(("counted by", "found by"), plans[name], strict=True):
+            print(f"    {what:<11}{found or 'no index'}")
+    slowest = max(times, key=lambda name: times[name][1])
+    kept = "is kept" if times[slowest][1] <= LIMIT else "is NOT kept"
+    took = f"{times[slowest][1] * 1000:.1f} ms"
+    print(f"the slowest, {slowest}: {took}; at most {LIMIT * 1000:.0f} ms {kept}", flush=True)

@@ -1,0 +1,59 @@
+"""A change of a user, felt by the next request on every worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.service.callers import PASSWORD, log_in
+from tests.service.conftest import External
+
+CONNECTIONS = 12  # two workers share the port, and the kernel gives each connection to one of them
+
+
+def codes_on_all_workers(external: External, bearer: dict[str, str], path: str) -> set[int | str]:
+    """Ask over many connections; return the status or the code of each answer."""
+    found = set()
+    for _ in range(CONNECTIONS):
+        with external.running.client() as client:
+            answer = client.get(path, headers=bearer)
+            found.add(200 if answer.status_code == 200 else answer.json()["code"])
+    return found
+
+
+def role_id(client: httpx.Client, administrator: dict[str, str], code: str) -> int:
+    found = client.get(f"/api/role/list?roleCode={code}", headers=administrator).json()["data"]["items"]
+    return int(next(one["id"] for one in found if one["roleCode"] == code))
+
+
+CHANGES: list[tuple[str, str, dict[str, Any] | None, str]] = [
+    ("PUT", "", {"roleIds": []}, "refresh_required"),
+    ("PUT", "", {"nickName": "Egret"}, "refresh_required"),
+    ("PUT", "", {"status": "disabled"}, "account_banned"),
+    ("PUT", "/status", {"status": "disabled"}, "account_banned"),
+    ("PUT", "/password", {"newPassword": "five wary herons"}, "refresh_required"),
+    ("DELETE", "", None, "refresh_required"),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_a_user_is_felt_by_the_next_request_on_every_worker(
+    external: External,
+    client: httpx.Client,
+    administrator: dict[str, str],
+    change: tuple[str, str, dict[str, Any] | None, str],
+) -> None:
+    method, path, body, told = change
+    auditor = role_id(client, administrator, "auditor")
+    new = {"userName": "wader", "nickName": "Wader", "password": PASSWORD, "roleIds": [auditor]}
+    made = client.post("/api/user", json=new, headers=administrator).json()["data"]
+    bearer = log_in(client, "wader")
+    assert codes_on_all_workers(external, bearer, "/api/user/list") == {200}
+
+    answer = client.request(method, f"/api/user/{made['id']}{path}", json=body, headers=administrator)
+
+    assert answer.status_code == 200, answer.text
+    assert codes_on_all_workers(external, bearer, "/api/user/list") == {told}
+    client.delete(f"/api/user/{made['id']}", headers=administrator)
