@@ -24,7 +24,7 @@ PART: Final = 5 * 1024 * 1024
 """Bytes of a part of a large object: the least that S3 takes. What is no longer is put in one request."""
 
 _IN_FLIGHT: Final = 2  # parts of one object on their way to the store
-_CHUNK: Final = 256 * 1024
+_CHUNK: Final = 512 * 1024
 _LISTED: Final = 500
 _CODE: Final = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
 _NO_BUCKET: Final = "NoSuchBucket"

@@ -10,7 +10,7 @@ import hashlib
 import hmac
 from datetime import datetime
 from typing import Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from service.files.connections import endpoint_of
 from service.kernel.clock import now
@@ -37,6 +37,7 @@ class PresignedUrls:
         settings = self._settings
         parts = urlsplit(self._base)
         path = f"{parts.path.rstrip('/')}/{quote(key)}"
+        host = _host(parts)
         time = f"{at or now():%Y%m%dT%H%M%SZ}"
         scope = f"{time[:8]}/{settings.region}/s3/aws4_request"
         query = _canonical(
@@ -50,10 +51,10 @@ class PresignedUrls:
                 "response-content-type": _SAVED,
             }
         )
-        request = f"GET\n{path}\n{query}\nhost:{parts.netloc}\n\nhost\nUNSIGNED-PAYLOAD"
+        request = f"GET\n{path}\n{query}\nhost:{host}\n\nhost\nUNSIGNED-PAYLOAD"
         digest = hashlib.sha256(request.encode()).hexdigest()
         signature = self._sign(f"{_ALGORITHM}\n{time}\n{scope}\n{digest}", time[:8])
-        return f"{parts.scheme}://{parts.netloc}{path}?{query}&X-Amz-Signature={signature}"
+        return f"{parts.scheme}://{host}{path}?{query}&X-Amz-Signature={signature}"
 
     def _sign(self, text: str, day: str) -> str:
         key = f"AWS4{self._settings.secret_key}".encode()
@@ -64,11 +65,17 @@ class PresignedUrls:
 
 def _base(settings: Objstore) -> str:
     if settings.endpoint:
-        endpoint = endpoint_of(settings)
+        endpoint = endpoint_of(settings).rstrip("/")
         return endpoint if settings.addressing == "virtual" else f"{endpoint}/{settings.bucket}"
     if settings.addressing == "virtual":
         return f"https://{settings.bucket}.s3.{settings.region}.{_AMAZON}"
     return f"https://s3.{settings.region}.{_AMAZON}/{settings.bucket}"
+
+
+def _host(parts: SplitResult) -> str:
+    """Return the host as clients send it, and so as it must be signed: without the usual port."""
+    usual = {"http": ":80", "https": ":443"}[parts.scheme]
+    return parts.netloc.removesuffix(usual)
 
 
 def _canonical(parameters: dict[str, str]) -> str:

@@ -36,7 +36,10 @@ def extension_of(name: str) -> str:
 
 def kinds_of(head: bytes) -> list[Kind]:
     """Return the kinds that a file may be of that begins with ``head``, its first ``HEAD`` bytes."""
-    return [kind for kind in KINDS if kind.fits(head)]
+    fitting = [kind for kind in KINDS if kind.fits(head)]
+    # Signatures of readable letters, such as "%PDF-", could be the beginning of a text as well.
+    signed = [kind for kind in fitting if kind.fits is not _plain]
+    return signed or fitting
 
 
 def _starts(*signatures: bytes, at: int = 0) -> Callable[[bytes], bool]:
@@ -57,8 +60,10 @@ def _webm(head: bytes) -> bool:
 
 
 def _mp3(head: bytes) -> bool:
-    # An ID3 tag, or the first frame of MPEG audio layer III: eleven bits set, version 1 or 2, layer 01.
-    return head.startswith((b"ID3", b"\xff\xfb", b"\xff\xfa", b"\xff\xf3", b"\xff\xf2"))
+    # An ID3 tag of version 2.2 to 2.4, or the first frame of MPEG audio layer III: eleven bits set, version 1
+    # or 2, layer 01.
+    frames = (b"\xff\xfb", b"\xff\xfa", b"\xff\xf3", b"\xff\xf2")
+    return head.startswith((b"ID3\x02", b"ID3\x03", b"ID3\x04", *frames))
 
 
 def _first_entry(head: bytes) -> bytes:

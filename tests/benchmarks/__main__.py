@@ -16,6 +16,7 @@ BENCHMARKS = {
     "decide": "what a decision costs, by the number of bound resources, against a plain Casbin",
     "publish": "what a change of the policy costs, and what requests notice of it",
     "users": "pages of the list of users, by each filter and sort, when there are 100,000",
+    "files": "what it costs that files pass through the service, against the store client alone",
     "sessions": "logins and refreshes a second on one core, and the online list when it is long",
 }
 

@@ -1,0 +1,195 @@
+"""What it costs that files pass through the service: beside the store client alone, and in memory.
+
+The server has one worker on one core, and the client of the store has that core too when it works alone; load
+and S3 server are on another. Rounds alternate, and each ratio is that of neighbouring rounds.
+"""
+
+# ruff: noqa: T201 - it talks to a person at a terminal
+
+from __future__ import annotations
+
+import asyncio
+import json
+import multiprocessing
+import multiprocessing.connection
+import os
+import re
+import secrets
+import socket
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import httpx
+
+from service.authz.shipped import read_shipped
+from service.embedded import EmbeddedStores
+from service.files.object_store import object_store
+from service.launch.prepare import publish_policy
+from service.settings import Settings, load
+from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving
+from tests.support.s3 import s3_server
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+
+ROUNDS: Final = 5
+MEBIBYTE: Final = 1024 * 1024
+SIZE: Final = 100 * MEBIBYTE
+LARGE: Final = 200 * MEBIBYTE
+WORKER: Final = "service.launch.worker:app"
+BOUNDARY: Final = "benchmark"
+PIECE: Final = b"\x89PNG\r\n\x1a\n" + os.urandom(MEBIBYTE - 8)
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds that a file of ``SIZE`` took into the store, and out of it."""
+
+    put: float
+    get: float
+
+
+def main() -> None:
+    """Print the rates of uploads and downloads with either kind of store, as ratios to the client alone."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as folder:
+        place = Path(folder)
+        with EmbeddedStores(place / "data", durable=False) as stores, s3_server() as s3:
+            seed_database(stores.database_url)
+            pin_to_last_core()
+            environ = {
+                "DATABASE_URL": stores.database_url,
+                "REDIS_URL": stores.redis_url,
+                "JWT_SECRET": secrets.token_hex(32),
+                "PORTCULLIS_CONFIG": "",
+                "PORTCULLIS_SERVER__DATA": str(place / "service"),
+                "PORTCULLIS_LOG__FORMAT": "json",
+            }
+            publish_policy(load(environ), read_shipped())
+            print(f"one worker on one core, {ROUNDS} rounds of {SIZE // MEBIBYTE} MiB:")
+            _print_store("a local directory", environ)
+            _print_store("an S3 server", environ | s3.variables(PORTCULLIS_OBJSTORE__TIMEOUT="30"))
+
+
+def _print_store(name: str, environ: dict[str, str]) -> None:
+    settings = load(environ)
+    with serving(WORKER, environ) as server:
+        token = _log_in(server)
+        _through(server, token)
+        rounds = [(_alone(settings), _through(server, token)) for _ in range(ROUNDS)]
+        before = _peak(server)
+        _upload(server, token, LARGE)
+        grown = _peak(server) - before
+    print(f"  {name}")
+    for what in ("put", "get"):
+        alone = [getattr(one, what) for one, _ in rounds]
+        through = [getattr(one, what) for _, one in rounds]
+        ratios = sorted(first / second for first, second in zip(alone, through, strict=True))
+        print(
+            f"    {'upload' if what == 'put' else 'download':<9} {_rate(through):6,.0f} MiB/s, "
+            f"the client alone {_rate(alone):6,.0f} MiB/s: {median(ratios):.2f} of it "
+            f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
+        )
+    print(
+        f"    memory    {grown / 1024:6,.1f} MiB more at most, for {LARGE // MEBIBYTE} MiB uploaded",
+        flush=True,
+    )
+
+
+def _rate(seconds: list[float]) -> float:
+    return SIZE / MEBIBYTE / median(seconds)
+
+
+def _alone(settings: Settings) -> Times:
+    spawning = multiprocessing.get_context("spawn")
+    ours, theirs = spawning.Pipe()
+    child = spawning.Process(target=_put_and_get, args=(settings, theirs))
+    child.start()
+    times: Times = ours.recv()
+    child.join()
+    return times
+
+
+def _put_and_get(settings: Settings, answer: multiprocessing.connection.Connection) -> None:
+    os.sched_setaffinity(0, FIRST_CORE)  # before the threads of the client are there
+    answer.send(asyncio.run(_timed(settings)))
+
+
+async def _timed(settings: Settings) -> Times:
+    store = object_store(settings.objstore, settings.server.data / "alone")
+
+    async def pieces(size: int) -> AsyncIterator[bytes]:
+        for _ in range(size // len(PIECE)):
+            yield PIECE
+
+    await store.put("alone/first", pieces(6 * MEBIBYTE))
+    start = time.perf_counter()
+    await store.put("alone/one", pieces(SIZE))
+    half = time.perf_counter()
+    async for _ in store.read("alone/one", SIZE, 0, SIZE):
+        pass
+    end = time.perf_counter()
+    await store.delete("alone/one")
+    return Times(half - start, end - half)
+
+
+def _through(server: Server, token: str) -> Times:
+    start = time.perf_counter()
+    file_id = _upload(server, token, SIZE)
+    half = time.perf_counter()
+    assert _download(server, token, file_id) == SIZE
+    return Times(half - start, time.perf_counter() - half)
+
+
+def _upload(server: Server, token: str, size: int) -> int:
+    head = f'--{BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n'.encode()
+    tail = f"\r\n--{BOUNDARY}--\r\n".encode()
+    with _asked(
+        server,
+        token,
+        "POST /api/file",
+        f"Content-Type: multipart/form-data; boundary={BOUNDARY}",
+        f"Content-Length: {len(head) + size + len(tail)}",
+    ) as connection:
+        connection.sendall(head)
+        for _ in range(size // len(PIECE)):
+            connection.sendall(PIECE)
+        connection.sendall(tail)
+        answer = b"".join(_received(connection))
+    assert b"HTTP/1.1 201 " in answer, answer
+    found: int = json.loads(answer.partition(b"\r\n\r\n")[2])["data"]["id"]
+    return found
+
+
+def _download(server: Server, token: str, file_id: int) -> int:
+    with _asked(server, token, f"GET /api/file/{file_id}") as connection:
+        first, *rest = _received(connection)
+    assert first.startswith(b"HTTP/1.1 200 "), first
+    return len(first.partition(b"\r\n\r\n")[2]) + sum(map(len, rest))
+
+
+def _asked(server: Server, token: str, line: str, *headers: str) -> socket.socket:
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    lines = [f"{line} HTTP/1.1", "Host: x", "Connection: close", f"Authorization: Bearer {token}", *headers]
+    connection.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+    return connection
+
+
+def _received(connection: socket.socket) -> Iterator[bytes]:
+    while piece := connection.recv(MEBIBYTE):
+        yield piece
+
+
+def _log_in(server: Server) -> str:
+    body = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+    answer = httpx.post(f"http://127.0.0.1:{server.port}/api/auth/login", json=body, trust_env=False)
+    token: str = answer.json()["data"]["accessToken"]
+    return token
+
+
+def _peak(server: Server) -> int:
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+    assert found is not None
+    return int(found[1])
