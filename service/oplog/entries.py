@@ -38,7 +38,7 @@ def encode(event: Event) -> bytes:
     """Return ``event`` as JSON; over-long texts are cut and say so, and what is no text is replaced."""
     try:
         line = _encode(event)
-        if len(line) <= PLAIN and _NUL not in line:
+        if len(line) <= PLAIN and _NUL not in line and line.count(b"[") + line.count(b"{") < _DEEPEST:
             return line
     except (ValueError, TypeError, RecursionError, OverflowError):
         pass

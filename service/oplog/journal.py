@@ -47,6 +47,7 @@ class Journal:
         self._stream = stream
         self._worker = worker
         self._tasks: list[asyncio.Task[None]] = []
+        self.finished = False
         chain = Chain(settings.chain_key)
         days: dict[Log, int] = {"operation_log": settings.operation_days, "login_log": settings.login_days}
         self.collector = Collector(settings.memory_limit)
@@ -66,14 +67,14 @@ class Journal:
         What can't be written in time waits in the stream for the next start. When the session store is away
         the entries of this worker go into the database by themselves.
         """
+        self.finished = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        if not await self._sender.send_all():
-            await self._write_directly()
-        with suppress(TimeoutError):
+        sent = await self._sender.send_all()
+        with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                await self._writer.drain()
+                await (self._writer.drain() if sent else self._write_directly())
         with suppress(Unavailable):
             await self._stream.leave(self._worker)
         with suppress(Unavailable):
@@ -107,8 +108,7 @@ class Journal:
         await self._writer.run()
 
     async def _write_directly(self) -> None:
-        with suppress(Unavailable, TimeoutError):
-            async with asyncio.timeout(PATIENCE):
-                while bundle := self.collector.bundle():
-                    await self._writer.write([Batch("", bundle.content)])
-                    self.collector.handed_on()
+        while bundle := self.collector.bundle():
+            done = await self._writer.write([Batch("", bundle.content)])
+            self._writer.count(done)
+            self.collector.handed_on()

@@ -64,12 +64,12 @@ _encode = msgspec.json.Encoder().encode
 
 def read(log: Log, line: bytes) -> Row:
     """Read an entry as ``entries.encode`` made it; ValueError (or a kind of it) when it is none."""
-    event = _DECODERS[log](line)
-    moment = event.create_time.astimezone(UTC)
     try:
+        event = _DECODERS[log](line)
         vouched = vouch(log, _VALUES[log](event))
     except RecursionError:
         raise ValueError("a value is nested too deeply") from None
+    moment = event.create_time.astimezone(UTC)
     return Row(event.event_id, moment, moment.date(), line, vouched)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import monotonic
 from typing import Final
 
@@ -92,8 +92,7 @@ class Writer:
         if batches:
             done = await self.write(batches)
             await self._stream.done(done)
-            self._counts.written += sum(one.written for one in done)
-            self._counts.set_aside += sum(one.set_aside for one in done)
+            self.count(done)
         self._unfinished = again and bool(batches)
         return len(batches)
 
@@ -117,6 +116,12 @@ class Writer:
             for number, (place, _) in enumerate(lines):
                 (aside if number in refused else written)[place] += 1
         return [Done(*one) for one in zip(batches, written, aside, strict=True)]
+
+    def count(self, done: Iterable[Done]) -> None:
+        """Count what has left the stream, or never was in it, as done by this worker."""
+        for one in done:
+            self._counts.written += one.written
+            self._counts.set_aside += one.set_aside
 
     def _idle(self) -> float:
         if monotonic() < self._claim_again:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -50,7 +51,7 @@ class Place:
     async def journal(
         self, worker: str = "", *, claim_after: float = 1.0, **settings: Any
     ) -> AsyncIterator[Journal]:
-        """Make a journal of a worker; it is not started, and finished at the end."""
+        """Make a journal of a worker; it is not started, and finished at the end unless it was."""
         made = Journal(
             Oplog(**settings),
             Database(self.database_url, pool_size=2),
@@ -61,7 +62,8 @@ class Place:
         try:
             yield made
         finally:
-            await made.finish()
+            if not made.finished:
+                await made.finish()
 
     async def rows(self, table: Table = operation_log) -> list[Row[*tuple[Any, ...]]]:
         """Return the rows of a log in the order in which they were written."""
@@ -75,6 +77,16 @@ class Place:
     async def logins(self) -> list[Row[*tuple[Any, ...]]]:
         """Return the rows of the login log."""
         return await self.rows(login_log)
+
+
+async def until(holds: Callable[[], bool | Awaitable[bool]], patience: float = 60.0) -> None:
+    """Return when ``holds`` is true; TimeoutError when ``patience`` (seconds) is over."""
+    async with asyncio.timeout(patience):
+        while True:
+            answer = holds()
+            if answer if isinstance(answer, bool) else await answer:
+                return
+            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager

@@ -1,0 +1,37 @@
+"""A script: a worker that logs operations until SIGTERM, and names each on standard output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+
+from service.keyspace import SessionStore
+from service.oplog.journal import Journal
+from service.records.database import Database
+from service.settings import Auth, Oplog, Redis
+from tests.oplog.conftest import operation
+
+
+async def emit(name: str, database_url: str, redis_url: str) -> None:
+    store = SessionStore(Redis(url=redis_url), Auth())
+    journal = Journal(Oplog(), Database(database_url, pool_size=2), store.log, name, claim_after=2.0)
+    stopped = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
+    await journal.start()
+    number = 0
+    while not stopped.is_set():
+        for _ in range(3):
+            event = operation(action=f"{name} {number}")
+            journal.collector.operation(event)
+            # Not buffered, so that what was accepted is known however this process ends.
+            os.write(1, f"{number} {event.create_time.timestamp()}\n".encode())
+            number += 1
+        await asyncio.sleep(0.003)
+    await journal.finish()
+    await store.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(emit(*sys.argv[1:]))

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from service.oplog.collector import Collector
+from service.oplog.entries import MOST_JSON, PLAIN, encode
+from service.oplog.rows import read
+from tests.oplog.conftest import operation
+
+HOSTILE = "\r\n\x1b[31m\"'\\,;=cmd|' /C calc'!A0\u2028\u202e"
+
+
+def encoded(**fields: Any) -> dict[str, Any]:
+    line = encode(operation(**fields))
+    assert b"\n" not in line
+    event: dict[str, Any] = json.loads(line)
+    return event
+
+
+def test_what_text_may_hold_is_kept_to_the_character() -> None:
+    event = encoded(user_agent=HOSTILE, url="/" + HOSTILE, params={HOSTILE: [HOSTILE]})
+    assert (event["user_agent"], event["url"], event["params"]) == (
+        HOSTILE,
+        "/" + HOSTILE,
+        {HOSTILE: [HOSTILE]},
+    )
+
+
+def test_what_no_text_can_hold_is_replaced() -> None:
+    event = encoded(user_agent="a\0b\ud800c", params={"k\0": ["v\udfff", "\0"]})
+    assert (event["user_agent"], event["params"]) == ("a\ufffdb\ufffdc", {"k\ufffd": ["v\ufffd", "\ufffd"]})
+
+
+def test_a_text_that_is_too_long_is_cut_and_says_so() -> None:
+    event = encoded(user_agent="M" * 1_000_000, module="m" * 300, error="e" * 5000)
+    assert len(event["user_agent"]) == 512
+    assert event["user_agent"].endswith("… (1000000 characters)")
+    assert (len(event["module"]), len(event["error"])) == (256, 1024)
+
+
+def test_only_the_beginning_of_a_huge_value_is_kept() -> None:
+    event = encoded(params={"list": ["x" * 100] * 10_000}, response={"small": 1})
+    assert event["params"]["cut"].startswith('{"list":["xxx')
+    assert event["params"]["length"] > MOST_JSON
+    assert event["response"] == {"small": 1}
+    assert len(json.dumps(event)) < PLAIN * 2
+
+
+def test_values_that_json_does_not_know_are_told_by_their_type() -> None:
+    endless: list[Any] = []
+    endless.append(endless)
+    event = encoded(params={"a": object(), 7: {1, 2}, "b": endless})
+    assert (event["params"]["a"], event["params"]["7"]) == ("object", "set")
+    assert json.dumps(event["params"]["b"]).count("[") < 40
+
+
+def test_an_entry_that_can_not_be_encoded_is_dropped_and_counted_and_disturbs_nobody() -> None:
+    collector = Collector(2**20)
+    collector.operation(operation(status=object()))
+    collector.operation(operation(1))
+    assert (collector.counts.accepted, collector.counts.dropped, collector.waiting) == (2, 1, 1)
+
+
+def test_more_than_the_limit_is_dropped_and_counted() -> None:
+    collector = Collector(5 * len(encode(operation(1))) + 5)
+    for number in range(1, 8):
+        collector.operation(operation(number))
+    assert (collector.counts.accepted, collector.counts.dropped, collector.waiting) == (7, 2, 5)
+    assert collector.bundle() is collector.bundle()
+    collector.handed_on()
+    assert (collector.waiting, collector.bundle()) == (0, None)
+    collector.operation(operation(8))
+    assert collector.counts.dropped == 2
+
+
+_FIXED: dict[str, Any] = {"event_id": operation().event_id, "create_time": operation().create_time}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"params": {"n": 100}}, {"params": {"n": 100.0}}),
+        ({"params": {"n": 1e22}}, {"params": {"n": 10**22}}),
+        ({"params": {"n": -0.0}}, {"params": {"n": 0}}),
+        ({"params": {"a": 1, "b": 2}}, {"params": {"b": 2, "a": 1}}),
+        ({"client_ip": "2001:DB8:0::1"}, {"client_ip": "2001:db8::1"}),
+        ({"client_ip": "192.0.2.7"}, {"client_ip": "192.0.2.7/32"}),
+        ({"elapsed_ms": 3}, {"elapsed_ms": 3.0}),
+    ],
+)
+def test_the_chain_vouches_for_values_however_they_are_written(
+    one: dict[str, Any], other: dict[str, Any]
+) -> None:
+    rows = [read("operation_log", encode(operation(**_FIXED | fields))).vouched for fields in (one, other)]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"params": {"n": 1}}, {"params": {"n": "1"}}),
+        ({"params": {"n": 10**30}}, {"params": {"n": 10**30 + 1}}),
+        ({"params": {"n": 0.1}}, {"params": {"n": 0.10000000000000002}}),
+        ({"params": None}, {"params": "null"}),
+        ({"query": None}, {"query": ""}),
+        ({"query": "a", "error": None}, {"query": None, "error": "a"}),
+        ({"params": [1, 2]}, {"params": [2, 1]}),
+        ({"client_ip": "10.0.0.1"}, {"client_ip": "10.0.0.1/8"}),
+    ],
+)
+def test_the_chain_tells_different_values_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
+    rows = [read("operation_log", encode(operation(**_FIXED | fields))).vouched for fields in (one, other)]
+    assert rows[0] != rows[1]
