@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from service.kernel.cells import shown
 from service.kernel.clock import now
 from service.web.streams import Stream, attachment
 from service.web.wire import Wire, json_text
@@ -19,10 +20,6 @@ Format = Literal["csv", "jsonl"]
 
 CSV: Final = "text/csv; charset=utf-8"
 JSON_LINES: Final = "application/jsonl"
-
-# What makes a spreadsheet compute a cell, its full-width forms as well; a tab or line end before it goes
-# unnoticed (OWASP, "CSV Injection").
-_COMPUTED: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def export(
@@ -67,7 +64,4 @@ def _csv(kind: type[Wire]) -> Callable[[Sequence[Wire]], bytes]:
 
 
 def _cell(value: Any) -> Any:
-    """Return ``value`` as text that a spreadsheet shows and does not compute."""
-    if isinstance(value, str) and value.startswith(_COMPUTED):
-        return f"'{value}"
-    return value
+    return shown(value) if isinstance(value, str) else value

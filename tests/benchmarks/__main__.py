@@ -18,6 +18,7 @@ BENCHMARKS = {
     "users": "pages of the list of users, by each filter and sort, when there are 100,000",
     "files": "what it costs that files pass through the service, against the store client alone",
     "sessions": "logins and refreshes a second on one core, and the online list when it is long",
+    "logs": "what a page of a long log costs, against one of a short log, and what its indexes cost writers",
 }
 
 

@@ -87,7 +87,7 @@ async def test_a_csv_has_a_header_quoted_cells_and_the_line_ends_of_its_standard
             for sign in ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
         ),
         ("=", "'="),
-        ("'=1", "'=1"),
+        ("'=1", "''=1"),
         ("x;=1", "x;=1"),
         ('","=1', '","=1'),
         (" =1", " =1"),
