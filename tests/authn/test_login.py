@@ -19,6 +19,7 @@ from service.errors import (
 )
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
+from service.records import menus
 from service.records.database import Database
 from service.settings import Password, Redis
 from tests.authn.conftest import Parts
@@ -58,6 +59,18 @@ WRONG = [
     ("", ""),
     ("' OR 1=1 --", "x"),
 ]
+
+
+async def test_a_code_that_the_map_in_force_does_not_know_yet_is_in_the_token(parts: Parts) -> None:
+    """Its Button was made a moment ago: the bits come from the database, as the next map has them."""
+    parts.pairs._permission_map = lambda: PermissionMap({"system:role:list": 3})
+
+    pair = await log_in(parts)
+
+    async with parts.database.transaction() as connection:
+        stored = PermissionMap(await menus.permission_bits(connection))
+    caller = await parts.authenticator.authenticate(pair.access_token, stored)
+    assert caller.held.codes == {"*"}
 
 
 async def test_unknown_users_and_wrong_passwords_are_answered_alike(parts: Parts) -> None:
