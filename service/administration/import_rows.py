@@ -27,13 +27,17 @@ class ImportedRow:
 
 
 class DryRun(Exception):  # noqa: N818 - nobody erred
-    """Raised in a transaction to undo it once it is known what it would do."""
+    """Raised in a transaction to undo it once it is known what it would do: ``done``."""
+
+    def __init__(self, done: Iterable[ImportedRow]) -> None:
+        super().__init__()
+        self.done = list(done)
 
 
-def undo_if(*, dry_run: bool) -> None:
-    """Raise DryRun when the transaction is only to tell what it would do."""
+def undo_if(*, dry_run: bool, done: Iterable[ImportedRow]) -> None:
+    """Raise DryRun, with what was done, when the transaction is only to tell that."""
     if dry_run:
-        raise DryRun
+        raise DryRun(done)
 
 
 class RowFaults:
@@ -47,17 +51,23 @@ class RowFaults:
         self._found.append(RowFault(row, field, message))
 
     @contextmanager
-    def of(self, row: int, field: str) -> Iterator[None]:
-        """Note what the block is refused; ``field`` is the one to name when the refusal names none."""
+    def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
+        """Note what the block is refused.
+
+        ``denied`` is the field to name when permissions are lacking, ``conflict``, by default the same, for a
+        conflict that names none.
+        """
         try:
             yield
         except ValidationFailed as refusal:
             self._found += [
                 RowFault(row, one["field"], one["message"], refusal.code) for one in refusal.extra["errors"]
             ]
-        except (Conflict, PermissionDenied) as refusal:
-            named = str(refusal.extra.get("field", field))
-            self._found.append(RowFault(row, named, refusal.detail, refusal.code))
+        except PermissionDenied as refusal:
+            self._found.append(RowFault(row, denied, refusal.detail, refusal.code))
+        except Conflict as refusal:
+            field = str(refusal.extra.get("field", conflict or denied))
+            self._found.append(RowFault(row, field, refusal.detail, refusal.code))
 
     def demand_none(self) -> None:
         """Return when there is no fault; RowsRefused else."""

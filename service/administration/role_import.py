@@ -70,22 +70,19 @@ class RoleImport:
         faults = RowFaults()
         once_each(faults, "roleCode", ((one.row, one.role_code) for one in rows))
         faults.demand_none()
-        done: list[ImportedRow] = []
-        affected: list[int] = []
         try:
             async with self._database.transaction(within=WITHIN) as connection:
                 async with keeping_an_administrator(connection):
                     giver = await grantor(connection, caller)
                     work = _Work(connection, giver, await role_tables.menu_tree(connection), faults)
                     await _save(work, rows)
-                done = work.done
-                undo_if(dry_run=dry_run)
+                undo_if(dry_run=dry_run, done=work.done)
                 affected = await rights.in_roles(connection, work.felt)
                 await self._revocations.mark_first(affected)
-        except DryRun:
-            return done
+        except DryRun as undone:
+            return undone.done
         await self._revocations.mark_all(affected)
-        return done
+        return work.done
 
 
 async def _save(work: _Work, rows: Sequence[RoleRow]) -> None:

@@ -16,6 +16,7 @@ from service.administration.password_reset import PasswordReset
 from service.administration.resources import ResourceChanges
 from service.administration.role_import import RoleImport
 from service.administration.roles import RoleChanges
+from service.administration.user_import import UserImport
 from service.authn.attempts import Attempts
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
@@ -99,6 +100,7 @@ class Parts:
         self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
         self.menus = MenuChanges(self.changes, self.revocations)
         self.resources = ResourceChanges(self.changes)
+        self.user_import = UserImport(self.database, self.revocations, self.passwords, password_rules)
         self.roles = RoleChanges(self.database, self.revocations)
         self.role_import = RoleImport(self.database, self.revocations)
         self.traffic = Traffic()

@@ -27,6 +27,7 @@ from service.endpoints import (
     sessions,
     user,
     user_account,
+    user_table,
 )
 from service.web.docs import add_docs
 from service.web.downloads import Downloads
@@ -63,6 +64,8 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/user/profile/password", profile.OwnPassword(parts.password_change))
     routes.add("/api/user/list", user.UserList(parts.database))
     routes.add("/api/user", user.Users(parts.accounts))
+    routes.add("/api/user/export", user_table.UserExport(parts.database))
+    routes.add("/api/user/import", user_table.UserTableImport(parts.user_import))
     routes.add("/api/user/{id}", user.OneUser(parts.database, parts.accounts))
     routes.add("/api/user/{id}/password", user_account.UserPassword(parts.password_reset))
     routes.add("/api/user/{id}/status", user_account.UserStatus(parts.accounts))

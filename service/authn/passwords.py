@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -35,6 +35,7 @@ class Passwords:
             type=Type.ID,
         )
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._threads = cores
         self._limit = cores + settings.max_waiting
         self._pool = ThreadPoolExecutor(cores, thread_name_prefix="passwords")
         self._lock = threading.Lock()
@@ -56,6 +57,25 @@ class Passwords:
         if _too_long(password):
             raise ValueError("the password is longer than any that is allowed")
         return await self._run(lambda: self._hasher.hash(password))
+
+    async def hash_all(self, passwords: Sequence[str]) -> list[str]:
+        """Return the hashes of many passwords, in their order.
+
+        As many are made at once as there are threads, so that a login waits for one of them at most. Raises
+        as ``hash`` does.
+        """
+        free = asyncio.Semaphore(self._threads)
+
+        async def hashed(password: str) -> str:
+            async with free:
+                return await self.hash(password)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(hashed(password)) for password in passwords]
+        except ExceptionGroup as group_of_faults:
+            raise group_of_faults.exceptions[0] from None
+        return [task.result() for task in tasks]
 
     def needs_rehash(self, stored: str) -> bool:
         """Tell whether ``stored`` was made with other parameters than are set now."""

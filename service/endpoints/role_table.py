@@ -64,7 +64,7 @@ class RoleExport:
 
     @needs("system:role:export")
     @sends(CSV, JSON)
-    @logged("role", "export", "EXPORT")
+    @logged("role", "export", "EXPORT", response=False)
     async def on_get(self, call: Call, query: ExportQuery) -> Stream:
         """Export all roles."""
         return table_file(self._batches(), ExportedRoles, query.format, "roles")
@@ -102,7 +102,7 @@ class RoleTableImport:
 
 
 def _row(number: int, one: ImportedRole) -> RoleRow:
-    said = {name: getattr(one, name) for name in one.__struct_fields__ if getattr(one, name) is not UNSET}
+    said = one.given()
     code = said.pop("role_code")
     if "permissions" in said:
         said["permissions"] = tuple(said["permissions"])

@@ -55,6 +55,8 @@ PAGES: Final = (
             ("update", "Edit users"),
             ("delete", "Delete users"),
             ("reset-password", "Reset passwords"),
+            ("export", "Export users"),
+            ("import", "Create and edit users from a table"),
         ),
     ),
     Page(
@@ -152,6 +154,7 @@ RESOURCES: Final = (
     SeedResource("user.info", "Own account", "GET", "/api/user/info"),
     SeedResource("user.list", "List users", "GET", "/api/user/list", ("system:user:list",)),
     SeedResource("user.detail", "Read a user", "GET", "/api/user/{id}", ("system:user:detail",)),
+    SeedResource("user.export", "Export users", "GET", "/api/user/export", ("system:user:export",)),
     SeedResource("user.create", "Create a user", "POST", "/api/user", ("system:user:create",)),
     SeedResource(
         "role.list",

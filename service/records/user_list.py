@@ -106,13 +106,13 @@ async def page(
     statement = select(user.c.id).where(*said, *(user.c.id.in_(one) for one in given))
     counted = given[0] if given and not said and len(given) == 1 else None
     found = await page_of(connection, statement, page=page, size=size, order=order, counted=counted)
-    users = await _users(connection, [user_id for (user_id,) in found.items])
+    users = await read_all(connection, [user_id for (user_id,) in found.items])
     return Page(users, found.total)
 
 
 async def read(connection: AsyncConnection, user_id: int) -> User:
     """Return the user of that id; NotFound when there is none."""
-    found = await _users(connection, [user_id])
+    found = await read_all(connection, [user_id])
     if not found:
         raise NotFound("There is no such user")
     return found[0]
@@ -145,7 +145,7 @@ async def _given(connection: AsyncConnection, wanted: UserFilter) -> list[Select
     return [select(user_role.c.user_id).where(user_role.c.role_id == one) for one in role_ids]
 
 
-async def _users(connection: AsyncConnection, user_ids: Sequence[int]) -> tuple[User, ...]:
+async def read_all(connection: AsyncConnection, user_ids: Sequence[int]) -> tuple[User, ...]:
     """Return those of the users that exist, in the order of ``user_ids``."""
     if not user_ids:
         return ()

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.bulk import tables
+from tests.bulk.tables import faults
 from tests.support.inside import Inside
 from tests.support.members import member, query
 from tests.web.driver import Answer
@@ -20,11 +22,13 @@ HEADER = "roleCode,roleName,description,enabled,permissions\r\n"
 
 
 async def send(
-    service: Inside, text: str | bytes, target: str = IMPORT, token: str | None = None, kind: str = "text/csv"
+    service: Inside,
+    table: str | bytes,
+    target: str = IMPORT,
+    token: str | None = None,
+    kind: str = "text/csv",
 ) -> Answer:
-    """Send a table as CSV."""
-    body = text if isinstance(text, bytes) else text.encode()
-    return await service.ask_raw("POST", target, body, ("Content-Type", kind), token=token)
+    return await tables.send(service, target, table, token, kind)
 
 
 async def exported(service: Inside, form: str = "csv") -> bytes:
@@ -40,12 +44,6 @@ async def stored(service: Inside) -> list[Any]:
         "SELECT r.*, ARRAY(SELECT menu_id FROM sys.role_menu m WHERE m.role_id = r.id ORDER BY 1)"
         " FROM sys.role r ORDER BY id",
     )
-
-
-def faults(answer: Answer) -> list[tuple[int, str, str]]:
-    assert answer.code == "validation_failed"
-    assert answer.json["errorCount"] == len(answer.json["errors"])
-    return [(one["row"], one["field"], one["message"]) for one in answer.json["errors"]]
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 ACTIONS = {
     "online": "list kick ban",
-    "user": "list detail create update delete reset-password",
+    "user": "list detail create update delete reset-password export import",
     "role": "list create update delete permission export import",
     "menu": "list create update delete",
     "resource": "list create update delete bind",
@@ -30,6 +30,7 @@ REQUIRED = {
     "GET /api/user/info": set(),
     "GET /api/user/list": {"system:user:list"},
     "GET /api/user/{id}": {"system:user:detail"},
+    "GET /api/user/export": {"system:user:export"},
     "POST /api/user": {"system:user:create"},
     "GET /api/role/list": {"system:role:list", "system:user:create", "system:user:update"},
     "POST /api/role": {"system:role:create"},

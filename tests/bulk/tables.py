@@ -1,0 +1,21 @@
+"""Sending tables, and what is said of their rows."""
+
+from __future__ import annotations
+
+from tests.support.inside import Inside
+from tests.web.driver import Answer
+
+
+async def send(
+    service: Inside, target: str, table: str | bytes, token: str | None = None, kind: str = "text/csv"
+) -> Answer:
+    """Send a table, as CSV unless ``kind`` says otherwise."""
+    body = table if isinstance(table, bytes) else table.encode()
+    return await service.ask_raw("POST", target, body, ("Content-Type", kind), token=token)
+
+
+def faults(answer: Answer) -> list[tuple[int, str, str]]:
+    """Return row, field and message of each fault."""
+    assert answer.code == "validation_failed"
+    assert answer.json["errorCount"] == len(answer.json["errors"])
+    return [(one["row"], one["field"], one["message"]) for one in answer.json["errors"]]

@@ -1,0 +1,338 @@
+"""Users as tables, over the whole service."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from service.embedded import EmbeddedStores
+from tests.bulk.tables import faults, send
+from tests.support.inside import Inside, inside
+from tests.support.members import member, query
+from tests.support.seeded import ADMINISTRATOR_PASSWORD, seed_database
+
+pytestmark = pytest.mark.anyio
+
+EXPORT, IMPORT, DRY = "/api/user/export", "/api/user/import", "/api/user/import?dryRun=true"
+COLUMNS = "userName,nickName,email,phone,gender,avatar,status,roles"
+PASSWORD = "four wary herons"
+
+
+async def exported(service: Inside, form: str = "csv") -> bytes:
+    answer = await service.ask("GET", f"{EXPORT}?format={form}")
+    assert answer.status == 200, answer.body
+    return answer.body
+
+
+async def people(service: Inside) -> dict[str, Any]:
+    """Return all users by name, as they are exported."""
+    return {one["userName"]: one for one in json.loads(await exported(service, "json"))["users"]}
+
+
+async def stored(service: Inside) -> list[Any]:
+    """Everything about users that there is."""
+    return await query(
+        service,
+        "SELECT u.*, ARRAY(SELECT role_id FROM sys.user_role r WHERE r.user_id = u.id ORDER BY 1)"
+        " FROM sys.user u ORDER BY id",
+    )
+
+
+async def give(service: Inside, *users: dict[str, Any]) -> Any:
+    return await service.data("POST", IMPORT, {"users": list(users)})
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+async def test_what_is_exported_can_be_imported_and_changes_nothing(service: Inside, form: str) -> None:
+    await give(
+        service,
+        {
+            "userName": "heron",
+            "nickName": "=1+1",
+            "email": "heron@example.org",
+            "phone": "+49 30 1234",
+            "gender": "female",
+            "avatar": "/a,b.png",
+            "roles": ["user", "auditor"],
+            "password": PASSWORD,
+        },
+        {"userName": "O'Neill", "nickName": '\'="x", y', "status": "disabled"},
+    )
+    before = await stored(service)
+
+    kind = "text/csv" if form == "csv" else "application/json"
+    answer = await send(service, IMPORT, await exported(service, form), kind=kind)
+
+    assert answer.json["data"] == {"dryRun": False, "created": 0, "updated": 0, "unchanged": 3, "rows": []}
+    assert await stored(service) == before
+
+
+class Round:
+    """A service that takes tables of any users, one after another, and gives them back."""
+
+    def __init__(self, runner: asyncio.Runner, service: Inside) -> None:
+        self._runner = runner
+        self._service = service
+
+    def run(self, rows: list[dict[str, str]]) -> None:
+        self._runner.run(self._there_and_back(rows))
+
+    async def _there_and_back(self, rows: list[dict[str, str]]) -> None:
+        service = self._service
+        await query(service, "DELETE FROM sys.user WHERE id <> 1")
+        await give(service, *rows)
+        table = await exported(service)
+        assert (await send(service, IMPORT, table)).json["data"]["unchanged"] == len(rows) + 1
+        await query(service, "DELETE FROM sys.user WHERE id <> 1")
+        assert (await send(service, IMPORT, table)).json["data"]["created"] == len(rows)
+        found = await people(service)
+        assert {name: one["nickName"] for name, one in found.items() if name != "admin"} == {
+            row["userName"]: row["nickName"] for row in rows
+        }
+
+
+@pytest.fixture
+def there_and_back(seeded_database_url: str, redis_url: str) -> Iterator[Round]:
+    """Runs its own loop: Hypothesis calls tests that are no coroutines."""
+    with asyncio.Runner() as runner:
+        running = inside(seeded_database_url, redis_url)
+        yield Round(runner, runner.run(running.__aenter__()))
+        runner.run(running.__aexit__(None, None, None))
+
+
+TEXT = st.text(alphabet="'=+-@ab,\";\u00e4\uff1d ", min_size=1, max_size=8).map(str.strip).filter(bool)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(nick_names=st.lists(TEXT, min_size=1, max_size=8))
+def test_any_texts_go_out_and_in_again_unchanged(there_and_back: Round, nick_names: list[str]) -> None:
+    there_and_back.run([{"userName": f"u{n}", "nickName": text} for n, text in enumerate(nick_names)])
+
+
+async def test_no_password_and_no_hash_is_exported(service: Inside) -> None:
+    for form in ("csv", "json"):
+        text = (await exported(service, form)).decode()
+        assert "argon2" not in text
+        assert "password" not in text.lower()
+    assert (await exported(service)).decode().splitlines()[0].replace('"', "") == COLUMNS
+
+
+async def test_an_export_has_everybody_however_many(service: Inside) -> None:
+    await query(
+        service,
+        "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+        " SELECT 'u' || n, 'u' || n, 'U', '-' FROM generate_series(1, 1250) n",
+    )
+
+    answer = await service.ask("GET", EXPORT)
+
+    _, *rows = csv.reader(io.StringIO(answer.body.decode(), newline=""))
+    assert [row[0] for row in rows] == ["admin", *(f"u{n}" for n in range(1, 1251))]
+    assert len(json.loads(await exported(service, "json"))["users"]) == 1251
+
+
+async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> None:
+    await give(service, {"userName": "otter", "nickName": "Otter", "email": "o@example.org"})
+    table = (
+        f"{COLUMNS},password\r\n"
+        f"heron,Heron,,,,,,user auditor,{PASSWORD}\r\n"
+        "OTTER,Otti,,,other,,disabled,user,\r\n"
+        "admin,Administrator,,,,,,super,\r\n"
+    )
+
+    answer = await send(service, IMPORT, table)
+
+    assert answer.json["data"] == {
+        "dryRun": False,
+        "created": 1,
+        "updated": 1,
+        "unchanged": 1,
+        "rows": [
+            {"row": 1, "name": "heron", "outcome": "created", "changes": [], "note": None},
+            {
+                "row": 2,
+                "name": "OTTER",
+                "outcome": "updated",
+                "changes": ["nickName", "email", "gender", "roles"],
+                "note": None,
+            },
+        ],
+    }
+    found = await people(service)
+    assert (found["heron"]["status"], found["heron"]["roles"]) == ("enabled", ["auditor", "user"])
+    assert (found["otter"]["email"], found["otter"]["gender"]) == (None, "other")
+    assert await service.log_in("heron", PASSWORD)
+
+
+async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(service: Inside) -> None:
+    told = await give(service, {"userName": "heron", "nickName": "Heron", "status": "enabled"})
+
+    assert told["rows"][0]["note"] == "made disabled, since the row has no password"
+    assert (await people(service))["heron"]["status"] == "disabled"
+    for guess in ("", "heron", "-", ADMINISTRATOR_PASSWORD):
+        body = {"userName": "heron", "password": guess or "x"}
+        assert (await service.ask("POST", "/api/auth/login", body)).code == "login_failed"
+
+
+async def test_an_import_sets_no_password_of_a_user_that_there_is(service: Inside) -> None:
+    answer = await send(service, IMPORT, f"userName,password\r\nadmin,{PASSWORD}\r\n")
+
+    ((row, field, message),) = faults(answer)
+    assert (row, field) == (1, "password")
+    assert message == "There is such a user already, whose password an import does not set"
+    assert PASSWORD not in answer.body.decode()
+    assert await service.log_in("admin")
+
+
+async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(service: Inside) -> None:
+    table = f"userName,nickName,roles,password\r\nheron,Heron,user,{PASSWORD}\r\notter,Otter,,\r\n"
+    before = await stored(service)
+
+    dry = await send(service, DRY, table)
+    assert await stored(service) == before
+    real = await send(service, IMPORT, table)
+
+    assert dry.json["data"] == real.json["data"] | {"dryRun": True}
+    refused = "userName,nickName,roles\r\nheron,Heron,nosuch\r\n"
+    assert faults(await send(service, DRY, refused)) == faults(await send(service, IMPORT, refused))
+
+
+async def test_all_faulty_rows_are_told_and_none_is_saved(service: Inside) -> None:
+    before = await stored(service)
+
+    answer = await send(
+        service,
+        IMPORT,
+        "userName,nickName,email,roles,password\r\n"
+        f"heron,Heron,,user,{PASSWORD}\r\n"
+        f"otter,Otter,nowhere,user nosuch,{PASSWORD}\r\n"
+        "eel,Eel,,,password1\r\n"
+        f"HERON,Heron,,,{PASSWORD}\r\n"
+        f"a\u202eb,Heron,,,{PASSWORD}\r\n"
+        f"newt,,,,{PASSWORD}\r\n",
+    )
+
+    assert [(row, field) for row, field, _ in faults(answer)] == [
+        (2, "email"),
+        (2, "roles[1]"),
+        (3, "password"),
+        (4, "userName"),
+        (5, "userName"),
+        (6, "nickName"),
+    ]
+    assert "nosuch" not in answer.body.decode()
+    assert "password1" not in answer.body.decode()
+    assert await stored(service) == before
+
+
+async def test_names_that_are_taken_meanwhile_are_told_and_nothing_is_saved(service: Inside) -> None:
+    table = "userName,nickName\r\n" + "".join(f"u{n},U\r\n" for n in range(20))
+
+    answers = await asyncio.gather(*(send(service, IMPORT, table) for _ in range(2)))
+
+    created = sorted(answer.json["data"]["created"] for answer in answers if answer.status == 200)
+    assert created in ([0, 20], [20])
+    assert len(await people(service)) == 21
+
+
+async def test_the_id_and_other_fields_that_are_not_for_giving_are_refused(shared: Inside) -> None:
+    for name in ("id", "passwordHash", "createTime", "isAdmin", "version", "roleIds"):
+        in_json = await shared.ask("POST", IMPORT, {"users": [{"userName": "x", name: "1"}]})
+        assert faults(in_json) == [(1, name, "There is no such field")]
+        in_csv = await send(shared, IMPORT, f"userName,{name}\r\nx,1\r\n")
+        assert in_csv.fields == [name]
+
+
+async def test_nobody_gives_by_a_table_what_he_does_not_hold(service: Inside) -> None:
+    importer = await member(service, "importer", "system:user:import", "system:user:list")
+    await member(service, "lister", "system:user:list")
+    await member(service, "deleter", "system:user:delete")
+    table = (
+        "userName,nickName,roles\r\n"
+        "a,A,lister\r\n"
+        "b,B,deleter\r\n"  # a role that gives more
+        "admin,Overthrown,super\r\n"  # a user who holds more
+        "lister,Lister,deleter\r\n"
+        "deleter,Deleter,\r\n"
+        "importer,importer,importer super\r\n"  # the caller's own
+    )
+
+    answer = await send(service, IMPORT, table, importer.token)
+
+    assert [(row, field) for row, field, _ in faults(answer)] == [
+        (2, "roles"),
+        (3, "userName"),
+        (4, "roles"),
+        (5, "userName"),
+        (6, "roles"),
+    ]
+    assert {one["code"] for one in answer.json["errors"]} == {"permission_denied"}
+    assert await importer.held() == {"system:user:import", "system:user:list"}
+    alone = await send(service, IMPORT, "userName,nickName,roles\r\na,A,lister\r\n", importer.token)
+    assert alone.status == 200
+
+
+async def test_callers_disable_neither_themselves_nor_each_other_at_once(service: Inside) -> None:
+    deputy = await member(service, "deputy", "*")
+    table = "userName,status\r\n{},disabled\r\n"
+    for target in (IMPORT, DRY):
+        told = faults(await send(service, target, table.format("admin")))
+        assert told == [(1, "status", "Nobody disables their own account")]
+
+    answers = await asyncio.gather(
+        send(service, IMPORT, table.format("deputy")),
+        send(service, IMPORT, table.format("admin"), deputy.token),
+    )
+
+    assert sorted(answer.status for answer in answers) in ([200, 401], [200, 403])
+    rows = await query(service, "SELECT status FROM sys.user WHERE user_name IN ('admin', 'deputy')")
+    assert sorted(rows) == [("disabled",), ("enabled",)]
+
+
+async def test_what_is_changed_is_felt_with_the_next_request(service: Inside) -> None:
+    disabled = await member(service, "disabled", "system:role:list")
+    promoted = await member(service, "promoted", "system:role:list")
+    untouched = await member(service, "untouched", "system:role:list")
+
+    await send(
+        service,
+        IMPORT,
+        "userName,status,roles,phone\r\n"
+        "disabled,disabled,disabled,\r\npromoted,,promoted auditor,\r\nuntouched,,untouched,123\r\n",
+    )
+
+    assert (await disabled.ask("GET", "/api/role/list")).code == "account_banned"
+    assert (await promoted.ask("GET", "/api/role/list")).code == "refresh_required"
+    assert (await untouched.ask("GET", "/api/role/list")).status == 200
+    await send(service, IMPORT, "userName,status\r\ndisabled,enabled\r\n")
+    assert await disabled.held() == {"system:role:list"}
+
+
+async def test_without_the_session_store_nothing_is_saved(own_stores: EmbeddedStores) -> None:
+    seed_database(own_stores.database_url)
+    async with inside(own_stores.database_url, own_stores.redis_url) as service:
+        await give(service, {"userName": "heron", "nickName": "Heron", "password": PASSWORD})
+        before = await stored(service)
+        own_stores.valkey.close()
+
+        answer = await send(service, IMPORT, "userName,status\r\nheron,disabled\r\n")
+
+        assert (answer.status, answer.code) == (503, "unavailable")
+        assert await stored(service) == before
+
+
+async def test_a_thousand_users_are_one_import(service: Inside) -> None:
+    table = "userName,nickName,roles\r\n" + "".join(f"u{n},U,user auditor\r\n" for n in range(1000))
+
+    answer = await send(service, IMPORT, table)
+
+    assert answer.json["data"]["created"] == 1000
+    assert (await send(service, IMPORT, await exported(service))).status == 422  # 1,001 rows with admin
