@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any, LiteralString
@@ -13,6 +14,7 @@ import pytest
 from argon2 import PasswordHasher
 from psycopg import sql
 from psycopg.rows import dict_row
+from redis.asyncio import Redis
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
@@ -38,8 +40,9 @@ class Person:
 class Logged:
     """A service and its two logs. Each request gets an id by which its entries are found."""
 
-    def __init__(self, inside: Inside) -> None:
+    def __init__(self, inside: Inside, redis_url: str) -> None:
         self.inside = inside
+        self.redis_url = redis_url
 
     async def ask(
         self, method: str, target: str, body: Any = None, *headers: tuple[str, str], **more: Any
@@ -103,6 +106,15 @@ class Logged:
         token: str = answer.json["data"]["accessToken"]
         return token
 
+    async def end_race(self, person: Person) -> None:
+        """Have the refresh tokens that ``person`` has spent been spent a minute ago."""
+        async with Redis.from_url(self.redis_url, decode_responses=True) as store:
+            async for key in store.scan_iter("auth:spent:*"):
+                text = str(await store.get(key))
+                if f'"login_id":"{person.id}"' in text:
+                    note = json.loads(text)
+                    await store.set(key, json.dumps(note | {"spent": note["spent"] - 60_000}), keepttl=True)
+
     async def execute(self, statement: LiteralString, *values: object) -> None:
         """Change the database past the API."""
         async with await psycopg.AsyncConnection.connect(self.inside.database_url) as connection:
@@ -119,5 +131,6 @@ def _id_of(answer: Answer) -> str:
 async def logged(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Logged]:
     """A service for a module, in a session store of its own: entries on their way are in it."""
     with database(stores, seeded_template) as url:
-        async with inside(url, f"{stores.redis_url}?db=9") as running:
-            yield Logged(running)
+        redis_url = f"{stores.redis_url}?db=9"
+        async with inside(url, redis_url) as running:
+            yield Logged(running, redis_url)

@@ -218,8 +218,9 @@ async def test_the_client_is_the_one_that_a_trusted_proxy_names(
     seeded_template: str, new_database: NewDatabase, stores: EmbeddedStores
 ) -> None:
     trusted = {"PORTCULLIS_SERVER__TRUSTED_PROXIES": "192.0.2.7/32"}
-    async with inside(new_database(seeded_template), f"{stores.redis_url}?db=10", **trusted) as behind:
-        logged = Logged(behind)
+    redis_url = f"{stores.redis_url}?db=10"
+    async with inside(new_database(seeded_template), redis_url, **trusted) as behind:
+        logged = Logged(behind, redis_url)
         forwarded = ("X-Forwarded-For", "forged, 203.0.113.9")
         _, entry = await logged.entry_of("DELETE", "/api/resource/7", None, forwarded)
     assert entry["client_ip"] == ip_address("203.0.113.9")

@@ -1,0 +1,262 @@
+"""Secrets that are sent in every place of every request appear nowhere afterwards."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+import redis
+from psycopg import sql
+
+from service.app import check_routes
+from service.authz.shipped import read_shipped
+from service.embedded import EmbeddedStores
+from tests.support.databases import database
+from tests.support.running import Running, running
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.waiting import eventually
+
+CANARY = "Canary.7f3b-herons&hinges"
+OPERATIONS = [operation for operation in check_routes(read_shipped()).operations if operation.method != "GET"]
+
+
+@dataclass
+class Site:
+    """A service in cookie mode, all that it has answered, and all that was said to its session store."""
+
+    service: Running
+    database_url: str
+    redis_url: str
+    said: list[str]
+    secrets: set[str] = field(default_factory=lambda: {CANARY, ADMINISTRATOR_PASSWORD})
+    refused: list[str] = field(default_factory=list)
+
+    def log_in(self, client: httpx.Client, name: str, password: str) -> dict[str, str]:
+        """Log in, and remember every token and cookie as a secret."""
+        answer = client.post("/api/auth/login", json={"userName": name, "password": password})
+        assert answer.status_code == 200, answer.text
+        pair: dict[str, str] = answer.json()["data"]
+        self.secrets |= {pair["accessToken"], pair["refreshToken"], *answer.cookies.values()}
+        client.cookies.clear()
+        return pair
+
+    def ask(self, client: httpx.Client, method: str, path: str, **sent: Any) -> httpx.Response:
+        """Send a request, and remember the answer unless it is a success."""
+        answer = client.request(method, path, **sent)
+        client.cookies.clear()
+        assert answer.status_code < 500, answer.text
+        if answer.status_code >= 400:
+            self.refused.append(f"{answer.headers} {answer.text}")
+        return answer
+
+
+@contextmanager
+def monitored(redis_url: str) -> Iterator[list[str]]:
+    """Gather every command that the session store is given."""
+    said: list[str] = []
+    with redis.Redis.from_url(redis_url, socket_timeout=None) as client, client.monitor() as monitor:
+
+        def listen() -> None:
+            while "the end of the test" not in (said[-1:] or [""])[0]:
+                said.append(str(monitor.next_command()["command"]))
+
+        thread = threading.Thread(target=listen, daemon=True)
+        thread.start()
+        yield said
+        with redis.Redis.from_url(redis_url) as other:
+            other.echo("the end of the test")
+        thread.join(20)
+
+
+@pytest.fixture(scope="module")
+def site(
+    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Site]:
+    redis_url = f"{stores.redis_url}?db=11"
+    with database(stores, seeded_template) as url, monitored(redis_url) as said:
+        variables = {
+            "DATABASE_URL": url,
+            "REDIS_URL": redis_url,
+            "JWT_SECRET": secrets.token_urlsafe(48),
+            "PORTCULLIS_AUTH__IS_READ_COOKIE": "true",
+            "PORTCULLIS_THROTTLE__ENABLED": "false",
+        }
+        with running(tmp_path_factory.mktemp("canaries"), "--workers", "1", **variables) as service:
+            yield Site(service, url, redis_url, said)
+
+
+def headers(token: str) -> Iterator[dict[str, str]]:
+    """Return headers that carry secrets where they belong, and where they don't."""
+    yield {"Authorization": f"Bearer {token}"}
+    yield {"Authorization": f"Bearer {CANARY}"}
+    yield {"Authorization": f"Bearer {token}", "X-Request-Id": token}
+    yield {"Authorization": f"Bearer {token}", "X-CSRF-Token": CANARY, "Referer": f"http://x/?{CANARY}"}
+    yield {
+        "Cookie": f"__Host-portcullis_access={token}; __Host-portcullis_csrf={CANARY}",
+        "X-CSRF-Token": CANARY,
+    }
+    yield {
+        "Authorization": f"Bearer {token}",
+        "Cookie": f"__Host-portcullis_access={CANARY}; session={CANARY}",
+    }
+    yield {"Authorization": f"Bearer {token}", "X-Forwarded-For": CANARY, "Content-Type": CANARY}
+
+
+BODIES: list[Any] = [
+    {CANARY: CANARY},
+    {"password": CANARY, "newPassword": CANARY, "token": CANARY},
+    {"userName": CANARY, "password": "x"},
+    {"userName": "admin", "password": CANARY, "device": CANARY},
+    {"userName": "admin", "password": CANARY},
+    {"refreshToken": CANARY},
+    {"currentPassword": CANARY, "newPassword": CANARY},
+    {"resourceName": {"secret": CANARY}, "roleName": [CANARY], "menuIds": CANARY, "status": CANARY},
+    {"resourceName": "x", "resourceCode": CANARY, "method": CANARY, "path": CANARY},
+    [CANARY],
+    CANARY,
+]
+
+
+def send_everywhere(site: Site, client: httpx.Client, token: str) -> None:
+    for operation in OPERATIONS:
+        unreadable = operation.template
+        for name in operation.signature.path:
+            unreadable = unreadable.replace(f"{{{name}}}", CANARY)
+        readable = unreadable.replace(CANARY, "999999")
+        for each in headers(token):
+            site.ask(client, operation.method, readable, headers=each, json={CANARY: CANARY})
+        authorized = {"Authorization": f"Bearer {token}"}
+        for body in BODIES:
+            site.ask(client, operation.method, readable, headers=authorized, json=body)
+        as_json = authorized | {"Content-Type": "application/json"}
+        for content in (f'{{"password": "{CANARY}"', CANARY, f'{{"a": "{CANARY}", "a": "{CANARY}"}}'):
+            site.ask(client, operation.method, readable, headers=as_json, content=content)
+        for query in (f"password={CANARY}", f"{CANARY}=1", f"dryRun={CANARY}", CANARY):
+            site.ask(client, operation.method, f"{readable}?{query.replace('&', '%26')}", headers=authorized)
+        site.ask(client, operation.method, unreadable, headers=authorized, json={})
+    for known in site.secrets:
+        for agent in (f"App/1 password={known}", f"App/1 (token: {known})", f"Bearer {known}"):
+            told = authorized | {"User-Agent": agent}
+            site.ask(client, "DELETE", "/api/resource/999999", headers=told)
+    site.ask(client, "GET", f"/api/public/file/{CANARY}", headers=authorized)
+    site.ask(client, "GET", f"/api/{CANARY}?token={CANARY.replace('&', '%26')}", headers=authorized)
+
+
+def stored(site: Site) -> str:
+    """Return everything in the database as text."""
+    with psycopg.connect(site.database_url) as connection:
+        tables = connection.execute(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'sys'"
+        ).fetchall()
+        rows = [
+            str(row[0])
+            for (table,) in tables
+            for row in connection.execute(
+                sql.SQL("SELECT to_jsonb(t)::text FROM sys.{} t").format(sql.Identifier(table))
+            )
+        ]
+    return "\n".join(rows)
+
+
+ODD = [
+    b"quotes \" and \\ and '",
+    b"a\r\nX-Injected: b",
+    "caf\xe9 \x80\x9b\xff \u2028 \U0001f3f0".encode(),
+    b"\xe9\x80\x9b\xff",
+    b'{"event": "forged", "level": "info"}',
+    b"\xed\xa0\x80 a lone surrogate",
+    b"tab\ttab",
+    b"%0d%0a%00\\u0000\\ud800",
+    b"x" * 60_000,
+]
+REFUSED = [b"\x1b[31mred\x1b[0m", b"a\x00b", b"a\rb", b"x" * 1_000_000]
+
+
+def status_of(site: Site, token: str, name: str, agent: bytes) -> int:
+    """Send a request with a User-Agent of any bytes; return the status, 0 when the connection just ends."""
+    head = f"DELETE /api/resource/999999 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+    head += f"Connection: close\r\nX-Request-Id: {name}\r\nUser-Agent: "
+    with socket.create_connection(("127.0.0.1", site.service.port), 20) as connection:
+        try:
+            connection.sendall(head.encode() + agent + b"\r\n\r\n")
+            return int(connection.recv(4096).split(b" ", 2)[1])
+        except (ConnectionError, IndexError):
+            return 0
+
+
+def odd_rows(site: Site) -> dict[str, str]:
+    """Return request ids and User-Agents of the entries of such requests."""
+    with psycopg.connect(site.database_url) as connection:
+        rows = connection.execute(
+            "SELECT request_id, user_agent FROM sys.operation_log WHERE request_id LIKE 'odd-%'"
+        ).fetchall()
+    assert len({row[0] for row in rows}) == len(rows)
+    return dict(rows)
+
+
+def test_odd_bytes_give_one_well_formed_entry_or_the_servers_own_refusal_and_none(site: Site) -> None:
+    with site.service.client() as client:
+        token = site.log_in(client, ADMINISTRATOR, ADMINISTRATOR_PASSWORD)["accessToken"]
+    for number, agent in enumerate(ODD):
+        assert status_of(site, token, f"odd-{number}", agent) == 404, agent
+    for number, agent in enumerate(REFUSED):
+        assert status_of(site, token, f"odd-refused-{number}", agent) in (0, 400), agent[:10]
+
+    expected = {f"odd-{number}" for number in range(len(ODD))}
+    assert eventually(lambda: odd_rows(site).keys() >= expected)
+    rows = odd_rows(site)
+    assert rows.keys() == expected
+    assert not re.search(r"[\x00-\x1f\x7f-\x9f\u2028]", "".join(rows.values()))
+    assert len(rows["odd-8"]) == 512
+    lines = [line["request_id"] for line in site.service.log if "odd-" in str(line.get("request_id"))]
+    assert sorted(lines) == sorted(expected)
+
+
+def test_secrets_sent_in_every_place_appear_nowhere(site: Site) -> None:
+    with site.service.client() as client:
+        token = site.log_in(client, ADMINISTRATOR, ADMINISTRATOR_PASSWORD)["accessToken"]
+        send_everywhere(site, client, token)
+        # Whatever was let through may have ended the session.
+        token = site.log_in(client, ADMINISTRATOR, ADMINISTRATOR_PASSWORD)["accessToken"]
+        made = site.ask(
+            client,
+            "POST",
+            "/api/user",
+            headers={"Authorization": f"Bearer {token}"},
+            json={"userName": "heron", "nickName": "Heron", "password": CANARY},
+        )
+        assert made.status_code == 201, made.text
+        pair = site.log_in(client, "heron", CANARY)
+        renewed = client.post("/api/auth/refresh", json={"refreshToken": pair["refreshToken"]})
+        site.secrets |= set(renewed.json()["data"].values()) - {renewed.json()["data"]["expiresIn"]}
+        site.secrets |= set(renewed.cookies.values())
+    site.service.stop()  # all entries are written by then
+
+    everything = stored(site)
+    assert everything.count('"module"') > 20 * len(OPERATIONS)
+    assert sum('"operations":' in command for command in site.said) > 10
+    assert len(site.refused) > 20 * len(OPERATIONS)
+    places = {
+        "the log": site.service.output + site.service.errors,
+        "the database": everything,
+        "the session store": "\n".join(site.said),
+        "refusals": "\n".join(site.refused),
+    }
+    found = {
+        (place, secret[:12])
+        for place, text in places.items()
+        for secret in site.secrets
+        for shown in {secret, json.dumps(secret)[1:-1], secret.replace("&", "%26")}
+        if shown in text
+    }
+    assert found == set()
