@@ -1,0 +1,90 @@
+"""Whatever is called, and in whatever order: nobody ends with more than they began with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from itertools import product
+
+import psycopg
+import pytest
+
+from service.authz.shipped import read_shipped
+from service.embedded import EmbeddedStores
+from service.kernel.codes import HeldCodes
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
+from tests.support.members import Member, member
+from tests.users.people import execute
+from tests.users.writes import ELSEWHERE, LEVELS, WITHOUT_TARGET, WRITES, World, Write
+
+pytestmark = pytest.mark.anyio
+
+REQUIRED = {rule.object: rule.code for rule in read_shipped().endpoints}
+EVERY_WRITE = sorted({REQUIRED[write.endpoint] for write in WRITES})
+POWERS: dict[str, tuple[str, ...]] = {
+    "nobody": (),
+    "clerk": (*EVERY_WRITE, "system:role:*"),
+    "keeper": ("system:*",),
+    "chief": ("*",),
+}
+"""Callers by what they hold, the weakest first."""
+
+Callers = tuple[Inside, dict[str, Member]]
+
+REFUSED = {"POST /api/role/import": (403, 422)}  # where rows are refused one by one
+
+
+@pytest.fixture(scope="module")
+async def _callers(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Callers]:
+    with database(stores, seeded_template) as url:
+        async with inside(url, stores.redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as service:
+            execute(
+                service,
+                "INSERT INTO sys.menu (menu_type, title, auth_mark)"
+                " VALUES ('Button', 'All about roles', 'system:role:*')",
+            )
+            await service.data("POST", "/api/policy/reload")
+            yield service, {name: await member(service, name, *codes) for name, codes in POWERS.items()}
+
+
+@pytest.fixture
+async def callers(_callers: Callers) -> Callers:
+    """A service, and four callers of different powers."""
+    for caller in _callers[1].values():
+        if (await caller.ask("GET", "/api/user/info")).status == 401:  # other tests empty the session store
+            await caller.log_in()
+    return _callers
+
+
+def test_every_write_is_walked_or_said_to_be_no_way_up() -> None:
+    shipped = {line for line in REQUIRED if not line.startswith("GET ")}
+    walked = {write.endpoint for write in WRITES} | set(WITHOUT_TARGET)
+
+    left = {line for line in shipped - walked if not line.split(" ")[1].startswith(ELSEWHERE)}
+
+    assert left == set()
+    assert walked <= shipped
+
+
+@pytest.mark.parametrize("write", WRITES, ids=str)
+async def test_a_write_needs_its_own_code_and_those_of_what_it_touches(
+    callers: Callers, write: Write
+) -> None:
+    service, members = callers
+    outcomes = []
+    with psycopg.connect(service.database_url, autocommit=True) as connection:
+        world = World(connection)
+        for (level, prefix), (name, codes) in product(LEVELS.items(), POWERS.items()):
+            held = HeldCodes(codes)
+            method, path, body = write.aim(world, level)
+            before = world.stored()
+
+            answer = await members[name].ask(method, path, body)
+
+            outcomes.append(held.grants(REQUIRED[write.endpoint]) and held.grants(f"{prefix}t"))
+            if outcomes[-1]:
+                assert answer.status in (200, 201), (level, name, answer.body)
+            else:
+                assert answer.status in REFUSED.get(write.endpoint, (403,)), (level, name, answer.body)
+                assert world.stored() == before, (level, name)
+    assert outcomes.count(True) == 6  # the chief three, the keeper two, the clerk one

@@ -1,0 +1,268 @@
+"""Every write that concerns rights: what it takes to be allowed, and a fresh target for each attempt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
+
+import psycopg
+
+from tests.users.people import Row
+
+LEVELS: Final = {"low": "system:role:", "middle": "system:online:", "high": "finance:"}
+"""What the codes of targets begin with: some hold only the low ones, some the middle ones too, few all."""
+
+_numbers = count(1)
+
+Request = tuple[str, str, Any]
+"""Method, path and body."""
+
+
+class World:
+    """Fresh targets in the database of a service, written past it over a connection in autocommit."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def code(self, level: str) -> str:
+        """Return a code that no Button carries yet."""
+        return f"{LEVELS[level]}t{next(_numbers)}"
+
+    def button(self, level: str) -> int:
+        """Return a Button of its own."""
+        return self._id(
+            "INSERT INTO sys.menu (parent_id, menu_type, title, auth_mark)"
+            " SELECT min(id), 'Button', 'Target', %s FROM sys.menu WHERE menu_type = 'Menu' RETURNING id",
+            self.code(level),
+        )
+
+    def mark_of(self, button: int) -> str:
+        """Return the code of a Button."""
+        ((mark,),) = self._rows("SELECT auth_mark FROM sys.menu WHERE id = %s", button)
+        return str(mark)
+
+    def page(self) -> int:
+        """Return a Menu to put Buttons below."""
+        return self._id("SELECT min(id) FROM sys.menu WHERE menu_type = 'Menu'")
+
+    def role(self, *buttons: int) -> int:
+        """Return a role that gives these Buttons."""
+        name = f"target{next(_numbers)}"
+        made = self._id(
+            "INSERT INTO sys.role (role_name, role_name_key, role_code) VALUES (%s, %s, %s) RETURNING id",
+            *(name, name, name),
+        )
+        for button in buttons:
+            self._rows("INSERT INTO sys.role_menu VALUES (%s, %s)", made, button)
+        return made
+
+    def user(self, *roles: int) -> int:
+        """Return a user in these roles."""
+        name = self.name()
+        made = self._id(
+            "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+            " VALUES (%s, %s, 'Target', 'x') RETURNING id",
+            *(name, name),
+        )
+        for role in roles:
+            self._rows("INSERT INTO sys.user_role VALUES (%s, %s)", made, role)
+        return made
+
+    def resource(self, *buttons: int, below: str = "") -> int:
+        """Return a resource that is bound to these Buttons."""
+        path = f"/api/{self.name()}{below}"
+        made = self._id(
+            "INSERT INTO sys.resource (resource_name, resource_code, method, path)"
+            " VALUES ('Target', %s, 'GET', %s) RETURNING id",
+            *(path.translate({123: None, 125: None}), path),
+        )
+        for button in buttons:
+            self._rows("INSERT INTO sys.action_resource VALUES (%s, %s)", made, button)
+        return made
+
+    def path_of(self, resource: int) -> str:
+        """Return the path of a resource."""
+        ((path,),) = self._rows("SELECT path FROM sys.resource WHERE id = %s", resource)
+        return str(path)
+
+    def name(self) -> str:
+        """Return a name that nothing has."""
+        return f"target{next(_numbers)}"
+
+    def stored(self) -> list[Row]:
+        """Return something that is different when anything about rights is."""
+        tables = ('"user"', "role", "menu", "resource", "user_role", "role_menu", "action_resource")
+        digest = "SELECT md5(string_agg(one::text, '|' ORDER BY one::text)) FROM sys."
+        return [self._rows(f"{digest}{table} one")[0] for table in tables]
+
+    def _id(self, statement: str, *values: object) -> int:
+        ((made,),) = self._rows(statement, *values)
+        return int(made)
+
+    def _rows(self, statement: str, *values: object) -> list[Row]:
+        done = self._connection.execute(statement.encode(), values or None)
+        return done.fetchall() if done.description else []
+
+
+@dataclass(frozen=True)
+class Write:
+    """A write: its line in ``policies/endpoints.csv``, and how to aim it at a fresh target of a level."""
+
+    endpoint: str
+    what: str
+    aim: Callable[[World, str], Request]
+
+    def __str__(self) -> str:
+        return f"{self.endpoint}: {self.what}"
+
+
+def _new_user(world: World, level: str) -> Request:
+    name = world.name()
+    body = {"userName": name, "nickName": name, "password": "four wary herons"}
+    return "POST", "/api/user", body | {"roleIds": [world.role(world.button(level))]}
+
+
+def _user(method: str, below: str, body: Any) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        return method, f"/api/user/{world.user(world.role(world.button(level)))}{below}", body
+
+    return aim
+
+
+def _give(world: World, level: str) -> Request:
+    return "PUT", f"/api/user/{world.user()}", {"roleIds": [world.role(world.button(level))]}
+
+
+def _role(method: str, below: str, body: Callable[[World], Any]) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        return method, f"/api/role/{world.role(world.button(level))}{below}", body(world)
+
+    return aim
+
+
+def _fill(world: World, level: str) -> Request:
+    return "PUT", f"/api/role/{world.role()}/permissions", {"menuIds": [world.button(level)]}
+
+
+def _import_role(world: World, level: str) -> Request:
+    name = world.name()
+    row = {"roleCode": name, "roleName": name, "permissions": [world.mark_of(world.button(level))]}
+    return "POST", "/api/role/import", {"roles": [row]}
+
+
+def _new_button(world: World, level: str) -> Request:
+    body = {"menuType": "Button", "parentId": world.page(), "title": "New", "authMark": world.code(level)}
+    return "POST", "/api/menu", body
+
+
+def _button(method: str, **changes: Any) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        button = world.button(level)
+        body = {"parentId": world.page(), "title": "Edited", "authMark": world.mark_of(button)} | changes
+        return method, f"/api/menu/{button}", body if method == "PUT" else None
+
+    return aim
+
+
+def _recode(world: World, level: str) -> Request:
+    body = {"parentId": world.page(), "title": "Edited", "authMark": world.code(level)}
+    return "PUT", f"/api/menu/{world.button('low')}", body
+
+
+def _bind_buttons(world: World, level: str) -> Request:
+    return "PUT", f"/api/resource/{world.resource()}/buttons", {"menuIds": [world.button(level)]}
+
+
+def _unbind_buttons(world: World, level: str) -> Request:
+    return "PUT", f"/api/resource/{world.resource(world.button(level))}/buttons", {"menuIds": []}
+
+
+def _bind_resources(world: World, level: str) -> Request:
+    return "PUT", f"/api/menu/{world.button(level)}/resources", {"resourceIds": [world.resource()]}
+
+
+def _said(name: str, path: str) -> Any:
+    return {"resourceName": "Edited", "resourceCode": name, "method": "GET", "path": path}
+
+
+def _shadow(world: World, level: str) -> Request:
+    taken = world.path_of(world.resource(world.button(level), below="/{id}"))
+    return "POST", "/api/resource", _said(world.name(), taken.replace("{id}", "list"))
+
+
+def _move(world: World, level: str) -> Request:
+    name = world.name()
+    return "PUT", f"/api/resource/{world.resource(world.button(level))}", _said(name, f"/api/{name}")
+
+
+def _resource(method: str, below: str, body: Any) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        return method, f"/api/resource/{world.resource(world.button(level))}{below}", body
+
+    return aim
+
+
+def _renamed(world: World) -> Any:
+    return {"roleName": world.name()}
+
+
+def _disabled(world: World) -> Any:
+    return {"roleName": world.name(), "enabled": False}
+
+
+def _emptied(_world: World) -> Any:
+    return {"menuIds": []}
+
+
+WRITES: Final = (
+    Write("POST /api/user", "give the new user a role", _new_user),
+    Write("PUT /api/user/{id}", "rename", _user("PUT", "", {"nickName": "Edited"})),
+    Write("PUT /api/user/{id}", "give a role", _give),
+    Write("PUT /api/user/{id}", "take a role", _user("PUT", "", {"roleIds": []})),
+    Write("PUT /api/user/{id}", "disable", _user("PUT", "", {"status": "disabled"})),
+    Write("PUT /api/user/{id}/status", "disable", _user("PUT", "/status", {"status": "disabled"})),
+    Write(
+        "PUT /api/user/{id}/password",
+        "set the password",
+        _user("PUT", "/password", {"newPassword": "four wary herons"}),
+    ),
+    Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
+    Write("PUT /api/role/{id}", "rename", _role("PUT", "", _renamed)),
+    Write("PUT /api/role/{id}", "disable", _role("PUT", "", _disabled)),
+    Write("DELETE /api/role/{id}", "delete", _role("DELETE", "", lambda _: None)),
+    Write("PUT /api/role/{id}/permissions", "give a Button", _fill),
+    Write(
+        "PUT /api/role/{id}/permissions",
+        "take a Button",
+        _role("PUT", "/permissions", lambda _: {"menuIds": []}),
+    ),
+    Write("POST /api/role/import", "give a Button", _import_role),
+    Write("POST /api/menu", "make a Button", _new_button),
+    Write("PUT /api/menu/{id}", "retitle a Button", _button("PUT")),
+    Write("PUT /api/menu/{id}", "disable a Button", _button("PUT", enabled=False)),
+    Write("PUT /api/menu/{id}", "change the code of a Button", _recode),
+    Write("DELETE /api/menu/{id}", "delete a Button", _button("DELETE")),
+    Write("PUT /api/resource/{id}/buttons", "bind a Button", _bind_buttons),
+    Write("PUT /api/resource/{id}/buttons", "open a resource", _unbind_buttons),
+    Write("PUT /api/menu/{id}/resources", "bind a resource", _bind_resources),
+    Write("POST /api/resource", "take requests from another", _shadow),
+    Write("PUT /api/resource/{id}", "move", _move),
+    Write("PUT /api/resource/{id}/enabled", "disable", _resource("PUT", "/enabled", {"enabled": False})),
+    Write("DELETE /api/resource/{id}", "delete", _resource("DELETE", "", None)),
+)
+
+WITHOUT_TARGET: Final = {
+    "POST /api/role": "a new role gives nothing",
+}
+"""Writes that concern rights and need nothing but their own code."""
+
+ELSEWHERE: Final = (
+    "/api/auth/",
+    "/api/file",
+    "/api/online/",
+    "/api/policy/",
+    "/api/user/profile",
+)
+"""Where writes begin that change nobody's rights."""
