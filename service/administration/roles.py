@@ -17,6 +17,8 @@ from service.records.roles import Role, RoleValues
 
 NAMED: Final = 5
 """How many users of a role a refusal names."""
+WITHIN: Final = 10.0
+"""Seconds that giving a role its menus may take: ten thousand of them need one or two."""
 
 
 class RoleChanges:
@@ -79,7 +81,7 @@ class RoleChanges:
         Raises ``NotFound``, ``ValidationFailed`` for what is no menu, and ``Conflict`` when it would leave
         nobody who may do everything.
         """
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(within=WITHIN) as connection:
             async with keeping_an_administrator(connection):
                 giver = await grantor(connection, caller)
                 await roles.read(connection, role_id)

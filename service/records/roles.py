@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Column, func, insert, select
+from sqlalchemy import ARRAY, BigInteger, Column, any_, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -145,7 +145,9 @@ async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[
 
     ValidationFailed, naming the places in the list, for what is no menu.
     """
-    known = set((await connection.execute(select(menu.c.id).where(menu.c.id.in_(wanted)))).scalars())
+    # One array is one parameter, where a list of thousands would be as many.
+    chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(wanted), ARRAY(BigInteger))))
+    known = set((await connection.execute(chosen)).scalars())
     if faults := [
         (f"menuIds[{place}]", "There is no such menu")
         for place, menu_id in enumerate(wanted)
@@ -153,9 +155,8 @@ async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[
     ]:
         raise ValidationFailed(*faults)
     await connection.execute(delete_from(role_menu).where(role_menu.c.role_id == role_id))
-    if known:
-        rows = [{"role_id": role_id, "menu_id": menu_id} for menu_id in sorted(known)]
-        await connection.execute(insert(role_menu), rows)
+    rows = chosen.add_columns(literal(role_id)).order_by(menu.c.id)
+    await connection.execute(insert(role_menu).from_select(["menu_id", "role_id"], rows))
 
 
 async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:

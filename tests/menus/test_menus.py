@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import asyncio
+import random
+from collections import Counter
 from typing import Any
 
 import pytest
 
+from service.administration.menu_tree import MAX_DEPTH
 from tests.support.inside import Inside
 from tests.support.members import ids_of, member, query
 
@@ -188,6 +191,30 @@ async def test_of_two_moves_at_once_that_would_make_a_cycle_one_is_refused(share
             shared.ask("PUT", f"/api/menu/{other['id']}", edit_of(other, parentId=one["id"])),
         )
         assert sorted(answer.status for answer in done) == [200, 422]
+
+
+async def test_no_crowd_of_moves_at_random_makes_a_cycle_or_a_tree_that_is_too_deep(shared: Inside) -> None:
+    chance = random.Random(7)
+    made = [await created(shared, PAGE) for _ in range(14)]
+    done: Counter[int] = Counter()
+    for _ in range(12):
+        pairs = [chance.sample(made, 2) for _ in range(6)]
+        answers = await asyncio.gather(
+            *(
+                shared.ask("PUT", f"/api/menu/{one['id']}", edit_of(one, parentId=other["id"]))
+                for one, other in pairs
+            )
+        )
+        done.update(answer.status for answer in answers)
+
+    assert set(done) == {200, 422}
+    parents = dict(await query(shared, "SELECT id, parent_id FROM sys.menu"))
+    for menu_id in (one["id"] for one in made):
+        level = 0
+        at: int | None = menu_id
+        while at is not None:
+            level, at = level + 1, parents[at]
+            assert level <= MAX_DEPTH
 
 
 async def test_a_menu_in_use_is_not_deleted_and_who_uses_it_is_named(service: Inside) -> None:
