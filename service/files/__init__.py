@@ -1,4 +1,5 @@
-"""Files: the object store that holds their bytes, and later their tokens and quotas.
+"""Files: uploads, public links, the sweep, and the object store that holds the bytes.
 
-Owns every call to the object store. Knows nothing of HTTP, sessions or authorization.
+Owns every call to the object store, and the rule that row and object agree. Knows nothing of HTTP, sessions
+or authorization.
 """

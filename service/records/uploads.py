@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from sqlalchemy import ColumnElement, func, insert, or_, select
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, or_, select
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -94,7 +94,7 @@ async def reserve(
 async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int | None:
     """Return the bytes that the owner may still upload; None for no limit. QuotaExceeded for a file more."""
     used = select(func.coalesce(func.sum(file.c.size), 0), func.count()).where(
-        file.c.owner_id == owner_id, file.c.state != _DISCARDED
+        file.c.owner_id == owner_id, (file.c.state == _STORED) | _under_way()
     )
     total, files = (await connection.execute(used)).one()
     if quota.files and files >= quota.files:
@@ -104,13 +104,13 @@ async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int
 
 async def renew(connection: AsyncConnection, file_id: int) -> bool:
     """Renew the lease of a pending file; False when it has been given up."""
-    written = change(file).where(file.c.id == file_id, file.c.state == _PENDING)
+    written = change(file).where(file.c.id == file_id, _under_way())
     return (await connection.execute(written.values(lease_time=func.now() + LEASE))).rowcount == 1
 
 
 async def settle(connection: AsyncConnection, file_id: int, size: int, sha256: str) -> bool:
     """Make a pending file a stored one, whose object is there; False when it has been given up."""
-    written = change(file).where(file.c.id == file_id, file.c.state == _PENDING)
+    written = change(file).where(file.c.id == file_id, _under_way())
     settled = written.values(state=_STORED, lease_time=None, size=size, sha256=sha256, create_time=func.now())
     return (await connection.execute(settled)).rowcount == 1
 
@@ -128,7 +128,7 @@ async def forget(connection: AsyncConnection, file_id: int) -> None:
 
 async def discarded(connection: AsyncConnection, most: int) -> list[Discarded]:
     """Discard the pending files whose lease is over; return up to ``most`` of all discarded ones."""
-    over = (file.c.state == _PENDING) & (file.c.lease_time < func.now())
+    over = (file.c.state == _PENDING) & (file.c.lease_time <= func.now())
     await connection.execute(change(file).where(over).values(state=_DISCARDED, lease_time=None))
     found = select(file.c.id, file.c.key).where(file.c.state == _DISCARDED).order_by(file.c.id).limit(most)
     return [Discarded(*row) for row in await connection.execute(found)]
@@ -157,3 +157,8 @@ async def begin_sweep(connection: AsyncConnection, every: timedelta) -> str | No
 async def end_sweep(connection: AsyncConnection) -> None:
     """Note that all has been swept."""
     await connection.execute(change(object_space).values(swept_time=func.now()))
+
+
+def _under_way() -> ColumnElement[bool]:
+    """A pending file whose lease is over is given up, whether a sweep has seen it or not."""
+    return (file.c.state == _PENDING) & (file.c.lease_time > func.now())

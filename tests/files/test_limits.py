@@ -143,6 +143,19 @@ async def test_an_upload_under_way_counts_and_one_that_was_broken_off_does_not(l
     assert (await upload(limited, content=PICTURE)).status == 201
 
 
+@limits(user_bytes=len(PICTURE) + 100)
+async def test_a_reservation_counts_until_its_lease_is_over(limited: Inside) -> None:
+    with psycopg.connect(limited.database_url, autocommit=True) as connection:
+        connection.execute(
+            "INSERT INTO sys.file (key, name, size, content_type, owner_id, state, lease_time)"
+            " VALUES ('lost', 'lost.png', 1000, 'image/png', 1, 'pending', now() + interval '1 minute')"
+        )
+        assert (await upload(limited, content=PICTURE)).code == "quota_exceeded"
+        connection.execute("UPDATE sys.file SET lease_time = now()")
+
+    assert (await upload(limited, content=PICTURE)).status == 201
+
+
 @limits(idle_timeout=1)
 async def test_a_client_that_falls_silent_is_not_waited_for(limited: Inside) -> None:
     async def silent() -> AsyncIterator[bytes]:

@@ -276,3 +276,15 @@ async def test_nobody_uploads_without_the_permission(shared: Inside) -> None:
     answer = await send(shared, form(PNG, disposition("a.png")), token="nobody")
 
     assert answer.status == 401
+
+
+async def test_the_documentation_says_how_a_file_is_uploaded_and_downloaded(shared: Inside) -> None:
+    paths = (await shared.ask("GET", "/docs/openapi.json")).json["paths"]
+
+    form_of = paths["/api/file"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]
+    assert form_of["required"] == ["file"]
+    assert {"413", "415", "422", "503"} <= set(paths["/api/file"]["post"]["responses"])
+    for path in ("/api/file/{id}", "/api/public/file/{token}"):
+        assert "*/*" in paths[path]["get"]["responses"]["200"]["content"]
+        assert {"404", "416"} <= set(paths[path]["get"]["responses"])
+    assert paths["/api/public/file/{token}"]["get"]["security"] == []
