@@ -61,7 +61,9 @@ async def test_a_denial_is_explained_by_what_would_open_it(shared: Inside) -> No
         "roles": ["admin", "auditor", "super"],
         "disabledButtons": [],
     }
-    assert found["endpoint"] is None  # there is no such route yet
+    assert found["endpoint"]["reason"] == "not_held"
+    nowhere = await shared.data("POST", EXPLAIN, {"method": "GET", "path": "/api/no/such", "permissions": []})
+    assert nowhere["endpoint"] is None
 
 
 async def test_an_explanation_and_the_gate_agree(service: Inside) -> None:

@@ -114,7 +114,8 @@ def test_there_are_enough_of_them() -> None:
 async def test_another_spelling_is_refused(workers: Workers, tokens: dict[str, str], path: str) -> None:
     seen = await send(workers.service.port, request(f"GET {path} HTTP/1.1", tokens[caller_of(path)]))
 
-    assert seen.status in (400, 404) or is_the_decision(seen)
+    # 403: some are paths of other routes (/api/user/{id}), which the newcomer may not call either.
+    assert seen.status in (400, 403, 404)
 
 
 @pytest.mark.parametrize(("path", "line"), SAME)

@@ -49,8 +49,9 @@ SPELLINGS = {
     f"GET {LIST}%00": 400,
     f"GET {LIST}%0a": 400,
     f"GET {LIST}%c0%af": 400,
-    f"GET {LIST}%20": 404,
-    f"GET {LIST}%e2%80%8b": 404,
+    # Another route: that of one role, whose id this is not.
+    f"GET {LIST}%20": 401,
+    f"GET {LIST}%e2%80%8b": 401,
     "GET /API/Role/List": 404,
     f"GET {LIST}?": 401,
     f"GET {LIST}#x": 401,
@@ -99,12 +100,15 @@ def test_no_spelling_of_a_guarded_route_passes_without_a_token(
     assert status(talk(service.port, request(line))) == expected
 
 
-@pytest.mark.parametrize("line", [line for line, expected in SPELLINGS.items() if expected != 401])
+SAME = {f"GET {LIST}?", f"GET {LIST}#x", f"GET http://x{LIST}"}
+
+
+@pytest.mark.parametrize("line", [line for line in SPELLINGS if line not in SAME])
 def test_no_other_spelling_of_a_guarded_route_is_served_to_who_may_call_it(
     service: Running, administrator: dict[str, str], line: str
 ) -> None:
     token = f"Authorization: {administrator['Authorization']}"
-    assert status(talk(service.port, request(line, token))) in (400, 404)
+    assert status(talk(service.port, request(line, token))) in (400, 404, 422)
 
 
 @pytest.mark.parametrize(("method", "header", "expected"), DETOURS)
