@@ -44,6 +44,7 @@ from service.oplog.journal import Journal
 from service.records import casbin_rule
 from service.records.announcements import announcements
 from service.records.database import Database
+from service.records.log_reader import LogReader
 from service.settings import Settings
 from service.web.cookies import Cookies
 from service.web.credentials import CookieToken, HeaderToken
@@ -63,6 +64,7 @@ class Parts:
         log_database = Database(database.url, pool_size=2, timeout=database.timeout)
         self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
         self.collector = self.journal.collector
+        self.logs = LogReader(self.database, at_once=max(1, database.pool_size // 2))
         self.objects = object_store(settings.objstore, settings.server.data / "files")
         self.upload = settings.upload
         self.uploads = Uploads(self.database, self.objects, settings.upload)

@@ -116,9 +116,9 @@ def _add_rights(routes: Routes, parts: Parts) -> None:
 
 def _add_logs(routes: Routes, parts: Parts) -> None:
     """Register what reads the logs."""
-    routes.add("/api/operation-log/list", operation_log.OperationList(parts.database))
-    routes.add("/api/operation-log/export", operation_log.OperationExport(parts.database))
+    routes.add("/api/operation-log/list", operation_log.OperationList(parts.logs))
+    routes.add("/api/operation-log/export", operation_log.OperationExport(parts.logs))
     routes.add("/api/operation-log/{id}", operation_log.OneOperation(parts.database))
-    routes.add("/api/login-log/list", login_log.LoginList(parts.database))
-    routes.add("/api/login-log/export", login_log.LoginExport(parts.database))
-    routes.add("/api/user/profile/login-logs", login_log.OwnLogins(parts.database))
+    routes.add("/api/login-log/list", login_log.LoginList(parts.logs))
+    routes.add("/api/login-log/export", login_log.LoginExport(parts.logs))
+    routes.add("/api/user/profile/login-logs", login_log.OwnLogins(parts.logs))

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.records.database import Database
 from service.records.log_queries import LOGINS, LoginFilter
+from service.records.log_reader import LogReader
 from service.records.log_reading import Span
 from service.web.call import Call
 from service.web.exports import CSV, JSON_LINES, export
@@ -107,8 +107,8 @@ class LoginExportQuery(LoginQuery):
 class LoginList:
     """``/api/login-log/list``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
 
     @needs("system:login-log:list")
     async def on_get(self, call: Call, query: LoginListQuery) -> TimelinePage[LoginEntry]:
@@ -117,29 +117,29 @@ class LoginList:
         Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
         comes twice, and none that was there is left out.
         """
-        return await timeline_page(self._database, LOGINS, query.filter, query, LoginEntry)
+        return await timeline_page(self._logs, LOGINS, query.filter, query, LoginEntry)
 
 
 class LoginExport:
     """``/api/login-log/export``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
 
     @needs("system:login-log:export")
     @logged("login-log", "export", "EXPORT", response=False)
     @sends(CSV, JSON_LINES)
     async def on_get(self, call: Call, query: LoginExportQuery) -> Stream:
         """Export what happened to sessions as a file: what the list shows."""
-        rows = batches_of(self._database, LOGINS, query.filter, query, LoginEntry)
+        rows = batches_of(self._logs, LOGINS, query.filter, query, LoginEntry)
         return export(rows, LoginEntry, query.format, "login-log")
 
 
 class OwnLogins:
     """``/api/user/profile/login-logs``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
 
     @login
     async def on_get(self, call: Call, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
@@ -151,4 +151,4 @@ class OwnLogins:
             device=query.device,
             span=Span(query.from_, query.to),
         )
-        return await timeline_page(self._database, LOGINS, wanted, query, LoginEntry)
+        return await timeline_page(self._logs, LOGINS, wanted, query, LoginEntry)

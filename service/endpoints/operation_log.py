@@ -11,6 +11,7 @@ from service.errors import NotFound
 from service.records import log_queries
 from service.records.database import Database
 from service.records.log_queries import OPERATIONS, OperationFilter
+from service.records.log_reader import LogReader
 from service.records.log_reading import Span
 from service.web.call import Call
 from service.web.exports import CSV, JSON_LINES, export
@@ -117,8 +118,8 @@ class OperationExportQuery(OperationQuery):
 class OperationList:
     """``/api/operation-log/list``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
 
     @needs("system:operation-log:list")
     async def on_get(self, call: Call, query: OperationListQuery) -> TimelinePage[OperationEntry]:
@@ -127,7 +128,7 @@ class OperationList:
         Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
         comes twice, and none that was there is left out.
         """
-        return await timeline_page(self._database, OPERATIONS, query.filter, query, OperationEntry)
+        return await timeline_page(self._logs, OPERATIONS, query.filter, query, OperationEntry)
 
 
 class OneOperation:
@@ -149,15 +150,15 @@ class OneOperation:
 class OperationExport:
     """``/api/operation-log/export``."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
 
     @needs("system:operation-log:export")
     @logged("operation-log", "export", "EXPORT", response=False)
     @sends(CSV, JSON_LINES)
     async def on_get(self, call: Call, query: OperationExportQuery) -> Stream:
         """Export calls of the service as a file: what the list shows, and nothing of the detail."""
-        rows = batches_of(self._database, OPERATIONS, query.filter, query, OperationEntry)
+        rows = batches_of(self._logs, OPERATIONS, query.filter, query, OperationEntry)
         return export(rows, OperationEntry, query.format, "operation-log")
 
 

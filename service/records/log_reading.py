@@ -1,4 +1,4 @@
-"""Reading a table that is partitioned by time and may be long: page by page, or from end to end.
+"""Reading a table that is partitioned by time and may be long, page by page.
 
 No statement here takes longer the longer the log is. Entries are found by an index and its order, never by
 skipping others, and are counted up to ``MOST_COUNTED`` only.
@@ -6,7 +6,7 @@ skipping others, and are counted up to ``MOST_COUNTED`` only.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -15,17 +15,10 @@ from sqlalchemy import Column, ColumnElement, Select, Table, func, literal, sele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
-from service.records.database import Database
 from service.records.log_positions import Position
 
 MOST_COUNTED: Final = 10_000
 """Up to here entries are counted, and reached by the number of their page."""
-
-BATCH: Final = 500
-"""How many entries an export reads at once: what the event loop encodes in a few milliseconds."""
-
-SECONDS: Final = 30.0
-"""The longest that an export waits for a batch, which may have to pass many entries that don't fit."""
 
 # A plan for any values can't leave out partitions or use a partial index.
 _PLAN_FOR_THESE_VALUES: Final = text("SET LOCAL plan_cache_mode = force_custom_plan")
@@ -111,25 +104,6 @@ class Log(Generic[E, F]):
         await connection.execute(_PLAN_FOR_THESE_VALUES)
         statement = self.statement(wanted, position, size + 1, newest_first=newest_first)
         return await self._read(connection, statement, size, None, newest_first=newest_first)
-
-    async def everything(
-        self, database: Database, wanted: F, *, limit: int, newest_first: bool = True
-    ) -> AsyncGenerator[tuple[E, ...], None]:
-        """Yield all that fits, at most ``limit`` entries, batch by batch; at least one batch, maybe empty.
-
-        Each batch is a transaction of its own: whoever takes the entries slowly holds neither a connection
-        nor a snapshot. What is written meanwhile is among the entries if its place is still to come.
-        """
-        position: Position | None = None
-        while True:
-            async with database.transaction(within=SECONDS) as connection:
-                size = min(BATCH, limit)
-                found = await self.after(connection, wanted, position, size=size, newest_first=newest_first)
-            yield found.items
-            limit -= len(found.items)
-            position = found.following
-            if position is None or not limit:
-                return
 
     def statement(
         self, wanted: F, position: Position | None, limit: int, *, newest_first: bool

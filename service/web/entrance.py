@@ -85,7 +85,7 @@ class Entrance:
             _refuse_ambiguous(scope)
             await self._app(scope, receive, send_with_headers)
         except ClientGone:
-            pass  # the end that the server sees is no end of an answer, if anybody is there after all
+            call.cut_off = True  # the server sees no end of the answer, if anybody is there after all
         except Exception as error:
             if call.status:
                 call.cut_off = True

@@ -11,8 +11,7 @@ from typing import Annotated, Generic, Literal, Protocol, TypeVar
 from msgspec import Meta, field
 
 from service.errors import ValidationFailed
-from service.records.database import Database
-from service.records.log_positions import position_of
+from service.records.log_reader import LogReader
 from service.records.log_reading import MOST_COUNTED, Entry, Log
 from service.web.exports import Format
 from service.web.wire import Wire
@@ -101,18 +100,17 @@ class Exported(Protocol):
 
 
 async def timeline_page(
-    database: Database, log: Log[E, F], wanted: F, query: Paged, kind: type[W]
+    reader: LogReader, log: Log[E, F], wanted: F, query: Paged, kind: type[W]
 ) -> TimelinePage[W]:
     """Return the page of ``log`` that ``query`` names, its entries as ``kind``; ValidationFailed if none."""
-    newest_first = query.newest_first
-    async with database.snapshot() as connection:
-        if query.cursor is None:
-            found = await log.page(
-                connection, wanted, page=query.page, size=query.size, newest_first=newest_first
-            )
-        else:
-            position = position_of(query.cursor, newest_first=newest_first)
-            found = await log.after(connection, wanted, position, size=query.size, newest_first=newest_first)
+    found = await reader.page(
+        log,
+        wanted,
+        page=query.page,
+        cursor=query.cursor,
+        size=query.size,
+        newest_first=query.newest_first,
+    )
     return TimelinePage(
         items=[kind.of(entry) for entry in found.items],
         page=query.page,
@@ -124,10 +122,10 @@ async def timeline_page(
 
 
 async def batches_of(
-    database: Database, log: Log[E, F], wanted: F, query: Exported, kind: type[W]
+    reader: LogReader, log: Log[E, F], wanted: F, query: Exported, kind: type[W]
 ) -> AsyncGenerator[list[W], None]:
     """Yield what goes into the file that ``query`` asks for, batch by batch, each entry as ``kind``."""
-    batches = log.everything(database, wanted, limit=query.limit, newest_first=query.newest_first)
+    batches = reader.everything(log, wanted, limit=query.limit, newest_first=query.newest_first)
     async with aclosing(batches):
         async for batch in batches:
             yield [kind.of(entry) for entry in batch]

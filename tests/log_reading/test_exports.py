@@ -17,9 +17,11 @@ import pytest
 from sqlalchemy import text
 
 from service.embedded import EmbeddedStores
+from service.errors import Unavailable
+from service.records import log_reader
 from service.records.database import Database, engine
 from service.records.log_queries import OPERATIONS, OperationFilter
-from service.records.log_reading import BATCH
+from service.records.log_reader import BATCH, LogReader
 from service.web.exports import export
 from service.web.wire import Wire
 from tests.log_reading.entries import at, logins, operations
@@ -30,13 +32,13 @@ from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_dat
 pytestmark = pytest.mark.anyio
 
 EXPORT = "/api/operation-log/export"
-MANY = 20_000
+MANY = 10_000
 
 FILL = text(
     "INSERT INTO sys.operation_log"
     " (create_time, event_id, module, action, kind, method, url, status, elapsed_ms, user_agent)"
     " SELECT timestamptz '2026-11-01 00:00:00Z' + interval '1 second' * n, gen_random_uuid(), 'bulk',"
-    " 'a', 'b', 'GET', '/api/thing/' || n, 200, 1, repeat('x', 2100) FROM generate_series(1, :count) n"
+    " 'a', 'b', 'GET', '/api/thing/' || n, 200, 1, repeat('x', 4200) FROM generate_series(1, :count) n"
 )
 
 
@@ -160,7 +162,8 @@ async def test_what_is_logged_during_an_export_neither_repeats_nor_displaces_ent
     fill(seeded_database_url, 3 * BATCH)
     database = Database(seeded_database_url)
     seen: list[int] = []
-    async for batch in OPERATIONS.everything(database, OperationFilter(module="bulk"), limit=10**6):
+    reader = LogReader(database)
+    async for batch in reader.everything(OPERATIONS, OperationFilter(module="bulk"), limit=10**6):
         seen += [entry.id for entry in batch]
         await operations(seeded_database_url, *({"module": "bulk", "create_time": at(n)} for n in range(10)))
     await database.close()
@@ -171,7 +174,8 @@ async def test_what_is_logged_during_an_export_neither_repeats_nor_displaces_ent
 async def test_an_export_that_is_not_taken_holds_no_connection(seeded_database_url: str) -> None:
     fill(seeded_database_url, BATCH + 1)
     database = Database(seeded_database_url, pool_size=1)
-    waiting = [OPERATIONS.everything(database, OperationFilter(), limit=10**6) for _ in range(3)]
+    reader = LogReader(database)
+    waiting = [reader.everything(OPERATIONS, OperationFilter(), limit=10**6) for _ in range(3)]
     for batches in waiting:
         assert len(await anext(batches)) == BATCH
     await database.ping()
@@ -179,6 +183,27 @@ async def test_an_export_that_is_not_taken_holds_no_connection(seeded_database_u
         assert len(await anext(batches)) == 1
         await batches.aclose()
     await database.close()
+
+
+async def test_readers_of_the_logs_leave_connections_to_others_and_are_refused_when_they_wait_too_long(
+    seeded_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_reader, "PAGE_WITHIN", 1.0)
+    database, other = Database(seeded_database_url, pool_size=3), Database(seeded_database_url)
+    reader = LogReader(database, at_once=2)
+    async with other.transaction(within=60) as connection:
+        await connection.execute(text("LOCK TABLE sys.operation_log IN ACCESS EXCLUSIVE MODE"))
+        exports = [reader.everything(OPERATIONS, OperationFilter(), limit=1) for _ in range(2)]
+        stuck = [asyncio.ensure_future(anext(batches)) for batches in exports]
+        await asyncio.sleep(0.1)
+        await database.ping()
+        with pytest.raises(Unavailable, match="Too many"):
+            await reader.page(OPERATIONS, OperationFilter())
+        await database.ping()
+    assert [len(await batch) for batch in stuck] == [0, 0]
+    assert (await reader.page(OPERATIONS, OperationFilter())).items == ()
+    await database.close()
+    await other.close()
 
 
 class Row(Wire):

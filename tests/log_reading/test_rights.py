@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -86,6 +87,42 @@ async def test_a_cursor_of_somebody_else_shows_nothing_of_theirs(service: Inside
     items = await own(service, await service.log_in("alice"), f"?cursor={cursor}")
 
     assert {item["userId"] for item in items} <= {alice}
+
+
+async def eventually(service: Inside, target: str, count: int, token: str | None = None) -> list[Any]:
+    """Return the entries of a list once there are ``count`` of them, as they are written a moment later."""
+    for _ in range(500):
+        answer = await service.ask("GET", target, token=token)
+        items: list[Any] = answer.json["data"]["items"]
+        if len(items) >= count:
+            return items
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"{target} has {len(items)} entries, not {count}")
+
+
+async def test_a_login_is_seen_by_whoever_logged_in(service: Inside) -> None:
+    alice = await person(service.database_url, "alice")
+    token = await service.log_in("alice")
+
+    (entry,) = await eventually(service, "/api/user/profile/login-logs", 1, token)
+
+    assert (entry["event"], entry["outcome"], entry["userId"]) == ("login", "success", alice)
+    assert entry["loginIp"] == "192.0.2.7"
+
+
+async def test_whoever_takes_a_log_away_or_tries_to_stands_in_the_log(service: Inside) -> None:
+    reader = await person(service.database_url, "reader", "auditor")
+    for token in (await service.log_in("reader"), None):
+        await service.ask("GET", "/api/login-log/export?userName=x&limit=7", token=token)
+
+    items = await eventually(service, "/api/operation-log/list?kind=EXPORT&sort=createTime", 2)
+
+    refused, allowed = items
+    assert (refused["userId"], refused["status"], refused["decision"]) == (reader, 403, "deny")
+    assert (allowed["userId"], allowed["status"], allowed["decision"]) == (1, 200, "allow")
+    assert (allowed["module"], allowed["query"]) == ("login-log", "userName=x&limit=7")
+    detail = await service.data("GET", f"/api/operation-log/{allowed['id']}")
+    assert detail["response"] is None
 
 
 async def test_own_logins_need_a_login(service: Inside) -> None:

@@ -60,11 +60,12 @@ class Download:
             self.made.closed = True
 
 
-def app_of(endpoint: object) -> tuple[Entrance, Routes]:
+def app_of(endpoint: object, calls: list[Call] | None = None) -> tuple[Entrance, Routes]:
+    """Return an application of one endpoint; calls that are over are added to ``calls``."""
     app = falcon_app()
     routes = Routes(app, OpenGate())
     routes.add("/api/download", endpoint)
-    return Entrance(app), routes
+    return Entrance(app, count=None if calls is None else calls.append), routes
 
 
 async def test_a_stream_arrives_whole_with_its_headers() -> None:
@@ -138,7 +139,8 @@ async def test_what_is_raised_later_cuts_the_connection_and_is_no_end_of_the_fil
 
 async def test_nothing_is_made_for_a_client_that_has_gone() -> None:
     download = Download(100_000)
-    async with served(app_of(download)[0]) as port:
+    calls: list[Call] = []
+    async with served(app_of(download, calls)[0]) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /api/download HTTP/1.1\r\nHost: x\r\n\r\n")
         await reader.readexactly(100_000)
@@ -146,6 +148,7 @@ async def test_nothing_is_made_for_a_client_that_has_gone() -> None:
         assert await eventually_here(lambda: download.made.closed)
 
     assert download.made.chunks < 10_000
+    assert [call.cut_off for call in calls] == [True]
 
 
 async def test_no_more_is_made_than_a_slow_client_takes() -> None:
