@@ -108,9 +108,9 @@ class UserImport:
                 continue
             # After the commit: a login that has read the old status then meets the ban.
             if edit.after.status == "disabled":
-                await self._revocations.ban(edit.after.id, REASON)
+                await self._revocations.ban(edit.after.id, REASON, user_name=edit.after.user_name)
             else:
-                await self._revocations.unban(edit.after.id)
+                await self._revocations.unban(edit.after.id, user_name=edit.after.user_name)
         await self._revocations.mark_all([edit.after.id for edit in edits if edit.felt])
 
 

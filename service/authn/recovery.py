@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
@@ -12,7 +13,10 @@ from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
 from service.records import users
 from service.records.database import Database
+from service.records.users import Info
 
+BY_OPERATOR: Final = "operator"
+"""The reason, in the login log, of what nobody did through the API."""
 _WITHIN: Final = 15.0  # seconds for the change; both stores are asked while it is open
 
 
@@ -41,12 +45,14 @@ class Recovery:
         passwords: Passwords,
         rules: PasswordRules,
         throttle: Throttle,
+        log: LoginLog = UNRECORDED,
     ) -> None:
         self._database = database
         self._store = store
         self._passwords = passwords
         self._rules = rules
         self._throttle = throttle
+        self._entries = log
 
     async def find(self, user_name: str) -> int:
         """Return the id of the user of that name, compared by ``name_key``; raises ``NotFound``."""
@@ -72,7 +78,7 @@ class Recovery:
         password_hash = await self._passwords.hash(new)
         if enable:
             await self._throttle.unlock(account.user_name)
-        login_id = str(user_id)
+        login_id, unbanned = str(user_id), False
         async with self._database.transaction(within=_WITHIN) as connection:
             if not await users.change_password(
                 connection, user_id, password_hash, expected_hash=known.password_hash
@@ -81,13 +87,19 @@ class Recovery:
             if enable:
                 await users.set_status(connection, user_id, "enabled")
                 # Before the commit: until then a disabled user is refused by the status that is stored.
-                await self._store.unban(login_id)
+                unbanned = await self._store.unban(login_id)
             ended = await self._store.close_sessions(login_id)
             banned = await self._store.ban_of(login_id) is not None
+        self._enter("password_reset", account)
+        if unbanned:
+            self._enter("unban", account)
         ended += await self._end_once_more(login_id)
         if known.status == "disabled" and not enable:
             return Recovered(user_id, account.user_name, ended, "disabled")
         return Recovered(user_id, account.user_name, ended, "banned" if banned else None)
+
+    def _enter(self, event: str, account: Info) -> None:
+        self._entries.by_other(event, account.user_id, account.user_name, reason=BY_OPERATOR)
 
     async def _end_once_more(self, login_id: str) -> int:
         """End what a login opened that had read the old password."""

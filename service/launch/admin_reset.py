@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.recovery import Recovered, Recovery
@@ -13,7 +15,8 @@ from service.authn.throttle import Throttle
 from service.errors import ValidationFailed
 from service.keyspace import SessionStore
 from service.launch.faults import PasswordFault
-from service.launch.operator import asked_password, tell_security
+from service.launch.operator import asked_password, log_to_errors, tell_security
+from service.oplog.journal import Journal
 from service.records.database import Database
 from service.records.migrate import demand_current
 from service.settings import Settings
@@ -26,6 +29,7 @@ def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recov
     for once the user is found. Raises ``NotFound``, ``PasswordFault``, ``Conflict``, ``SchemaFault``, and
     ``Unavailable`` when a store is out of reach: then nothing is changed, or the message says what was.
     """
+    log_to_errors(settings)
     demand_current(settings.database.url)
     user_id = asyncio.run(_find(settings, user_name))
     password = asked_password()
@@ -58,6 +62,8 @@ async def _recover(settings: Settings, user_id: int, password: str, *, enable: b
 async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
     database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
     store = SessionStore(settings.redis, settings.auth)
+    log_database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    journal = Journal(settings.oplog, log_database, store.log, f"admin:{secrets.token_hex(8)}")
     passwords = Passwords(settings.password)
     try:
         yield Recovery(
@@ -66,8 +72,10 @@ async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
             passwords=passwords,
             rules=PasswordRules(settings.password),
             throttle=Throttle(settings.throttle, store.counters),
+            log=LoginLog(journal.collector.login),
         )
     finally:
         passwords.close()
+        await journal.finish()
         await store.close()
         await database.close()

@@ -40,11 +40,16 @@ def asked_password() -> str:
     return password
 
 
-def tell_security(settings: Settings, event: str, **facts: object) -> None:
-    """Write a security event to standard error, whatever ``log.level`` is, in the form of the service's log.
+def log_to_errors(settings: Settings) -> None:
+    """Send warnings and errors, and nothing less, to standard error in the form of the service's log.
 
-    Standard output is the command's own. ``facts`` hold no secret.
+    Standard output is the command's own.
     """
-    configure_logging(settings.log.format, "info", sys.stderr.buffer)
+    configure_logging(settings.log.format, "warning", sys.stderr.buffer)
+
+
+def tell_security(settings: Settings, event: str, **facts: object) -> None:
+    """Tell a security event, whatever ``log.level`` is; ``facts`` hold no secret."""
+    log_to_errors(settings)
     log = structlog.get_logger(__name__)
     log.warning(event, event_type="security", operator=operator_name(), **facts)
