@@ -25,29 +25,34 @@ MOST: Final = 8192
 MOST_QUERY: Final = 1024
 """The longest query string that is kept, in characters."""
 
-_SIGNS: Final = (
+SIGNS: Final = (
     *("password", "passwd", "passphrase", "passcode", "pwd", "secret", "token", "authorization", "cookie"),
     *("csrf", "xsrf", "credential", "keyhash", "apikey", "accesskey", "privatekey", "signingkey", "jwt"),
     *("bearer", "sessionid", "onetimecode"),
 )
-_NAMES: Final = frozenset({"auth", "otp", "pass", "pin", "pw", "rid", "sid", "totp"})
+"""What makes a name sensitive wherever it stands in it; compared without case and punctuation."""
+NAMES: Final = frozenset({"auth", "otp", "pass", "pin", "pw", "rid", "sid", "totp"})
+"""Names that are sensitive as a whole."""
 _LONGEST_TEXT, _MOST_ITEMS, _DEEPEST = 256, 50, 16
 _ELLIPSIS: Final = "\u2026"
 
+# Each in time that rises with the length only: whoever sends a text chooses it.
 _TOKENS: Final = re.compile(
     r"eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
-    r"|\b(?:bearer|basic)\s+\S+"  # RFC 9110 §11.4
-    r"|(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{22,}",  # 128 random bits, as base64url or in hexadecimal
+    r"|\b(?:bearer|basic)\s+\S+",  # RFC 9110 §11.4
     re.IGNORECASE,
 )
-_ASSIGNMENT: Final = re.compile(r"""([A-Za-z][\w.-]{1,63})(["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s;,&)]+)""")
+_RUN: Final = re.compile(r"[A-Za-z0-9_-]{22,}")  # 128 random bits, as base64url or in hexadecimal
+_ASSIGNMENT: Final = re.compile(
+    r"""(?<![\w.-])([\w.-]{2,}+)(["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s;,&)]+)"""
+)
 
 
 @lru_cache(4096)
 def is_sensitive(name: str) -> bool:
     """Tell whether a member or parameter of this name is withheld, however it is spelled."""
     plain = "".join(filter(str.isalnum, name_key(name)))
-    return plain in _NAMES or any(sign in plain for sign in _SIGNS)
+    return plain in NAMES or any(sign in plain for sign in SIGNS)
 
 
 def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
@@ -73,7 +78,8 @@ def redacted_query(query: str) -> str:
 @lru_cache(1024)
 def redacted_text(text: str) -> str:
     """Return a text of a client, such as its User-Agent, on one line and without what looks like a secret."""
-    return _TOKENS.sub(REDACTED, _ASSIGNMENT.sub(_redacted_assignment, printable(text)))
+    text = _ASSIGNMENT.sub(_redacted_assignment, printable(text))
+    return _RUN.sub(_redacted_run, _TOKENS.sub(REDACTED, text))
 
 
 def _redacted_parameter(part: str) -> str:
@@ -87,6 +93,10 @@ def _redacted_assignment(match: re.Match[str]) -> str:
 
 def _size(value: Any) -> int:
     return len(msgspec.json.encode(value))
+
+
+def _redacted_run(match: re.Match[str]) -> str:
+    return REDACTED if any(map(str.isdigit, match[0])) else match[0]
 
 
 class _Shortened:
