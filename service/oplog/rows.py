@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -27,7 +28,10 @@ COLUMNS: Final[dict[Log, tuple[str, ...]]] = {
 }
 """What a chain vouches for, in the order in which it is hashed."""
 
-_NUMBER: Final = "\0"  # before each number of a JSON value; no text that is stored has this character
+_NUMBER: Final = "\0"  # before a number that is written as text; no text that is stored has this character
+_EXACT: Final = 15  # digits of a whole number that is a number anywhere
+# Numbers that can be written in more than one way, or are longer than that.
+_UNUSUAL: Final = re.compile(rb"[0-9][.eE]|[0-9]{16}|-0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,8 @@ _SPECIAL: Final = {
     for log, table in TABLES.items()
 }
 _encode = msgspec.json.Encoder().encode
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+_decode = msgspec.json.Decoder().decode
 
 
 def read(log: Log, line: bytes) -> Row:
@@ -95,20 +101,26 @@ def _address(text: str) -> str:
         return text  # the database will refuse it
 
 
-def _json(text: str | msgspec.Raw) -> str | None:
-    given = text if isinstance(text, str) else bytes(text)
-    if given in ("null", b"null", b""):
+def _json(text: str | msgspec.Raw) -> msgspec.Raw | None:
+    given = text.encode() if isinstance(text, str) else bytes(text)
+    if given in (b"null", b""):
         return None
-    value = json.loads(given, parse_int=_number, parse_float=_number, parse_constant=_number)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    if _UNUSUAL.search(given):
+        value = json.loads(given, parse_int=_number, parse_float=_number, parse_constant=_number)
+    else:
+        value = _decode(given)
+    return msgspec.Raw(_encode_sorted(value))
 
 
 @lru_cache(4096)
-def _number(token: str) -> str:
-    """Return a number of JSON so that equal numbers are equal texts: 1e2, 100 and 100.0 are."""
+def _number(token: str) -> int | str:
+    """Return a number of JSON so that equal numbers are equal: 1e2, 100 and 100.0 are."""
     sign, digits, exponent = Decimal(token).as_tuple()
     significant = "".join(map(str, digits)).lstrip("0")
     short = significant.rstrip("0")
     if not short or not isinstance(exponent, int):
-        return _NUMBER + "0"
-    return f"{_NUMBER}{'-' * sign}{short}e{exponent + len(significant) - len(short)}"
+        return 0
+    exponent += len(significant) - len(short)
+    if exponent >= 0 and len(short) + exponent <= _EXACT:
+        return int("-" * sign + short + "0" * exponent)
+    return f"{_NUMBER}{'-' * sign}{short}e{exponent}"

@@ -19,6 +19,7 @@ BENCHMARKS = {
     "files": "what it costs that files pass through the service, against the store client alone",
     "sessions": "logins and refreshes a second on one core, and the online list when it is long",
     "logs": "what a page of a long log costs, against one of a short log, and what its indexes cost writers",
+    "oplog": "what the operation log costs a request, and how many entries a second it takes",
 }
 
 

@@ -76,10 +76,11 @@ class Connection:
         self._writer.close()
 
 
-def json_request(method: str, path: str, port: int, body: object) -> bytes:
+def json_request(method: str, path: str, port: int, body: object, **headers: str) -> bytes:
     """Return a request in HTTP/1.1 with a body."""
     text = json.dumps(body).encode()
-    head = request_bytes(path, port, method, Content_Type="application/json", Content_Length=str(len(text)))
+    described = {"Content_Type": "application/json", "Content_Length": str(len(text))}
+    head = request_bytes(path, port, method, **described, **headers)
     return head + text
 
 

@@ -1,0 +1,51 @@
+"""The applications that the benchmark ``oplog`` compares: each with and without the operation log."""
+
+from __future__ import annotations
+
+import os
+
+from service.app import Lifespan, Parts
+from service.app.routes import add_routes
+from service.authz.shipped import read_shipped
+from service.settings import load
+from service.web.entrance import Entrance, falcon_app
+from service.web.observe import configure_logging
+from service.web.routes import Routes
+from tests.benchmarks.guarded_apps import TEMPLATE, Guarded
+
+
+def real_logged() -> Entrance:
+    """Return the whole service."""
+    return _app(real=True, logged=True)
+
+
+def real_unlogged() -> Entrance:
+    """Return the whole service, but for the operation log."""
+    return _app(real=True, logged=False)
+
+
+def bare_logged() -> Entrance:
+    """Return a route that does nothing behind the gate and is logged."""
+    return _app(real=False, logged=True)
+
+
+def bare_unlogged() -> Entrance:
+    """Return a route that does nothing behind the gate and is not logged."""
+    return _app(real=False, logged=False)
+
+
+def _app(*, real: bool, logged: bool) -> Entrance:
+    settings = load(os.environ)
+    configure_logging(settings.log.format, settings.log.level)
+    parts = Parts(settings, read_shipped())
+    app = falcon_app()
+    if real:
+        routes = add_routes(app, parts)
+    else:
+        routes = Routes(app, parts.gate)
+        routes.add(TEMPLATE, Guarded())
+    if not logged:
+        for operation in routes.operations:
+            operation.recording = None
+    app.add_middleware(Lifespan(parts))
+    return Entrance(app, record=parts.collector.operation)
