@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from obstore.exceptions import BaseError, GenericError
 
 from service.errors import NotFound, Unavailable
 from service.files.connections import Opener, Store, opener
+from service.files.unfinished import Unfinished, unfinished_in
 from service.settings import Objstore
 
 if TYPE_CHECKING:  # obstore has it in its stubs only
@@ -40,8 +42,10 @@ class ObjectStore:
     the log why.
     """
 
-    def __init__(self, open_: Opener, description: str) -> None:
+    def __init__(self, open_: Opener, description: str, directory: Path | None = None) -> None:
+        """Open the store by ``open_``; ``directory`` is where it is, if it is a local one."""
         self._open = open_
+        self._directory = directory
         self.description = description
 
     @cached_property
@@ -144,6 +148,15 @@ class ObjectStore:
             async for chunk in obstore.list(self._store, prefix=prefix, chunk_size=_LISTED):
                 yield [one["path"] for one in chunk]
 
+    async def unfinished(self, prefix: str) -> list[Unfinished]:
+        """Return what is being put below ``prefix``, or was when its process died.
+
+        Only a local directory can tell; an S3 store has rules of its own for it.
+        """
+        if self._directory is None:
+            return []
+        return await asyncio.to_thread(unfinished_in, self._directory, prefix)
+
 
 @contextmanager
 def _told(action: str) -> Iterator[None]:
@@ -168,6 +181,6 @@ def _damaged(key: str) -> Unavailable:
 def object_store(settings: Objstore, directory: Path) -> ObjectStore:
     """Return the S3-compatible store of ``settings`` when it names a bucket, else local ``directory``."""
     if not settings.bucket:
-        return ObjectStore(opener(settings, directory), f"local directory {directory}")
+        return ObjectStore(opener(settings, directory), f"local directory {directory}", directory)
     place = settings.endpoint or "Amazon S3"
     return ObjectStore(opener(settings, directory), f"bucket {settings.bucket} at {place}")

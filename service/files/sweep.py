@@ -55,7 +55,8 @@ class Sweep:
             prefix = await uploads.begin_sweep(lock, self._every)
             if prefix is None:
                 return None
-            count = await self._clear_discarded() + await self._clear_orphans(prefix)
+            count = await self._clear_discarded()
+            count += await self._clear_orphans(prefix) + await self._clear_unfinished(prefix)
             await uploads.end_sweep(lock)
         if count:
             _log.info("files swept", objects=count)
@@ -83,3 +84,12 @@ class Sweep:
                 await self._objects.delete(key)
             count += len(orphans)
         return count
+
+    async def _clear_unfinished(self, prefix: str) -> int:
+        unfinished = await self._objects.unfinished(prefix)
+        async with self._database.transaction() as connection:
+            given_up = await uploads.without_file(connection, {one.key for one in unfinished})
+        found = [one for one in unfinished if one.key in given_up]
+        for one in found:
+            one.remove()
+        return len(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from service.embedded import EmbeddedStores
@@ -48,11 +49,28 @@ async def shared(_shared: Inside) -> Inside:
     return _shared
 
 
+@pytest.fixture(scope="module")
+def _url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    with database(stores, seeded_template) as url:
+        yield url
+
+
 @pytest.fixture
-async def service(seeded_database_url: str, redis_url: str, tmp_path: Path) -> AsyncIterator[Inside]:
+def fresh_url(_url: str) -> str:
+    """The URL of a seeded database without files, cleared of what the test before has left in it."""
+    with psycopg.connect(_url) as connection:
+        connection.execute("DELETE FROM sys.file")
+        connection.execute("DELETE FROM sys.\"user\" WHERE user_name <> 'admin'")
+        connection.execute("UPDATE sys.object_space SET swept_time = NULL")
+        connection.execute("ALTER TABLE sys.file DROP CONSTRAINT IF EXISTS broken")
+    return _url
+
+
+@pytest.fixture
+async def service(fresh_url: str, redis_url: str, tmp_path: Path) -> AsyncIterator[Inside]:
     """A service that keeps files in a directory of the test's own."""
     data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
-    async with inside(seeded_database_url, redis_url, **data) as running:
+    async with inside(fresh_url, redis_url, **data) as running:
         yield running
 
 
@@ -81,10 +99,10 @@ async def either_shared(_either_shared: Inside) -> Inside:
 
 @pytest.fixture(params=["local", "s3"])
 async def either(
-    request: pytest.FixtureRequest, seeded_database_url: str, redis_url: str, tmp_path: Path, s3: S3Server
+    request: pytest.FixtureRequest, fresh_url: str, redis_url: str, tmp_path: Path, s3: S3Server
 ) -> AsyncIterator[Inside]:
     """The same, once with a local directory and once with an S3 server."""
     data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
     variables = s3.variables() if request.param == "s3" else data
-    async with inside(seeded_database_url, redis_url, **variables) as running:
+    async with inside(fresh_url, redis_url, **variables) as running:
         yield running

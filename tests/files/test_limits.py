@@ -22,12 +22,12 @@ PICTURE = PNG + bytes(40_000)
 
 @pytest.fixture
 async def limited(
-    request: pytest.FixtureRequest, seeded_database_url: str, redis_url: str, tmp_path: Path
+    request: pytest.FixtureRequest, fresh_url: str, redis_url: str, tmp_path: Path
 ) -> AsyncIterator[Inside]:
     """A service with limits: the parameter holds settings of the section ``upload``."""
     variables = {f"PORTCULLIS_UPLOAD__{name}".upper(): str(value) for name, value in request.param.items()}
     data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
-    async with inside(seeded_database_url, redis_url, **data, **variables) as running:
+    async with inside(fresh_url, redis_url, **data, **variables) as running:
         yield running
 
 

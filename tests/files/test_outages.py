@@ -23,10 +23,10 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def service(seeded_database_url: str, redis_url: str, own_s3: S3Server) -> AsyncIterator[Inside]:
+async def service(fresh_url: str, redis_url: str, own_s3: S3Server) -> AsyncIterator[Inside]:
     """A service on an S3 server that can be stopped."""
     variables = own_s3.variables(PORTCULLIS_OBJSTORE__TIMEOUT="1")
-    async with inside(seeded_database_url, redis_url, **variables) as running:
+    async with inside(fresh_url, redis_url, **variables) as running:
         yield running
 
 
@@ -88,10 +88,10 @@ async def test_while_the_store_is_down_only_files_fail_and_what_was_deleted_is_d
 
 
 async def test_tampered_credentials_are_a_503_a_line_in_the_log_and_no_secret_anywhere(
-    seeded_database_url: str, redis_url: str, s3: S3Server
+    fresh_url: str, redis_url: str, s3: S3Server
 ) -> None:
     variables = s3.variables(OBJSTORE_SECRET_KEY=SECRET_KEY + "tampered")
-    async with inside(seeded_database_url, redis_url, **variables) as service:
+    async with inside(fresh_url, redis_url, **variables) as service:
         with capture_logs() as lines:
             answer = await upload(service)
             ready = await service.ask("GET", "/health/ready")

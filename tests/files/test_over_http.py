@@ -5,18 +5,26 @@ from __future__ import annotations
 import hashlib
 import http.client
 import json
+import os
+import signal
 import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from service.embedded import EmbeddedStores
+from service.files.object_store import object_store
+from service.files.sweep import Sweep
+from service.records.database import Database
+from service.settings import Objstore
 from tests.files.forms import BOUNDARY, PNG, disposition
 from tests.support.databases import database
 from tests.support.running import Running, kilobytes, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.waiting import eventually
 
 SIZE = 64 * 1024 * 1024
 MOST = 32 * 1024  # kB that a worker may grow by
@@ -29,13 +37,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def service(stores: EmbeddedStores, seeded_template: str, folder: Path) -> Iterator[Running]:
+def url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    """The database of the service."""
+    with database(stores, seeded_template) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def service(stores: EmbeddedStores, url: str, folder: Path) -> Iterator[Running]:
     """A service of one worker with a local directory."""
     secret = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
-    with database(stores, seeded_template) as url:
-        variables = {"DATABASE_URL": url, "REDIS_URL": stores.redis_url, "JWT_SECRET": secret}
-        with running(folder, "--workers", "1", "--data", str(folder / "data"), **variables) as started:
-            yield started
+    variables = {"DATABASE_URL": url, "REDIS_URL": stores.redis_url, "JWT_SECRET": secret}
+    with running(folder, "--workers", "1", "--data", str(folder / "data"), **variables) as started:
+        yield started
 
 
 @pytest.fixture
@@ -139,6 +153,35 @@ def test_an_upload_that_is_declared_too_large_is_answered_and_the_connection_clo
             answer += piece
     assert b"HTTP/1.1 413 " in answer
     assert b"too_large" in answer
+
+
+@pytest.mark.anyio
+async def test_a_worker_that_is_killed_in_the_middle_of_an_upload_leaves_nothing_after_the_sweep(
+    service: Running, token: str, url: str, folder: Path
+) -> None:
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE sys.file SET state = 'discarded', token_hash = NULL")
+        head = f"--{BOUNDARY}\r\n{disposition('large.png')}\r\n\r\n".encode()
+        with socket.create_connection(("127.0.0.1", service.port)) as client:
+            client.sendall(
+                b"POST /api/file HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+                + f"Authorization: Bearer {token}\r\n".encode()
+                + f"Content-Type: multipart/form-data; boundary={BOUNDARY}\r\n".encode()
+                + f"Content-Length: {2 * SIZE}\r\n\r\n".encode()
+                + head
+            )
+            for piece in content(SIZE):
+                client.sendall(piece)
+            objects = folder / "data" / "files"
+            assert eventually(lambda: any("#" in one.name for one in objects.rglob("*")))
+            os.kill(service.workers[0], signal.SIGKILL)
+        connection.execute("UPDATE sys.file SET lease_time = now() WHERE state = 'pending'")
+
+        records = Database(url)
+        await Sweep(records, object_store(Objstore(), objects), 1).once()
+        await records.close()
+        assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
+    assert [one for one in objects.rglob("*") if one.is_file()] == []
 
 
 def _peak_of(pid: int) -> int:

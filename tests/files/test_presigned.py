@@ -35,10 +35,10 @@ async def pieces() -> AsyncIterator[bytes]:
 
 
 @pytest.fixture
-async def service(seeded_database_url: str, redis_url: str, s3: S3Server) -> AsyncIterator[Inside]:
+async def service(fresh_url: str, redis_url: str, s3: S3Server) -> AsyncIterator[Inside]:
     """A service that leaves downloads to the store."""
     variables = s3.variables(PORTCULLIS_OBJSTORE__PRESIGNED_LINKS="true")
-    async with inside(seeded_database_url, redis_url, **variables) as running:
+    async with inside(fresh_url, redis_url, **variables) as running:
         yield running
 
 

@@ -126,13 +126,13 @@ async def test_no_token_stands_in_the_log_or_in_the_operation_log(
 
 
 async def test_the_url_is_whole_where_the_settings_say_how_clients_reach_the_service(
-    seeded_database_url: str, redis_url: str, tmp_path: Path
+    fresh_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     variables = {
         "PORTCULLIS_SERVER__DATA": str(tmp_path),
         "PORTCULLIS_UPLOAD__PUBLIC_URL": "https://admin.example.com/",
     }
-    async with inside(seeded_database_url, redis_url, **variables) as service:
+    async with inside(fresh_url, redis_url, **variables) as service:
         data = await uploaded(service)
         link = await linked(service, data["id"])
 

@@ -78,9 +78,9 @@ def objects(request: pytest.FixtureRequest, s3: S3Server, tmp_path: Path) -> Obj
 
 
 @pytest.fixture
-async def place(seeded_database_url: str, objects: ObjectStore) -> AsyncIterator[Place]:
-    database = Database(seeded_database_url)
-    made = Place(seeded_database_url, database, objects)
+async def place(fresh_url: str, objects: ObjectStore) -> AsyncIterator[Place]:
+    database = Database(fresh_url)
+    made = Place(fresh_url, database, objects)
     # The template's prefix is in every copy, and the S3 server is everybody's.
     made.ask(f"UPDATE sys.object_space SET prefix = '{secrets.token_hex(16)}'")
     yield made
@@ -172,10 +172,10 @@ async def test_an_upload_that_lost_its_lease_is_refused_and_leaves_nothing(place
 
 
 async def test_a_sweep_of_a_store_that_is_down_does_its_work_once_it_is_back(
-    seeded_database_url: str, own_s3: S3Server
+    fresh_url: str, own_s3: S3Server
 ) -> None:
-    database = Database(seeded_database_url)
-    place = Place(seeded_database_url, database, object_store(settings_of(own_s3), Path()))
+    database = Database(fresh_url)
+    place = Place(fresh_url, database, object_store(settings_of(own_s3), Path()))
     await place.put(place.add("discarded.txt", "discarded"))
 
     own_s3.stop()

@@ -188,13 +188,13 @@ async def test_a_file_without_an_extension_is_what_its_content_is(shared: Inside
 
 
 async def test_active_content_is_taken_where_the_settings_name_it_and_is_never_run(
-    seeded_database_url: str, redis_url: str, tmp_path: Path
+    fresh_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     variables = {
         "PORTCULLIS_SERVER__DATA": str(tmp_path),
         "PORTCULLIS_UPLOAD__TYPES": "image/svg+xml, text/html",
     }
-    async with inside(seeded_database_url, redis_url, **variables) as service:
+    async with inside(fresh_url, redis_url, **variables) as service:
         data = await uploaded(service, "a.svg", b"<?xml version='1.0'?><svg:svg><script/></svg:svg>")
         answer = await download(service, data["id"])
         refused = await upload(service)
