@@ -13,8 +13,10 @@ from service.errors import Unavailable
 from service.keyspace import SessionStore
 
 RETRY = 0.5  # seconds between two attempts while the store is away
-AT_ONCE: Final = 5_000
-"""The most users that are marked before a change is answered; it takes some tens of milliseconds."""
+FIRST: Final = 5_000
+"""The most users that are marked before a change is committed; it takes a tenth of a second."""
+AT_ONCE: Final = 100_000
+"""The most users that are marked before a change is answered; it takes two seconds."""
 
 _log = structlog.get_logger(__name__)
 
@@ -35,11 +37,11 @@ class Revocations:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def mark_first(self, user_ids: Sequence[int]) -> None:
-        """Mark the users, ``AT_ONCE`` at most, whose change is about to be committed.
+        """Mark the users, ``FIRST`` at most, whose change is about to be committed.
 
         Raises ``Unavailable``, which undoes the change.
         """
-        await self._store.mark(map(str, user_ids[:AT_ONCE]))
+        await self._store.mark(map(str, user_ids[:FIRST]))
 
     async def mark(self, user_id: int) -> None:
         """Mark one user before returning; behind the request if the store is away."""

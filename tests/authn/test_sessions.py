@@ -178,3 +178,26 @@ async def test_what_could_not_be_marked_before_the_end_is_said(parts: Parts) -> 
 
     assert [log["markings"] for log in logs] == [1]
     assert revocations._tasks == set()
+
+
+async def test_the_users_of_a_large_role_are_marked_before_the_answer(parts: Parts) -> None:
+    pair = await log_in(parts, "web")
+
+    await Revocations(parts.store).mark_all([*range(10**6, 10**6 + 6000), 1])  # user 1 is the last of them
+
+    with pytest.raises(RefreshRequired):
+        await parts.authenticator.authenticate(pair.access_token, MAP)
+
+
+async def test_whoever_can_not_be_marked_before_the_answer_is_marked_behind_it(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.authn.revocations.AT_ONCE", 2)
+    pair = await log_in(parts, "web")
+    revocations = Revocations(parts.store)
+
+    await revocations.mark_all([10**6, 10**6 + 1, 1])
+    await revocations.finish()
+
+    with pytest.raises(RefreshRequired):
+        await parts.authenticator.authenticate(pair.access_token, MAP)
