@@ -55,7 +55,7 @@ class Recording:
         }
         self._query = _Names(signature.query)
         given = _Names(signature.body, signature.query, *signature.path.values())
-        self._names = given.names | {"body", "query", *signature.path}
+        self._names = given.names | {"body", "query", "row", *signature.path}
         self.redacts_params = given.sensitive
         self.redacts_response = _Names(signature.answer).sensitive
         self.keeps_answer = logged.response and signature.answer not in _UNNAMED
@@ -132,10 +132,10 @@ class Recording:
             return kept(msgspec.json.encode(problem), redact=True)
         return kept(call.answer, redact=self.redacts_response) if call.answer else None
 
-    def _known(self, error: Mapping[str, str]) -> dict[str, str]:
+    def _known(self, error: Mapping[str, Any]) -> dict[str, Any]:
         """Return a fault of a field; what is no field of this operation is not named."""
         known = self._names.issuperset(_NAME.findall(error["field"]))
-        return {"field": error["field"] if known else _HIDDEN, "message": error["message"]}
+        return {**error, "field": error["field"] if known else _HIDDEN}
 
 
 def _error(call: Call) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any
 
 import msgspec
@@ -17,9 +18,10 @@ from service.records.operation_logs import OperationEvent
 from service.web.call import Call
 from service.web.entrance import Entrance, falcon_app
 from service.web.examples import example_of
-from service.web.marks import logged, needs, public
+from service.web.marks import logged, needs, public, sends
 from service.web.operation import Operation
 from service.web.routes import Routes
+from service.web.streams import Stream
 from service.web.wire import Wire, schema_of
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate
@@ -54,6 +56,19 @@ class Accounts:
         return Account(query.name or body.name)
 
 
+class Download:
+    @needs("account:list")
+    @sends("text/csv")
+    @logged("account", "export", "EXPORT")
+    async def on_get(self, _call: Call) -> Stream:
+        """Break off in the middle."""
+        return Stream(self._chunks(), "text/csv")
+
+    async def _chunks(self) -> AsyncGenerator[bytes, None]:
+        yield b"name\r\n"
+        raise RuntimeError("the rest can't be read")
+
+
 class Link:
     @public
     @logged("link", "open", "QUERY")
@@ -78,6 +93,7 @@ def app(collector: Collector) -> Entrance:
     app = falcon_app()
     routes = Routes(app, OpenGate())
     routes.add("/api/account", Accounts())
+    routes.add("/api/account/export", Download())
     routes.add("/api/link/{name}", Link())
     routes.add("/api/account/{name}/token/{token_id}", OneToken())
     return Entrance(app, record=collector.operation)
@@ -178,6 +194,13 @@ async def test_nor_is_a_parameter_of_the_path_with_a_sensitive_name(
     await ask(app, "DELETE", "/api/account/ann/token/7")
     event = only(collector)
     assert (event.url, event.params) == ("/api/account/ann/token/{token_id}", {"path": {"name": "ann"}})
+
+
+async def test_an_answer_that_breaks_off_says_so(app: Entrance, collector: Collector) -> None:
+    with pytest.raises(RuntimeError):
+        await ask(app, "GET", "/api/account/export")
+    event = only(collector)
+    assert (event.status, event.error, event.response) == (200, "cut_off", None)
 
 
 async def test_without_a_log_calls_are_answered_all_the_same() -> None:
