@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from service.errors import Conflict, PermissionDenied, RowFault, RowsRefused, ValidationFailed
+from service.errors import Conflict, PermissionDenied, Refusal, RowFault, RowsRefused, ValidationFailed
 
 WITHIN: Final = 60.0
 """Seconds that the transaction of an import may take, its turn included; a thousand rows take a few."""
@@ -50,6 +50,10 @@ class RowFaults:
         """Note a fault of a row."""
         self._found.append(RowFault(row, field, message))
 
+    def note(self, row: int, field: str, refusal: Refusal) -> None:
+        """Note that a row is refused."""
+        self._found.append(RowFault(row, field, refusal.detail, refusal.code))
+
     @contextmanager
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
         """Note what the block is refused.
@@ -64,10 +68,9 @@ class RowFaults:
                 RowFault(row, one["field"], one["message"], refusal.code) for one in refusal.extra["errors"]
             ]
         except PermissionDenied as refusal:
-            self._found.append(RowFault(row, denied, refusal.detail, refusal.code))
+            self.note(row, denied, refusal)
         except Conflict as refusal:
-            field = str(refusal.extra.get("field", conflict or denied))
-            self._found.append(RowFault(row, field, refusal.detail, refusal.code))
+            self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)
 
     def demand_none(self) -> None:
         """Return when there is no fault; RowsRefused else."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from service.administration import account_edits
-from service.administration.account_edits import Edit, NewUser
+from service.administration.account_edits import Edit
 from service.administration.accounts import REASON
 from service.administration.administrators import keeping_an_administrator
 from service.administration.delegation import Grantor, grantor
@@ -16,10 +17,13 @@ from service.administration.user_rows import WITHOUT_PASSWORD, UserRow, Wanted, 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
-from service.errors import Conflict
+from service.errors import Conflict, PermissionDenied
 from service.kernel.identity import Caller
 from service.records import user_tables
 from service.records.database import Connection, Database
+from service.records.user_edits import TAKEN
+from service.records.user_list import User
+from service.records.user_tables import NewRow
 
 _RANDOM_BYTES = 32
 
@@ -34,9 +38,18 @@ class _Work:
     connection: Connection
     giver: Grantor
     faults: RowFaults
-    hashes: Hashes
+    hashes: Hashes | None
     done: list[ImportedRow] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
+
+    def hash_of(self, one: Wanted) -> str:
+        """Return the hash for a new user; of a dry run, which saves none, an empty one."""
+        if self.hashes is None:
+            return ""
+        password_hash = self.hashes.get(None if one.said.password is None else one.said.row)
+        if password_hash is None:  # there was such a user when the passwords were hashed
+            raise Conflict("Users of the table have been deleted meanwhile")
+        return password_hash
 
 
 class UserImport:
@@ -64,7 +77,7 @@ class UserImport:
         async with self._database.snapshot() as connection:
             wanted = await self._wanted(connection, rows, faults)
         faults.demand_none()
-        hashes = {} if dry_run else await self._hashes(wanted)
+        hashes = None if dry_run else await self._hashes(wanted)
         try:
             work = await self._saved(caller, rows, hashes, dry_run=dry_run)
         except DryRun as undone:
@@ -73,14 +86,12 @@ class UserImport:
         return work.done
 
     async def _saved(
-        self, caller: Caller, rows: Sequence[UserRow], hashes: Hashes, *, dry_run: bool
+        self, caller: Caller, rows: Sequence[UserRow], hashes: Hashes | None, *, dry_run: bool
     ) -> _Work:
         async with self._database.transaction(within=WITHIN) as connection:
             async with keeping_an_administrator(connection):
                 work = _Work(connection, await grantor(connection, caller), RowFaults(), hashes)
-                for one in await self._wanted(connection, rows, work.faults):
-                    await _save(work, one, dry_run=dry_run)
-                work.faults.demand_none()
+                await _save(work, await self._wanted(connection, rows, work.faults))
             undo_if(dry_run=dry_run, done=work.done)
             await self._revocations.mark_first([edit.after.id for edit in work.edits if edit.felt])
         return work
@@ -114,30 +125,42 @@ class UserImport:
         await self._revocations.mark_all([edit.after.id for edit in edits if edit.felt])
 
 
-async def _save(work: _Work, one: Wanted, *, dry_run: bool) -> None:
-    row, name = one.said.row, one.said.user_name
-    if one.before is None:
-        with work.faults.of(row, "roles"):
-            await _create(work, one, "" if dry_run else None)
-            note = WITHOUT_PASSWORD if one.said.password is None else None
-            work.done.append(ImportedRow(row, name, "created", note=note))
-    elif one.changes:
-        with work.faults.of(row, "userName"):
-            await account_edits.demand_touch(work.connection, work.giver, one.before.id)
-            with work.faults.of(row, "roles", "status"):
-                edit = await account_edits.edit(
-                    work.connection, work.giver, one.before, one.values, one.role_ids
-                )
-                work.edits.append(edit)
-                work.done.append(ImportedRow(row, name, "updated", one.changes))
-    else:
-        work.done.append(ImportedRow(row, name, "unchanged"))
+async def _save(work: _Work, wanted: Sequence[Wanted]) -> None:
+    work.faults.demand_none()  # somebody may have changed users since the rows were looked at first
+    await _create(work, [one for one in wanted if one.before is None])
+    for one in wanted:
+        if one.before is not None and one.changes:
+            await _edit(work, one, one.before)
+        elif one.before is not None:
+            work.done.append(ImportedRow(one.said.row, one.said.user_name, "unchanged"))
+    work.faults.demand_none()
+    work.done.sort(key=attrgetter("row"))
 
 
-async def _create(work: _Work, one: Wanted, password_hash: str | None) -> None:
-    if password_hash is None:
-        password_hash = work.hashes.get(one.said.row if one.said.password is not None else None)
-    if password_hash is None:  # there was such a user when the passwords were hashed
-        raise Conflict("Somebody has deleted the user meanwhile", field="userName")
-    new = NewUser(one.values, one.said.password or "", one.role_ids or ())
-    await account_edits.add(work.connection, work.giver, new, password_hash)
+async def _create(work: _Work, wanted: Sequence[Wanted]) -> None:
+    """Write the new users all at once; the roles, which exist, are asked about once for each set of them."""
+    by_roles: dict[tuple[int, ...], list[Wanted]] = {}
+    for one in wanted:
+        by_roles.setdefault(tuple(sorted(one.role_ids or ())), []).append(one)
+    for role_ids, alike in by_roles.items():
+        try:
+            await work.giver.demand_roles(work.connection, role_ids)
+        except PermissionDenied as refusal:
+            for one in alike:
+                work.faults.note(one.said.row, "roles", refusal)
+    rows = {one.said.key: NewRow(one.values, work.hash_of(one), one.role_ids or ()) for one in wanted}
+    written = await user_tables.create_all(work.connection, rows.values())
+    for one in wanted:
+        if one.said.key not in written:
+            work.faults.note(one.said.row, "userName", Conflict(TAKEN))
+        note = WITHOUT_PASSWORD if one.said.password is None else None
+        work.done.append(ImportedRow(one.said.row, one.said.user_name, "created", note=note))
+
+
+async def _edit(work: _Work, one: Wanted, before: User) -> None:
+    with work.faults.of(one.said.row, "userName"):
+        await account_edits.demand_touch(work.connection, work.giver, before.id)
+        with work.faults.of(one.said.row, "roles", "status"):
+            edit = await account_edits.edit(work.connection, work.giver, before, one.values, one.role_ids)
+            work.edits.append(edit)
+            work.done.append(ImportedRow(one.said.row, one.said.user_name, "updated", one.changes))

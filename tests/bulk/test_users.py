@@ -9,15 +9,18 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.embedded import EmbeddedStores
+from service.records import rights
 from tests.bulk.tables import faults, send
 from tests.support.inside import Inside, inside
 from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -241,6 +244,38 @@ async def test_names_that_are_taken_meanwhile_are_told_and_nothing_is_saved(serv
     created = sorted(answer.json["data"]["created"] for answer in answers if answer.status == 200)
     assert created in ([0, 20], [20])
     assert len(await people(service)) == 21
+
+
+def waits(database_url: str) -> bool:
+    """Tell whether somebody waits for a lock of the service."""
+    with psycopg.connect(database_url) as connection:
+        found = connection.execute(
+            "SELECT 1 FROM pg_locks JOIN pg_database d ON d.oid = database"
+            " WHERE locktype = 'advisory' AND NOT granted AND datname = current_database()"
+        )
+        return found.fetchone() is not None
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"status": "disabled"}, (422, [(1, "nickName", "A new user needs one")])),
+        ({"nickName": "H"}, (409, "Users of the table have been deleted meanwhile")),
+    ],
+)
+async def test_a_user_who_is_deleted_while_the_import_waits_is_not_made_anew(
+    service: Inside, row: dict[str, str], expected: tuple[int, Any]
+) -> None:
+    await give(service, {"userName": "heron", "nickName": "Heron"})
+    async with await psycopg.AsyncConnection.connect(service.database_url) as other:
+        await other.execute("SELECT pg_advisory_xact_lock(%s)", (rights._LOCK,))
+        asked = asyncio.create_task(service.ask("POST", IMPORT, {"users": [{"userName": "heron"} | row]}))
+        assert await eventually_here(lambda: waits(service.database_url))
+        await other.execute("DELETE FROM sys.user WHERE user_name = 'heron'")
+    answer = await asked
+
+    assert (answer.status, faults(answer) if answer.status == 422 else answer.json["detail"]) == expected
+    assert list(await people(service)) == ["admin"]
 
 
 async def test_the_id_and_other_fields_that_are_not_for_giving_are_refused(shared: Inside) -> None:
