@@ -31,7 +31,9 @@ POWERS: dict[str, tuple[str, ...]] = {
 
 Callers = tuple[Inside, dict[str, Member]]
 
-REFUSED = {"POST /api/role/import": (403, 422)}  # where rows are refused one by one
+REFUSED = dict.fromkeys(
+    ("POST /api/role/import", "POST /api/user/import"), (403, 422)
+)  # where rows are refused one by one
 
 
 @pytest.fixture(scope="module")

@@ -87,6 +87,11 @@ class World:
         ((path,),) = self._rows("SELECT path FROM sys.resource WHERE id = %s", resource)
         return str(path)
 
+    def code_of(self, role: int) -> str:
+        """Return the code of a role."""
+        ((code,),) = self._rows("SELECT role_code FROM sys.role WHERE id = %s", role)
+        return str(code)
+
     def name(self) -> str:
         """Return a name that nothing has."""
         return f"target{next(_numbers)}"
@@ -150,6 +155,12 @@ def _import_role(world: World, level: str) -> Request:
     name = world.name()
     row = {"roleCode": name, "roleName": name, "permissions": [world.mark_of(world.button(level))]}
     return "POST", "/api/role/import", {"roles": [row]}
+
+
+def _import_user(world: World, level: str) -> Request:
+    role = world.role(world.button(level))
+    row = {"userName": world.name(), "nickName": "Target", "roles": [world.code_of(role)]}
+    return "POST", "/api/user/import", {"users": [row]}
 
 
 def _new_button(world: World, level: str) -> Request:
@@ -238,6 +249,7 @@ WRITES: Final = (
         "take a Button",
         _role("PUT", "/permissions", lambda _: {"menuIds": []}),
     ),
+    Write("POST /api/user/import", "give a new user a role", _import_user),
     Write("POST /api/role/import", "give a Button", _import_role),
     Write("POST /api/menu", "make a Button", _new_button),
     Write("PUT /api/menu/{id}", "retitle a Button", _button("PUT")),
