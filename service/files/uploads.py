@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -16,13 +15,12 @@ from service.files.content_type import type_of
 from service.files.incoming import Content, Incoming, first_of
 from service.files.names import file_name_fault
 from service.files.object_store import ObjectStore
+from service.files.turns import Turns
 from service.records import files, uploads
 from service.records.database import Database
 from service.records.uploads import LEASE, Quota, Reservation
 from service.settings import Upload
 
-_PATIENCE: Final = 10.0
-"""Seconds that an upload waits for its turn."""
 _RENEW_EVERY: Final = LEASE.total_seconds() / 5
 _CLOSE: Final = {"Connection": "close"}  # else the rest of the body would be awaited
 
@@ -55,7 +53,7 @@ class Uploads:
         self._objects = objects
         self._limits = limits
         self._taken = frozenset(name.strip() for name in limits.types.split(","))
-        self._turns = asyncio.Semaphore(limits.concurrent)
+        self._turns = Turns(limits.concurrent)
 
     def refuse_length(self, least: int) -> None:
         """Raise TooLarge for a file of ``least`` bytes or more, if that is over the limit."""
@@ -71,7 +69,7 @@ class Uploads:
         if fault := file_name_fault(offer.name):
             raise ValidationFailed(("file", fault))
         self.refuse_length(offer.least)
-        async with self._turn():
+        async with self._turns.taken(offer.owner_id):
             head = await first_of(offer.content)
             content_type = type_of(offer.name, head, self._taken)
             reserved = await self._reserve(offer, head, content_type)
@@ -131,18 +129,6 @@ class Uploads:
             _log.warning("upload not cleared", file_id=reserved.file_id)
             return
         await self.clear(reserved.file_id, reserved.key)
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[None]:
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                await self._turns.acquire()
-        except TimeoutError:
-            raise Unavailable("Too many uploads at once", retry_after=int(_PATIENCE)) from None
-        try:
-            yield
-        finally:
-            self._turns.release()
 
     def _too_much(self, granted: int) -> Refusal:
         if granted < self._limits.max_bytes:

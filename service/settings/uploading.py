@@ -47,8 +47,8 @@ class Upload:
     concurrent: int = setting(
         8,
         check=between(1, 1000),
-        help="Uploads that one worker takes in at the same time, about 16 MiB of memory each; others wait "
-        "10 s for their turn, and are answered 503 then.",
+        help="Uploads that one worker takes in at the same time, about 16 MiB of memory each, and half as "
+        "many of one user; others wait 10 s for their turn, and are answered 503 then.",
     )
     idle_timeout: float = setting(
         30.0, unit="s", check=between(1.0, 300.0), help="Longest silence of a client within its upload."

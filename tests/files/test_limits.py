@@ -44,6 +44,20 @@ def kept(service: Inside) -> tuple[int, int]:
     return found[0], found[1]
 
 
+async def logged_in_as_eve(service: Inside) -> str:
+    """Make a second user who may upload, and return her access token."""
+    with psycopg.connect(service.database_url) as connection:
+        connection.execute(
+            'INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash)'
+            " SELECT 'eve', 'eve', 'Eve', password_hash FROM sys.\"user\""
+        )
+        connection.execute(
+            "INSERT INTO sys.user_role (user_id, role_id) SELECT u.id, r.id"
+            " FROM sys.\"user\" u, sys.role r WHERE u.user_name = 'eve' AND r.role_code = 'admin'"
+        )
+    return await service.log_in("eve")
+
+
 @limits(max_bytes=len(PICTURE))
 async def test_a_file_of_the_largest_size_is_taken_and_one_byte_more_is_not(limited: Inside) -> None:
     assert (await upload(limited, content=PICTURE)).status == 201
@@ -106,16 +120,7 @@ async def test_a_quota_is_a_users_own_and_deleting_gives_it_back(limited: Inside
     first = await uploaded(limited, content=PICTURE)
     assert (await upload(limited, content=PICTURE)).code == "quota_exceeded"
 
-    with psycopg.connect(limited.database_url) as connection:
-        connection.execute(
-            'INSERT INTO sys."user" (user_name, user_name_key, nick_name, password_hash)'
-            " SELECT 'eve', 'eve', 'Eve', password_hash FROM sys.\"user\""
-        )
-        connection.execute(
-            "INSERT INTO sys.user_role (user_id, role_id) SELECT u.id, r.id"
-            " FROM sys.\"user\" u, sys.role r WHERE u.user_name = 'eve' AND r.role_code = 'admin'"
-        )
-    eve = await limited.log_in("eve")
+    eve = await logged_in_as_eve(limited)
     assert (await upload(limited, content=PICTURE, token=eve)).json["data"]["ownerName"] == "eve"
 
     await limited.data("DELETE", f"/api/file/{first['id']}")
@@ -174,3 +179,23 @@ async def test_uploads_wait_for_their_turn(limited: Inside) -> None:
     answers = await asyncio.gather(*(upload(limited) for _ in range(10)))
 
     assert [answer.status for answer in answers] == [201] * 10
+
+
+@limits(concurrent=2)
+async def test_a_slow_user_does_not_take_the_turns_of_others(limited: Inside) -> None:
+    eve = await logged_in_as_eve(limited)
+    half_way, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield form(PICTURE, disposition("a.png"))[:20_000]
+        half_way.set()
+        await go_on.wait()
+        yield form(PICTURE, disposition("a.png"))[20_000:]
+
+    slow = [asyncio.create_task(send_slowly(limited, slowly())) for _ in range(2)]
+    await half_way.wait()
+    assert (await upload(limited, token=eve)).status == 201
+    assert not any(one.done() for one in slow)
+
+    go_on.set()
+    assert [answer.status for answer in await asyncio.gather(*slow)] == [201, 201]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import secrets
@@ -159,6 +160,21 @@ async def test_a_store_that_is_down_or_silent_is_unavailable_until_it_is_back(ow
     await failing(store, "GenericError")
     own_s3.start()
     assert await read(store, "x/y", 7) == b"content"
+
+
+async def test_a_slow_store_is_waited_for_as_long_as_it_is_not_silent_for_too_long(own_s3: S3Server) -> None:
+    store = object_store(settings_of(own_s3), Path())
+
+    async def at_times() -> AsyncIterator[bytes]:
+        async for piece in pieces(LARGE, PART // 2):
+            own_s3.freeze()
+            asyncio.get_running_loop().call_later(0.1, own_s3.thaw)
+            yield piece
+            await asyncio.sleep(0.15)
+
+    await store.put("x/slow", at_times())
+
+    assert await read(store, "x/slow", len(LARGE)) == LARGE
 
 
 async def test_the_bucket_is_made_only_for_those_who_ask_and_not_twice(own_s3: S3Server) -> None:
