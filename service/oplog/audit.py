@@ -55,7 +55,7 @@ class Audit:
         for log in TABLES:
             async with self.database.snapshot(within=WITHIN) as connection:
                 heads = await log_chain.heads(connection, log)
-                present = await log_chain.days_with_entries(connection, log)
+                present = await log_chain.days_with_entries(connection, log, self.begin, self.end)
             known = {head.day for head in heads}
             faults = _missing_days(heads)
             for day in sorted(known.union(present, faults, self.told.days(log))):

@@ -104,7 +104,7 @@ class Journal:
         )
 
     async def _write(self) -> None:
-        await self._upkeep.round()  # before there are entries that would have to move
+        await self._upkeep.tried.wait()
         await self._writer.run()
 
     async def _write_directly(self) -> None:

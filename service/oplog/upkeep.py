@@ -38,13 +38,15 @@ class Upkeep:
         self._database = database
         self._chain = chain
         self._days = days
+        self.tried = asyncio.Event()
+        """Set once the first round is over, whatever came of it: entries that wait need not move."""
 
     async def run(self) -> None:
-        """Do rounds until cancelled; the first one when the first hour is over. Raises nothing else."""
+        """Do rounds until cancelled; raises nothing else."""
         while True:
-            await asyncio.sleep(EVERY)
-            while not await self.round():  # noqa: ASYNC110 - no event tells that the database is back
-                await asyncio.sleep(RETRY_EVERY)
+            done = await self.round()
+            self.tried.set()
+            await asyncio.sleep(EVERY if done else RETRY_EVERY)
 
     async def round(self) -> bool:
         """Do what is due; False when it can't be done now."""

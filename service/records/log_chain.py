@@ -76,9 +76,14 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
     return [Head(**row._mapping) for row in await connection.execute(ordered)]  # noqa: SLF001 - as above
 
 
-async def days_with_entries(connection: AsyncConnection, log: Log) -> list[date]:
-    """Return every UTC day of which ``log`` has an entry; all entries are looked at."""
-    statement = select(func.date(func.timezone("UTC", TABLES[log].c.create_time))).distinct()
+async def days_with_entries(connection: AsyncConnection, log: Log, first: date, last: date) -> list[date]:
+    """Return every UTC day from ``first`` to ``last`` that has an entry; all their entries are looked at."""
+    moment = TABLES[log].c.create_time
+    statement = select(func.date(func.timezone("UTC", moment))).distinct()
+    if first > date.min:
+        statement = statement.where(moment >= _start(first))
+    if last < date.max:
+        statement = statement.where(moment < _start(last + timedelta(days=1)))
     return sorted((await connection.execute(statement)).scalars())
 
 
@@ -95,7 +100,7 @@ async def entries(
     Addresses and JSON come as text. Only a few entries are held at a time.
     """
     table = TABLES[log]
-    begin = datetime.combine(day, time(), UTC)
+    begin = _start(day)
     chosen = [
         _as_stored(table.c[name]) for name in ("id", "chain_key", "chain_number", "chain_hash", *columns)
     ]
@@ -107,6 +112,10 @@ async def entries(
     )
     async for row in await connection.stream(statement):
         yield row
+
+
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
 
 
 def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
