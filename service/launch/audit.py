@@ -72,7 +72,8 @@ async def _verify(audit: Audit, say: Say) -> int:
 
 def _tell(one: Day, say: Say) -> None:
     state = "dropped" if one.dropped else f"{one.entries} entries"
-    say(f"{one.log} {one.day}: {state}, {'NOT as written' if one.faults else 'as written'}")
+    found = "NOT as written" if one.faults else "as written"
+    say(f"{one.log} {one.day}: {state}, {found}{', without a key' if one.keyless else ''}")
     for fault in one.faults:
         say(f"  {fault}")
     if more := one.fault_count - len(one.faults):

@@ -22,7 +22,8 @@ WITHIN: Final = 86_400.0
 class Day:
     """One day of a log: how many entries it has, and what is wrong with them.
 
-    ``fault_count`` is more than ``faults`` has when there are very many.
+    ``fault_count`` is more than ``faults`` has when there are very many. ``keyless`` is a day that anybody
+    could have written, since its chain was made without the key that there is.
     """
 
     log: Log
@@ -31,6 +32,7 @@ class Day:
     faults: Sequence[str]
     fault_count: int
     dropped: bool = False
+    keyless: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +74,10 @@ class Audit:
             walk.entry(row)
         walk.end()
         of_heads = [*faults, *self._heads(day, heads, before)]
+        keyless = "" in heads and self.keys[0].key_id != ""
         dropped = bool(heads) and all(head.dropped for head in heads.values())
         found, count = [*of_heads, *walk.faults], len(of_heads) + walk.fault_count
-        return Day(log, day, walk.count, found, count, dropped=dropped)
+        return Day(log, day, walk.count, found, count, dropped=dropped, keyless=keyless)
 
     def _heads(self, day: date, heads: Mapping[str, Head], all_heads: Sequence[Head]) -> list[str]:
         chains = {chain.key_id: chain for chain in self.keys}

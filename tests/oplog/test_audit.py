@@ -184,6 +184,7 @@ async def test_a_chain_made_anew_without_the_key_is_told(filled: Place) -> None:
     assert await faults(filled) == [
         "operation_log 2026-03-15: it has a chain without a key, and there has been one since 2026-03-14"
     ]
+    assert [one.keyless for one in await audited(filled)] == [False, True, False]
 
 
 async def test_a_chain_of_another_key_is_told_until_the_key_is_given(filled: Place) -> None:
