@@ -8,8 +8,9 @@ import io
 import json
 import re
 import secrets
+import tempfile
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -226,31 +227,46 @@ async def test_the_source_of_an_export_is_closed_with_it() -> None:
     assert closed == [True]
 
 
-@contextmanager
-def logged_in(folder: Path, **stores: str) -> Iterator[tuple[Running, httpx.Client]]:
-    """Start a service of one worker, and a client that is the administrator."""
-    variables = {"JWT_SECRET": secrets.token_urlsafe(48), **stores}
-    with running(folder, "--workers", "1", **variables) as service, service.client() as client:
-        credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
-        token = client.post("/api/auth/login", json=credentials).json()["data"]["accessToken"]
-        client.headers["Authorization"] = f"Bearer {token}"
-        yield service, client
+@dataclass(frozen=True)
+class Exporting:
+    """A service of one worker on stores of its own with a long log, and the administrator as a client."""
+
+    stores: EmbeddedStores
+    service: Running
+    client: httpx.Client
 
 
-def test_a_long_export_needs_little_memory_and_lets_other_requests_through(
-    seeded_database_url: str, redis_url: str, tmp_path: Path
-) -> None:
-    fill(seeded_database_url, MANY)
-    with logged_in(tmp_path, DATABASE_URL=seeded_database_url, REDIS_URL=redis_url) as (service, client):
-        (worker,) = service.workers
-        client.get(f"{EXPORT}?limit=2000").raise_for_status()
-        before, lines, size, others = kilobytes(worker, "Rss"), 0, 0, 0
-        most = before
-        with client.stream("GET", f"{EXPORT}?module=bulk&limit={MANY}") as answer:
-            for chunk in answer.iter_bytes(1 << 20):
-                lines, size = lines + chunk.count(b"\r\n"), size + len(chunk)
-                most = max(most, kilobytes(worker, "Rss"))
-                others += client.get("/api/user/info").status_code == 200
+@pytest.fixture(scope="module")
+def exporting() -> Iterator[Exporting]:
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,
+        EmbeddedStores(Path(folder) / "stores", durable=False) as stores,
+    ):
+        seed_database(stores.database_url)
+        fill(stores.database_url, MANY)
+        variables = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url}
+        secret = {"JWT_SECRET": secrets.token_urlsafe(48)}
+        with (
+            running(Path(folder), "--workers", "1", **variables, **secret) as service,
+            service.client() as client,
+        ):
+            credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+            token = client.post("/api/auth/login", json=credentials).json()["data"]["accessToken"]
+            client.headers["Authorization"] = f"Bearer {token}"
+            yield Exporting(stores, service, client)
+
+
+def test_a_long_export_needs_little_memory_and_lets_other_requests_through(exporting: Exporting) -> None:
+    (worker,) = exporting.service.workers
+    client = exporting.client
+    client.get(f"{EXPORT}?limit=2000").raise_for_status()
+    most = before = kilobytes(worker, "Rss")
+    lines = size = others = 0
+    with client.stream("GET", f"{EXPORT}?module=bulk&limit={MANY}") as answer:
+        for chunk in answer.iter_bytes(1 << 20):
+            lines, size = lines + chunk.count(b"\r\n"), size + len(chunk)
+            most = max(most, kilobytes(worker, "Rss"))
+            others += client.get("/api/user/info").status_code == 200
     assert lines == MANY + 1
     assert size > 40_000_000
     assert others > 30
@@ -258,27 +274,23 @@ def test_a_long_export_needs_little_memory_and_lets_other_requests_through(
 
 
 def test_an_export_is_refused_when_the_database_is_away_and_cut_off_when_it_goes(
-    own_stores: EmbeddedStores, tmp_path: Path
+    exporting: Exporting,
 ) -> None:
-    seed_database(own_stores.database_url)
-    fill(own_stores.database_url, MANY)
-    stores = {"DATABASE_URL": own_stores.database_url, "REDIS_URL": own_stores.redis_url}
-    with logged_in(tmp_path, **stores) as (_, client):
-        received = b""
-        with (  # noqa: PT012 - where it breaks off is the claim
-            pytest.raises(httpx.RemoteProtocolError, match="incomplete chunked read"),
-            client.stream("GET", EXPORT) as answer,
-        ):
-            for chunk in answer.iter_raw(65_536):
-                if not received:
-                    own_stores.postgres.stop()
-                received += chunk
-        assert answer.status_code == 200
-        assert 0 < received.count(b"\r\n") < MANY
+    postgres, client, received = exporting.stores.postgres, exporting.client, b""
+    with (  # noqa: PT012 - where it breaks off is the claim
+        pytest.raises(httpx.RemoteProtocolError, match="incomplete chunked read"),
+        client.stream("GET", EXPORT) as answer,
+    ):
+        for chunk in answer.iter_raw(65_536):
+            if not received:
+                postgres.stop()
+            received += chunk
+    assert answer.status_code == 200
+    assert 0 < received.count(b"\r\n") < MANY
 
-        refused = client.get(EXPORT)
-        assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
-        assert "content-disposition" not in refused.headers
+    refused = client.get(EXPORT)
+    assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
+    assert "content-disposition" not in refused.headers
 
-        own_stores.postgres.start()
-        assert client.get(f"{EXPORT}?limit=5").text.count("\r\n") == 6
+    postgres.start()
+    assert client.get(f"{EXPORT}?limit=5").text.count("\r\n") == 6
