@@ -151,3 +151,27 @@ async def test_a_file_that_the_database_cannot_settle_leaves_no_object(
         assert (await upload(service)).status == 500
         assert (await upload(service, content=PNG + bytes(2 * PART))).status == 500
     await nothing_left(service, own_s3)
+
+
+async def test_a_database_that_hangs_in_the_middle_of_an_upload_is_a_503_and_leaves_nothing(
+    fresh_url: str, redis_url: str, own_s3: S3Server
+) -> None:
+    body = form(PNG + os.urandom(2 * PART), disposition("a.png"))
+
+    async def pieces(connection: psycopg.Connection) -> AsyncIterator[bytes]:
+        for start in range(0, len(body), 65_536):
+            if start == PART:
+                connection.execute("SELECT id FROM sys.file FOR UPDATE")
+            yield body[start : start + 65_536]
+
+    variables = own_s3.variables(PORTCULLIS_DATABASE__TIMEOUT="0.5")
+    async with inside(fresh_url, redis_url, **variables) as service:
+        with capture_logs() as lines, psycopg.connect(fresh_url) as connection:
+            answer = await send_slowly(service, pieces(connection))
+        assert answer.code == "unavailable"
+        assert "upload not cleared" in [line["event"] for line in lines]
+        assert own_s3.keys() != []  # nothing may be deleted that may have been settled
+
+        with psycopg.connect(fresh_url) as connection:
+            connection.execute("UPDATE sys.file SET lease_time = now()")
+        await nothing_left(service, own_s3)
