@@ -31,14 +31,14 @@ async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) ->
 
     Those rows move into their partition.
     """
-    there = set(await _months(connection, log))
+    there = set(await present(connection, log))
     for month in sorted({*months, *await _strays(connection, log)} - there):
         await _make(connection, log, month)
 
 
 async def ended(connection: AsyncConnection, log: Log, day: date) -> list[date]:
     """Return the months that have a partition and ended before ``day`` or with it."""
-    return [month for month in await _months(connection, log) if _next(month) <= day]
+    return [month for month in await present(connection, log) if _next(month) <= day]
 
 
 async def drop(connection: AsyncConnection, log: Log, month: date) -> list[Head]:
@@ -49,7 +49,8 @@ async def drop(connection: AsyncConnection, log: Log, month: date) -> list[Head]
     return [replace(head, dropped=True) for head in gone]
 
 
-async def _months(connection: AsyncConnection, log: Log) -> list[date]:
+async def present(connection: AsyncConnection, log: Log) -> list[date]:
+    """Return the months that have a partition, in order."""
     statement = text(
         "SELECT right(child.relname, 7) FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid"
         " WHERE inhparent = CAST(:parent AS regclass) AND child.relname ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY 1"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from service.launch.doctor import file_checks, policy_checks, settings_checks, store_checks, user_checks
+from service.launch.doctor import (
+    file_checks,
+    log_checks,
+    policy_checks,
+    settings_checks,
+    store_checks,
+    user_checks,
+)
 from service.launch.doctor.findings import Finding
 from service.launch.doctor.patient import Patient
 
@@ -28,6 +35,8 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("persistence", store_checks.persistence),
     ("clocks", store_checks.clocks),
     ("object-store", file_checks.objects),
+    ("log-entries", log_checks.log_entries),
+    ("log-months", log_checks.log_months_ahead),
     ("policy-files", policy_checks.policy_files),
     ("published-policy", policy_checks.published_policy),
     ("policy-workers", policy_checks.policy_workers_agree),

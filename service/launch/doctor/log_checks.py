@@ -1,0 +1,61 @@
+"""Whether the logs of operations and logins have all that happened, and a place for what comes."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from service.errors import Unavailable
+from service.keyspace import LogCounts, SessionStore
+from service.launch.doctor.findings import Finding, ok, warning
+from service.launch.doctor.patient import Patient, Unanswered
+from service.records import log_months
+from service.records.log_writing import Log
+
+_LOGS: Final[tuple[Log, ...]] = ("operation_log", "login_log")
+_MONTH: Final = timedelta(days=31)
+
+
+async def log_entries(patient: Patient) -> Finding:
+    """What is dropped or set aside is in no log that anybody reads."""
+    _ = patient.sessions
+    store = SessionStore(patient.settings.redis, patient.settings.auth)
+    try:
+        found = await store.log.counts()
+    except Unavailable:
+        raise Unanswered("the session store does not answer in time") from None
+    finally:
+        await store.close()
+    return _judged(found)
+
+
+def _judged(found: LogCounts) -> Finding:
+    said = f"{found.accepted} accepted, {found.written} written, {found.under_way} under way"
+    if found.dropped:
+        return warning(
+            f"{said}, {found.dropped} dropped",
+            "raise oplog.memory_limit and oplog.stream_limit, or see why the stores did not take them",
+        )
+    if found.set_aside:
+        return warning(
+            f"{said}, {found.set_aside} set aside, which the database has refused",
+            "read them and the reasons in sys.log_set_aside",
+        )
+    return ok(said)
+
+
+async def log_months_ahead(patient: Patient) -> Finding:
+    """Entries without a partition of their month fall into the default one, until a worker moves them."""
+    today = datetime.now(UTC).date().replace(day=1)
+    wanted = {today, (today + _MONTH).replace(day=1)}
+    async with patient.records() as connection:
+        missing = [
+            f"{log} for {month:%Y-%m}"
+            for log in _LOGS
+            for month in sorted(wanted - set(await log_months.present(connection, log)))
+        ]
+    if missing:
+        return warning(
+            f"there is no partition of {', '.join(missing)}", "start the service, which makes them every hour"
+        )
+    return ok(f"partitions for {today:%Y-%m} and the month after")
