@@ -10,7 +10,7 @@ from service.authn.passwords import Passwords
 from service.kernel.names import name_fault
 from service.launch.faults import NameFault, PasswordFault, UnpreparedFault
 from service.launch.operator import asked_password, tell_security
-from service.records import users
+from service.records import rights, users
 from service.records.database import Database
 from service.records.seed import is_seeded
 from service.settings import Settings
@@ -46,6 +46,7 @@ async def _create(settings: Settings, user_name: str, password: str, role_codes:
         async with database.transaction() as connection:
             if not await is_seeded(connection):
                 raise UnpreparedFault("The database has no roles yet: start the service once, then try again")
+            await rights.lock(connection)  # a role that is deleted meanwhile is gone, or stays
             return await users.create(connection, user_name, user_name, password_hash, role_codes)
     finally:
         passwords.close()
