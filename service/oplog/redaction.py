@@ -72,7 +72,7 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
 
 def redacted_query(query: str) -> str:
     """Return a query string, percent-encoded as it came, without the values of sensitive parameters."""
-    return "&".join(map(_redacted_parameter, query[:MOST_QUERY].split("&")))
+    return "&".join(map(_redacted_parameter, printable(query[:MOST_QUERY]).split("&")))
 
 
 @lru_cache(1024)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import msgspec
 
 from service.errors import ValidationFailed
+from service.kernel.text import printable
 from service.oplog.redaction import is_sensitive, kept, redacted_query
 from service.records.operation_logs import OperationEvent
 from service.web.call import Call
@@ -92,7 +93,7 @@ class Recording:
         shown = self._understood_path(call)
         segments = call.scope["path"].split("/")
         return "/".join(
-            segment if not name.startswith("{") or name[1:-1] in shown else name
+            name if name.startswith("{") and name[1:-1] not in shown else printable(segment)
             for name, segment in zip(self._segments, segments, strict=True)
         )
 

@@ -196,6 +196,11 @@ async def test_nor_is_a_parameter_of_the_path_with_a_sensitive_name(
     assert (event.url, event.params) == ("/api/account/ann/token/{token_id}", {"path": {"name": "ann"}})
 
 
+async def test_text_in_a_path_turns_no_line(app: Entrance, collector: Collector) -> None:
+    await ask(app, "DELETE", "/api/account/a%E2%80%AEb/token/7")
+    assert only(collector).url == "/api/account/a\\u202eb/token/{token_id}"
+
+
 async def test_an_answer_that_breaks_off_says_so(app: Entrance, collector: Collector) -> None:
     with pytest.raises(RuntimeError):
         await ask(app, "GET", "/api/account/export")
