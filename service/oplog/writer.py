@@ -18,8 +18,8 @@ from service.records.log_writing import Log
 
 WRITE_EVERY: Final = 0.2
 """Seconds between two transactions, unless there is more than one of them can take."""
-MOST_BATCHES: Final = 32
-"""Batches that one transaction takes."""
+MOST_BATCHES: Final = 8
+"""Batches that one transaction takes: half a mebibyte, which holds up requests for a few milliseconds."""
 RETRY_EVERY: Final = 1.0
 """Seconds between two attempts while the database or the session store is away."""
 CLAIM_AFTER: Final = 20.0

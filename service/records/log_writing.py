@@ -22,6 +22,7 @@ Log = Literal["operation_log", "login_log"]
 TABLES: Final[dict[Log, Table]] = {"operation_log": operation_log, "login_log": login_log}
 
 _LOCKS: Final[dict[Log, int]] = {"operation_log": 0x6C6F6701, "login_log": 0x6C6F6702}
+_SILENCE: Final = "10s"
 _UNIQUE_VIOLATION: Final = "23505"
 # Classes of SQLSTATE that blame the data: data exception, integrity violation, program limit exceeded.
 _REFUSALS: Final = ("22", "23", "54")
@@ -36,8 +37,12 @@ class AlreadyWritten(Exception):  # noqa: N818 - as above
 
 
 async def lock(connection: AsyncConnection, log: Log) -> None:
-    """Wait until no other transaction writes to ``log``; until this one ends, none will."""
-    await connection.execute(select(func.pg_advisory_xact_lock(_LOCKS[log])))
+    """Wait until no other transaction writes to ``log``; until this one ends, none will.
+
+    The server ends it when its worker says nothing for ``_SILENCE``, being frozen for instance.
+    """
+    bounded = func.set_config("idle_in_transaction_session_timeout", _SILENCE, True)
+    await connection.execute(select(bounded, func.pg_advisory_xact_lock(_LOCKS[log])))
 
 
 async def insert_all(connection: AsyncConnection, log: Log, rows: str) -> None:

@@ -16,7 +16,7 @@ from tests.oplog.conftest import operation
 
 async def emit(name: str, database_url: str, redis_url: str) -> None:
     store = SessionStore(Redis(url=redis_url), Auth())
-    journal = Journal(Oplog(), Database(database_url, pool_size=2), store.log, name, claim_after=2.0)
+    journal = Journal(Oplog(), Database(database_url, pool_size=2), store.log, name, claim_after=1.0)
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     await journal.start()

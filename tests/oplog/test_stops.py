@@ -131,11 +131,11 @@ async def test_a_worker_that_is_killed_loses_its_last_moment_and_one_that_is_sto
 ) -> None:
     with emitting(fragile, tmp_path, "killed", "stopped") as (killed, stopped):
         for one in (killed, stopped):
-            one.wait_for(2000)
+            one.wait_for(600)
         killed.process.kill()
         killed.process.wait()
         ended = time.time()
-        stopped.wait_for(len(stopped.accepted) + 3000)  # long enough to claim what the dead one had taken
+        stopped.wait_for(len(stopped.accepted) + 1200)  # long enough to claim what the dead one had taken
         stopped.terminate()
         async with fragile.journal() as heir:
             await heir.start()
