@@ -7,7 +7,7 @@ once more after it: tokens from before the change work no more even if this proc
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from service.administration import account_edits, account_rules
 from service.administration.account_edits import Edit, NewUser
@@ -17,8 +17,9 @@ from service.administration.delegation import Grantor, grantor
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
+from service.errors import Unavailable
 from service.kernel.identity import Caller
-from service.records import user_list
+from service.records import user_list, users
 from service.records.database import Connection, Database
 from service.records.user_list import Status, User
 
@@ -117,7 +118,25 @@ class Accounts:
             await self._revocations.mark(edit.after.id)
 
     async def _follow_status(self, user: User, status: Status) -> None:
-        # After the commit: a login that has read the old status then meets the ban.
+        """Have the store say what the database says, whoever else sets the status meanwhile.
+
+        After the commit: a login that has read the old status then meets the ban. Each word to the store is
+        followed by a look at the database, so that the last one agrees with it.
+        """
+        told: Status | None = None
+        while status != told:
+            await self._tell(user, status)
+            told = status
+            with suppress(Unavailable):
+                status = await self._stored_status(user.id)
+
+    async def _stored_status(self, user_id: int) -> Status:
+        async with self._database.transaction() as connection:
+            known = await users.credentials_of(connection, user_id)
+        # No ban is kept for nobody.
+        return "enabled" if known is None else known.status
+
+    async def _tell(self, user: User, status: Status) -> None:
         if status == "disabled":
             await self._revocations.ban(user.id, REASON, user_name=user.user_name)
         else:

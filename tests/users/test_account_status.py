@@ -172,3 +172,15 @@ async def test_while_the_session_store_is_away_nothing_is_saved(parts: Parts) ->
     assert (known.nick_name, known.status, known.version) == ("heron", "enabled", 1)
     assert [role.role_code for role in known.roles] == ["auditor"]
     await nowhere.close()
+
+
+async def test_the_store_says_what_is_stored_whoever_was_first(parts: Parts, accounts: Accounts) -> None:
+    heron = await new_user(parts, "heron")
+    for _ in range(10):
+        await asyncio.gather(
+            *(accounts.set_status(ROOT, heron, status) for status in ("disabled", "enabled") * 2)
+        )
+
+        async with parts.database.transaction() as connection:
+            known = await user_list.read(connection, heron)
+        assert (await parts.store.ban_of(str(heron)) is not None) == (known.status == "disabled")
