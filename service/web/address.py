@@ -12,6 +12,7 @@ from service.web.call import AddressOf, Scope, peer_address
 Network = IPv4Network | IPv6Network
 
 _REMEMBERED: Final = 4096
+_LONGEST: Final = 80  # characters: an address, its zone and its port
 
 
 def address_behind(trusted: Iterable[Network]) -> AddressOf:
@@ -54,7 +55,14 @@ def _forwarded(scope: Scope) -> list[str]:
 
 
 def _plain(text: str) -> str | None:
-    """Return an address in its one spelling, without port and zone; None when ``text`` is none.
+    """Return an address in its one spelling, without port and zone; None when ``text`` is none."""
+    # The longest that is remembered: whoever sends many does not fill the memory.
+    return _parsed(text) if len(text) <= _LONGEST else None
+
+
+@lru_cache(_REMEMBERED)  # parsing one takes longer than the rest of a log entry
+def _parsed(text: str) -> str | None:
+    """Do what ``_plain`` says.
 
     IPv4 that came over IPv6 is IPv4: else all its clients would be of one /64 network.
     """
