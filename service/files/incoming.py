@@ -62,18 +62,17 @@ class Incoming:
         async for piece in self._together():
             self._hash.update(piece)
             yield piece
-            await self._stay()
 
     async def _together(self) -> Content:
-        waiting, length = [self._take(self._head)], len(self._head)
+        waiting = bytearray(self._take(self._head))
         async for piece in self._content:
-            waiting.append(self._take(piece))
-            length += len(piece)
-            if length >= _PIECE:
-                yield b"".join(waiting)
-                waiting, length = [], 0
-        if length:
-            yield b"".join(waiting)
+            waiting += self._take(piece)
+            await self._stay()
+            if len(waiting) >= _PIECE:
+                yield bytes(waiting)
+                waiting.clear()
+        if waiting:
+            yield bytes(waiting)
 
     def _take(self, piece: bytes) -> bytes:
         self.size += len(piece)
