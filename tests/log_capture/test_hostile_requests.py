@@ -91,7 +91,8 @@ def site(
             "REDIS_URL": redis_url,
             "JWT_SECRET": secrets.token_urlsafe(48),
             "PORTCULLIS_AUTH__IS_READ_COOKIE": "true",
-            "PORTCULLIS_THROTTLE__ENABLED": "false",
+            "PORTCULLIS_THROTTLE__LOGIN_ADDRESS": "100000",
+            "PORTCULLIS_THROTTLE__REFRESH_ADDRESS": "100000",
         }
         with running(tmp_path_factory.mktemp("canaries"), "--workers", "1", **variables) as service:
             yield Site(service, url, redis_url, said)
@@ -155,6 +156,10 @@ def send_everywhere(site: Site, client: httpx.Client, token: str) -> None:
         for media_type, content in BODIES if operation in WRITES else ():
             sent = authorized | {"Content-Type": media_type}
             site.ask(client, operation.method, readable, headers=sent, content=content)
+    for _ in range(12):  # more than one account may have
+        guess = {"userName": CANARY, "password": CANARY}
+        last = site.ask(client, "POST", "/api/auth/login", json=guess)
+    assert last.status_code == 429
     for known in site.secrets:
         for agent in (f"App/1 password={known}", f"App/1 (token: {known})", f"Bearer {known}"):
             told = authorized | {"User-Agent": agent}
