@@ -1,7 +1,17 @@
-"""A service in the test's own process, and the parts of login on real stores."""
+"""Services in the test's own process, and the parts of login on real stores."""
 
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from service.embedded import EmbeddedStores
 from tests.authn.conftest import auth, own_database, parts, permission_map, shared_database_url
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
 from tests.support.inside_fixtures import _shared, service, shared
+from tests.users.people import execute
 
 __all__ = [
     "_shared",
@@ -13,3 +23,25 @@ __all__ = [
     "shared",
     "shared_database_url",
 ]
+
+CLEAN = """
+DELETE FROM sys.file;
+DELETE FROM sys."user" WHERE id > 1;
+DELETE FROM sys.role WHERE id > (SELECT max(id) FROM sys.role WHERE role_code IN ('super', 'user'));
+"""
+
+
+@pytest.fixture(scope="module")
+async def _house(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Inside]:
+    with database(stores, seeded_template) as url:
+        async with inside(url, stores.redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as running:
+            yield running
+
+
+@pytest.fixture
+async def house(_house: Inside) -> AsyncIterator[Inside]:
+    """A service for tests that leave the administrator, the menus and the first roles as they are."""
+    if (await _house.ask("GET", "/api/user/info")).status == 401:  # other tests empty the session store
+        _house.token = await _house.log_in()
+    yield _house
+    execute(_house, CLEAN)

@@ -26,63 +26,61 @@ async def code_of(service: Inside, token: str, path: str = "/api/user/info") -> 
     return answer.status if answer.status == 200 else answer.code
 
 
-async def test_roles_given_and_taken_are_felt_by_the_next_request(service: Inside) -> None:
-    heron = await made(service)
+async def test_roles_given_and_taken_are_felt_by_the_next_request(house: Inside) -> None:
+    heron = await made(house)
     path = f"/api/user/{heron['id']}"
-    pair = await pair_of(service)
-    for roles, expected in (([role_id(service, "auditor")], 200), ([], "permission_denied")):
-        await service.data("PUT", path, {"roleIds": roles})
+    pair = await pair_of(house)
+    for roles, expected in (([role_id(house, "auditor")], 200), ([], "permission_denied")):
+        await house.data("PUT", path, {"roleIds": roles})
 
-        assert await code_of(service, pair["accessToken"]) == "refresh_required"
-        pair = await service.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
-        assert await code_of(service, pair["accessToken"], "/api/user/list") == expected
+        assert await code_of(house, pair["accessToken"]) == "refresh_required"
+        pair = await house.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
+        assert await code_of(house, pair["accessToken"], "/api/user/list") == expected
 
 
 @pytest.mark.parametrize("change", [{"nickName": "Egret"}, {"userName": "egret"}])
-async def test_new_names_stand_in_the_tokens_after_it(service: Inside, change: dict[str, str]) -> None:
-    heron = await made(service)
-    pair = await pair_of(service)
+async def test_new_names_stand_in_the_tokens_after_it(house: Inside, change: dict[str, str]) -> None:
+    heron = await made(house)
+    pair = await pair_of(house)
 
-    await service.data("PUT", f"/api/user/{heron['id']}", change)
+    await house.data("PUT", f"/api/user/{heron['id']}", change)
 
-    assert await code_of(service, pair["accessToken"]) == "refresh_required"
-    await service.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
-    online = await service.data("GET", "/api/online/list?size=200")
+    assert await code_of(house, pair["accessToken"]) == "refresh_required"
+    await house.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
+    online = await house.data("GET", "/api/online/list?size=200")
     assert any(one.items() >= change.items() for one in online["items"])
 
 
-async def test_what_no_token_says_leaves_the_tokens_alone(service: Inside) -> None:
-    heron = await made(service)
-    pair = await pair_of(service)
+async def test_what_no_token_says_leaves_the_tokens_alone(house: Inside) -> None:
+    heron = await made(house)
+    pair = await pair_of(house)
 
-    await service.data(
-        "PUT", f"/api/user/{heron['id']}", {"phone": "123", "roleIds": [], "status": "enabled"}
-    )
+    await house.data("PUT", f"/api/user/{heron['id']}", {"phone": "123", "roleIds": [], "status": "enabled"})
 
-    assert await code_of(service, pair["accessToken"]) == 200
+    assert await code_of(house, pair["accessToken"]) == 200
 
 
-async def test_an_edit_that_disables_bans_and_one_that_enables_clears_the_ban(service: Inside) -> None:
-    heron = await made(service)
-    pair = await pair_of(service)
+async def test_an_edit_that_disables_bans_and_one_that_enables_clears_the_ban(house: Inside) -> None:
+    heron = await made(house)
+    pair = await pair_of(house)
 
-    await service.data("PUT", f"/api/user/{heron['id']}", {"status": "disabled"})
-    assert await code_of(service, pair["accessToken"]) == "account_banned"
-    assert (await service.ask("POST", "/api/auth/login", LOGIN)).code == "account_disabled"
+    await house.data("PUT", f"/api/user/{heron['id']}", {"status": "disabled"})
+    assert await code_of(house, pair["accessToken"]) == "account_banned"
+    assert (await house.ask("POST", "/api/auth/login", LOGIN)).code == "account_disabled"
 
-    await service.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled"})
-    assert await code_of(service, pair["accessToken"]) == "refresh_required"
-    assert await code_of(service, (await pair_of(service))["accessToken"]) == 200
+    await house.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled"})
+    assert await code_of(house, pair["accessToken"]) == "refresh_required"
+    assert await code_of(house, (await pair_of(house))["accessToken"]) == 200
 
 
-async def test_an_edit_that_changes_no_status_lifts_no_ban(service: Inside) -> None:
-    heron = await made(service)
-    pair = await pair_of(service)
-    await service.data("POST", f"/api/online/{heron['id']}/ban", {})
+async def test_an_edit_that_changes_no_status_lifts_no_ban(house: Inside) -> None:
+    heron = await made(house)
+    pair = await pair_of(house)
+    await house.data("POST", f"/api/online/{heron['id']}/ban", {})
 
-    await service.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled", "nickName": "Egret"})
+    await house.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled", "nickName": "Egret"})
 
-    assert await code_of(service, pair["accessToken"]) == "account_banned"
+    assert await code_of(house, pair["accessToken"]) == "account_banned"
 
 
 @pytest.mark.parametrize("disabled", [False, True])

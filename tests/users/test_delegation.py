@@ -36,19 +36,17 @@ ACTS: list[tuple[str, str, Any]] = [
     ],
 )
 async def test_nobody_gives_a_role_that_gives_more(
-    service: Inside, held: list[str], role: str, lacking: list[str] | None
+    house: Inside, held: list[str], role: str, lacking: list[str] | None
 ) -> None:
-    token = await caller(service, "stork", *held)
+    token = await caller(house, "stork", *held)
 
-    answer = await service.ask(
-        "POST", "/api/user", HERON | {"roleIds": [role_id(service, role)]}, token=token
-    )
+    answer = await house.ask("POST", "/api/user", HERON | {"roleIds": [role_id(house, role)]}, token=token)
 
     if lacking is None:
         assert answer.status == 201
     else:
         assert (answer.status, answer.code, answer.json["required"]) == (403, "permission_denied", lacking)
-        assert execute(service, "SELECT count(*) FROM sys.user WHERE user_name = 'heron'") == [(0,)]
+        assert execute(house, "SELECT count(*) FROM sys.user WHERE user_name = 'heron'") == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -73,57 +71,57 @@ async def test_what_is_disabled_counts_since_it_can_be_enabled(service: Inside, 
         assert (answer.code, answer.json["required"]) == ("permission_denied", ["system:online:ban"])
 
 
-async def test_nobody_acts_on_somebody_who_holds_more(service: Inside) -> None:
-    heron = await made(service, "heron", role_id(service, "super"))
-    token = await caller(service, "stork", "system:*")
+async def test_nobody_acts_on_somebody_who_holds_more(house: Inside) -> None:
+    heron = await made(house, "heron", role_id(house, "super"))
+    token = await caller(house, "stork", "system:*")
 
     for method, path, body in ACTS:
-        answer = await service.ask(method, f"/api/user/{heron['id']}{path}", body, token=token)
+        answer = await house.ask(method, f"/api/user/{heron['id']}{path}", body, token=token)
         assert (answer.code, answer.json["required"]) == ("permission_denied", ["*"]), (method, path, body)
 
-    assert await service.data("GET", f"/api/user/{heron['id']}") == heron
-    assert await service.log_in("heron", PASSWORD)
+    assert await house.data("GET", f"/api/user/{heron['id']}") == heron
+    assert await house.log_in("heron", PASSWORD)
 
 
-async def test_whoever_may_acts_on_somebody_who_holds_no_more(service: Inside) -> None:
-    token = await caller(service, "stork", "system:*")
+async def test_whoever_may_acts_on_somebody_who_holds_no_more(house: Inside) -> None:
+    token = await caller(house, "stork", "system:*")
     for number, (method, path, body) in enumerate(ACTS):
-        heron = await made(service, f"heron{number}", role_id(service, "auditor"))
-        answer = await service.ask(method, f"/api/user/{heron['id']}{path}", body, token=token)
+        heron = await made(house, f"heron{number}", role_id(house, "auditor"))
+        answer = await house.ask(method, f"/api/user/{heron['id']}{path}", body, token=token)
         assert answer.status == 200, (method, path, body)
 
 
-async def test_nobody_changes_their_own_roles(service: Inside) -> None:
-    token = await caller(service, "stork", "*")
-    me = (await service.ask("GET", "/api/user/info", token=token)).json["data"]["userId"]
-    ((mine,),) = execute(service, "SELECT role_id FROM sys.user_role WHERE user_id = %s", me)
+async def test_nobody_changes_their_own_roles(house: Inside) -> None:
+    token = await caller(house, "stork", "*")
+    me = (await house.ask("GET", "/api/user/info", token=token)).json["data"]["userId"]
+    ((mine,),) = execute(house, "SELECT role_id FROM sys.user_role WHERE user_id = %s", me)
 
-    for roles in ([], [mine, role_id(service, "user")], [role_id(service, "super")]):
-        answer = await service.ask("PUT", f"/api/user/{me}", {"roleIds": roles}, token=token)
+    for roles in ([], [mine, role_id(house, "user")], [role_id(house, "super")]):
+        answer = await house.ask("PUT", f"/api/user/{me}", {"roleIds": roles}, token=token)
         assert (answer.status, answer.code) == (403, "permission_denied")
 
-    same = await service.ask("PUT", f"/api/user/{me}", {"roleIds": [mine, mine], "phone": "123"}, token=token)
+    same = await house.ask("PUT", f"/api/user/{me}", {"roleIds": [mine, mine], "phone": "123"}, token=token)
     assert [role["id"] for role in same.json["data"]["roles"]] == [mine]
 
 
-async def test_nobody_locks_themselves_out(service: Inside) -> None:
-    await made(service, "heron", role_id(service, "super"))
+async def test_nobody_locks_themselves_out(house: Inside) -> None:
+    await made(house, "heron", role_id(house, "super"))
     disabled = {"status": "disabled"}
     for method, path, body in (("PUT", "/status", disabled), ("PUT", "", disabled), ("DELETE", "", None)):
-        answer = await service.ask(method, f"/api/user/1{path}", body)
+        answer = await house.ask(method, f"/api/user/1{path}", body)
         assert (answer.status, answer.code) == (409, "conflict")
-    assert (await service.data("GET", "/api/user/1"))["version"] == 1
+    assert (await house.data("GET", "/api/user/1"))["version"] == 1
 
 
-async def test_rights_that_were_lost_since_the_token_was_issued_count_no_more(service: Inside) -> None:
-    token = await caller(service, "stork", "system:*")
-    auditor = role_id(service, "auditor")
-    # Past the service: nobody has been marked.
+async def test_rights_that_were_lost_since_the_token_was_issued_count_no_more(house: Inside) -> None:
+    token = await caller(house, "stork", "system:*")
+    auditor = role_id(house, "auditor")
+    # Past the house: nobody has been marked.
     execute(
-        service, "DELETE FROM sys.role_menu USING sys.role WHERE id = role_id AND role_code = 'role-of-stork'"
+        house, "DELETE FROM sys.role_menu USING sys.role WHERE id = role_id AND role_code = 'role-of-stork'"
     )
 
-    answer = await service.ask("POST", "/api/user", HERON | {"roleIds": [auditor]}, token=token)
+    answer = await house.ask("POST", "/api/user", HERON | {"roleIds": [auditor]}, token=token)
 
     assert answer.code == "permission_denied"
 

@@ -20,10 +20,10 @@ ALL_OF_IT = {
 }
 
 
-async def test_a_new_user_is_answered_whole_and_may_log_in(service: Inside) -> None:
-    auditor = role_id(service, "auditor")
+async def test_a_new_user_is_answered_whole_and_may_log_in(house: Inside) -> None:
+    auditor = role_id(house, "auditor")
 
-    answer = await service.ask("POST", "/api/user", HERON | {"roleIds": [auditor, auditor]})
+    answer = await house.ask("POST", "/api/user", HERON | {"roleIds": [auditor, auditor]})
 
     data = answer.json["data"]
     assert (answer.status, answer.header("etag")) == (201, '"1"')
@@ -34,63 +34,63 @@ async def test_a_new_user_is_answered_whole_and_may_log_in(service: Inside) -> N
     assert data["roles"] == [{"id": auditor, "roleCode": "auditor", "roleName": "Auditor"}]
     assert (data["status"], data["email"]) == ("enabled", None)
     assert PASSWORD not in answer.body.decode()
-    assert (await service.ask("GET", f"/api/user/{data['id']}")).json["data"] == data
-    token = await service.log_in("HERON", PASSWORD)
-    assert (await service.ask("GET", "/api/user/list", token=token)).status == 200
+    assert (await house.ask("GET", f"/api/user/{data['id']}")).json["data"] == data
+    token = await house.log_in("HERON", PASSWORD)
+    assert (await house.ask("GET", "/api/user/list", token=token)).status == 200
 
 
-async def test_everything_that_can_be_said_is_kept(service: Inside) -> None:
-    data = await made(service, **ALL_OF_IT)
+async def test_everything_that_can_be_said_is_kept(house: Inside) -> None:
+    data = await made(house, **ALL_OF_IT)
 
     assert data.items() >= ALL_OF_IT.items()
     login = {"userName": "heron", "password": PASSWORD}
-    assert (await service.ask("POST", "/api/auth/login", login)).code == "account_disabled"
+    assert (await house.ask("POST", "/api/auth/login", login)).code == "account_disabled"
 
 
-async def test_an_edit_leaves_alone_what_it_leaves_out_and_null_clears(service: Inside) -> None:
-    before = await made(service, "heron", role_id(service, "auditor"), **ALL_OF_IT)
+async def test_an_edit_leaves_alone_what_it_leaves_out_and_null_clears(house: Inside) -> None:
+    before = await made(house, "heron", role_id(house, "auditor"), **ALL_OF_IT)
 
-    after = await service.data("PUT", f"/api/user/{before['id']}", {"phone": None, "nickName": "Egret"})
+    after = await house.data("PUT", f"/api/user/{before['id']}", {"phone": None, "nickName": "Egret"})
 
     changed = {"phone": None, "nickName": "Egret", "version": 2, "updateTime": after["updateTime"]}
     assert after == before | changed
 
 
-async def test_an_edit_replaces_all_roles(service: Inside) -> None:
-    auditor, user = role_id(service, "auditor"), role_id(service, "user")
-    heron = await made(service, "heron", auditor)
+async def test_an_edit_replaces_all_roles(house: Inside) -> None:
+    auditor, user = role_id(house, "auditor"), role_id(house, "user")
+    heron = await made(house, "heron", auditor)
 
-    after = await service.data("PUT", f"/api/user/{heron['id']}", {"roleIds": [user]})
+    after = await house.data("PUT", f"/api/user/{heron['id']}", {"roleIds": [user]})
     assert [role["id"] for role in after["roles"]] == [user]
-    after = await service.data("PUT", f"/api/user/{heron['id']}", {"roleIds": []})
+    after = await house.data("PUT", f"/api/user/{heron['id']}", {"roleIds": []})
     assert after["roles"] == []
 
 
-async def test_a_user_is_renamed_and_logs_in_by_the_new_name_only(service: Inside) -> None:
-    heron = await made(service)
+async def test_a_user_is_renamed_and_logs_in_by_the_new_name_only(house: Inside) -> None:
+    heron = await made(house)
 
-    await service.data("PUT", f"/api/user/{heron['id']}", {"userName": "Egret"})
+    await house.data("PUT", f"/api/user/{heron['id']}", {"userName": "Egret"})
 
-    assert await service.log_in("egret", PASSWORD)
+    assert await house.log_in("egret", PASSWORD)
     login = {"userName": "heron", "password": PASSWORD}
-    assert (await service.ask("POST", "/api/auth/login", login)).code == "login_failed"
+    assert (await house.ask("POST", "/api/auth/login", login)).code == "login_failed"
 
 
-async def test_a_name_is_taken_in_all_its_spellings(service: Inside) -> None:
-    await made(service)
-    other = await made(service, "stork")
+async def test_a_name_is_taken_in_all_its_spellings(house: Inside) -> None:
+    await made(house)
+    other = await made(house, "stork")
 
     for name in ("heron", "HERON", "\uff48eron"):
         for method, path in (("POST", "/api/user"), ("PUT", f"/api/user/{other['id']}")):
             body = (HERON if method == "POST" else {}) | {"userName": name}
-            answer = await service.ask(method, path, body)
+            answer = await house.ask(method, path, body)
             assert (answer.status, answer.code) == (409, "conflict")
-    assert (await service.data("GET", f"/api/user/{other['id']}"))["version"] == 1
+    assert (await house.data("GET", f"/api/user/{other['id']}"))["version"] == 1
 
 
-async def test_the_own_name_in_another_spelling_is_free(service: Inside) -> None:
-    heron = await made(service)
-    after = await service.data("PUT", f"/api/user/{heron['id']}", {"userName": "Heron"})
+async def test_the_own_name_in_another_spelling_is_free(house: Inside) -> None:
+    heron = await made(house)
+    after = await house.data("PUT", f"/api/user/{heron['id']}", {"userName": "Heron"})
     assert after["userName"] == "Heron"
 
 
@@ -162,37 +162,37 @@ async def test_a_password_is_no_part_of_an_edit(shared: Inside) -> None:
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/api/user"), ("PUT", "/api/user/{id}")])
 async def test_roles_that_do_not_exist_are_named_by_their_place(
-    service: Inside, method: str, path: str
+    house: Inside, method: str, path: str
 ) -> None:
-    heron = await made(service, "stork")
-    body = (HERON if method == "POST" else {}) | {"roleIds": [role_id(service, "user"), 4711, 4712]}
+    heron = await made(house, "stork")
+    body = (HERON if method == "POST" else {}) | {"roleIds": [role_id(house, "user"), 4711, 4712]}
 
-    answer = await service.ask(method, path.format(id=heron["id"]), body)
+    answer = await house.ask(method, path.format(id=heron["id"]), body)
 
     assert answer.fields == ["roleIds[1]", "roleIds[2]"]
-    assert execute(service, "SELECT count(*) FROM sys.user WHERE user_name = 'heron'") == [(0,)]
+    assert execute(house, "SELECT count(*) FROM sys.user WHERE user_name = 'heron'") == [(0,)]
 
 
-async def test_payloads_are_names_like_others(service: Inside) -> None:
+async def test_payloads_are_names_like_others(house: Inside) -> None:
     names = ["' OR 1=1 --", "%", "_", "\\", "a%00b", "'; DROP TABLE sys.user; --", "${7*7}", "{{7*7}}"]
     for name in names:
-        heron = await made(service, name)
+        heron = await made(house, name)
         assert heron["userName"] == name
-        assert (await service.data("GET", f"/api/user/{heron['id']}"))["userName"] == name
+        assert (await house.data("GET", f"/api/user/{heron['id']}"))["userName"] == name
 
 
-async def test_an_edit_of_what_somebody_else_has_changed_is_refused(service: Inside) -> None:
-    heron = await made(service)
+async def test_an_edit_of_what_somebody_else_has_changed_is_refused(house: Inside) -> None:
+    heron = await made(house)
     path = f"/api/user/{heron['id']}"
-    await service.data("PUT", path, {"nickName": "Theirs"}, ("If-Match", '"1"'))
+    await house.data("PUT", path, {"nickName": "Theirs"}, ("If-Match", '"1"'))
 
     for method, body in (("PUT", {"nickName": "Mine"}), ("DELETE", None)):
-        answer = await service.ask(method, path, body, ("If-Match", '"1"'))
+        answer = await house.ask(method, path, body, ("If-Match", '"1"'))
         assert (answer.status, answer.code) == (412, "precondition_failed")
 
-    now = await service.ask("GET", path)
+    now = await house.ask("GET", path)
     assert (now.json["data"]["nickName"], now.header("etag")) == ("Theirs", '"2"')
-    assert (await service.ask("DELETE", path, None, ("If-Match", '"2"'))).status == 200
+    assert (await house.ask("DELETE", path, None, ("If-Match", '"2"'))).status == 200
 
 
 @pytest.mark.parametrize(
@@ -212,33 +212,33 @@ async def test_a_user_that_does_not_exist_is_not_found(
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-async def test_a_deleted_user_is_gone_and_the_files_stay(service: Inside) -> None:
-    heron = await made(service)
+async def test_a_deleted_user_is_gone_and_the_files_stay(house: Inside) -> None:
+    heron = await made(house)
     execute(
-        service,
+        house,
         "INSERT INTO sys.file (key, name, size, sha256, content_type, owner_id)"
         " VALUES ('k', 'n', 0, repeat('0', 64), 'text/plain', %s)",
         heron["id"],
     )
 
-    assert await service.data("DELETE", f"/api/user/{heron['id']}") is None
+    assert await house.data("DELETE", f"/api/user/{heron['id']}") is None
 
-    assert (await service.ask("GET", f"/api/user/{heron['id']}")).status == 404
-    assert execute(service, "SELECT owner_id FROM sys.file") == [(None,)]
+    assert (await house.ask("GET", f"/api/user/{heron['id']}")).status == 404
+    assert execute(house, "SELECT owner_id FROM sys.file") == [(None,)]
 
 
-async def test_callers_edit_their_own_profile(service: Inside) -> None:
-    await made(service, "heron", role_id(service, "user"))
-    token = await service.log_in("heron", PASSWORD)
+async def test_callers_edit_their_own_profile(house: Inside) -> None:
+    await made(house, "heron", role_id(house, "user"))
+    token = await house.log_in("heron", PASSWORD)
     body = {"email": "h@example.org", "phone": "12345", "gender": "other", "avatar": "/h.png"}
 
-    answer = await service.ask("PUT", "/api/user/profile", body, token=token)
+    answer = await house.ask("PUT", "/api/user/profile", body, token=token)
 
     assert answer.json["data"].items() >= body.items()
     assert answer.header("etag") == '"2"'
     # Nothing that a token says has changed.
-    assert (await service.ask("GET", "/api/user/info", token=token)).json["data"]["avatar"] == "/h.png"
-    stale = await service.ask("PUT", "/api/user/profile", body, ("If-Match", '"1"'), token=token)
+    assert (await house.ask("GET", "/api/user/info", token=token)).json["data"]["avatar"] == "/h.png"
+    stale = await house.ask("PUT", "/api/user/profile", body, ("If-Match", '"1"'), token=token)
     assert stale.code == "precondition_failed"
 
 
@@ -251,7 +251,7 @@ async def test_a_profile_is_no_way_to_the_rest_of_the_account(shared: Inside, ch
     assert answer.fields == list(change)
 
 
-async def test_each_operation_needs_its_code(service: Inside) -> None:
+async def test_each_operation_needs_its_code(house: Inside) -> None:
     actions = ("list", "detail", "create", "update", "delete", "reset-password")
     operations: dict[str, list[tuple[str, str, Any]]] = {
         "list": [("GET", "/api/user/list", None)],
@@ -263,8 +263,8 @@ async def test_each_operation_needs_its_code(service: Inside) -> None:
     }
     for action, asked in operations.items():
         others = [f"system:user:{one}" for one in actions if one != action]
-        token = await caller(service, f"all-but-{action}", *others)
+        token = await caller(house, f"all-but-{action}", *others)
         for method, path, body in asked:
-            answer = await service.ask(method, path, body, token=token)
+            answer = await house.ask(method, path, body, token=token)
             assert (answer.status, answer.code) == (403, "permission_denied")
             assert answer.json["required"] == [f"system:user:{action}"]
