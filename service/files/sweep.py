@@ -10,8 +10,8 @@ from typing import Final
 import structlog
 
 from service.files.object_store import ObjectStore
-from service.records import uploads
 from service.records.database import Database
+from service.records.leftovers import Leftovers, begin_sweep
 
 _AT_ONCE: Final = 200
 _LONGEST: Final = 600.0
@@ -49,46 +49,43 @@ class Sweep:
     async def once(self) -> int | None:
         """Sweep if it is due and nobody else does; return how many objects were deleted, None if not.
 
-        Raises Unavailable; what has been swept by then stays swept.
+        Raises Unavailable. Objects that have been deleted by then stay deleted, and their rows are found
+        discarded, or with a lease that is over, by the next sweep.
         """
-        async with self._database.transaction(within=_LONGEST) as lock:
-            prefix = await uploads.begin_sweep(lock, self._every)
-            if prefix is None:
+        # One transaction and one connection: it holds the lock, and a pool may have no second one.
+        async with self._database.transaction(within=_LONGEST) as connection:
+            leftovers = await begin_sweep(connection, self._every)
+            if leftovers is None:
                 return None
-            count = await self._clear_discarded()
-            count += await self._clear_orphans(prefix) + await self._clear_unfinished(prefix)
-            await uploads.end_sweep(lock)
+            count = await self._clear_discarded(leftovers)
+            count += await self._clear_orphans(leftovers)
+            count += await self._clear_unfinished(leftovers)
+            await leftovers.finish()
         if count:
             _log.info("files swept", objects=count)
         return count
 
-    async def _clear_discarded(self) -> int:
+    async def _clear_discarded(self, leftovers: Leftovers) -> int:
         count = 0
-        while True:
-            async with self._database.transaction() as connection:
-                found = await uploads.discarded(connection, _AT_ONCE)
+        while found := await leftovers.discarded(_AT_ONCE):
             for one in found:
                 await self._objects.delete(one.key)
-                async with self._database.transaction() as connection:
-                    await uploads.forget(connection, one.file_id)
+                await leftovers.forget(one.file_id)
             count += len(found)
-            if len(found) < _AT_ONCE:
-                return count
+        return count
 
-    async def _clear_orphans(self, prefix: str) -> int:
+    async def _clear_orphans(self, leftovers: Leftovers) -> int:
         count = 0
-        async for keys in self._objects.keys(prefix):
-            async with self._database.transaction() as connection:
-                orphans = await uploads.without_file(connection, keys)
+        async for keys in self._objects.keys(leftovers.prefix):
+            orphans = await leftovers.without_file(keys)
             for key in orphans:
                 await self._objects.delete(key)
             count += len(orphans)
         return count
 
-    async def _clear_unfinished(self, prefix: str) -> int:
-        unfinished = await self._objects.unfinished(prefix)
-        async with self._database.transaction() as connection:
-            given_up = await uploads.without_file(connection, {one.key for one in unfinished})
+    async def _clear_unfinished(self, leftovers: Leftovers) -> int:
+        unfinished = await self._objects.unfinished(leftovers.prefix)
+        given_up = await leftovers.without_file({one.key for one in unfinished})
         found = [one for one in unfinished if one.key in given_up]
         for one in found:
             one.remove()

@@ -7,12 +7,11 @@ has a row is never mistaken for an orphan.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import ColumnElement, func, insert, or_, select
+from sqlalchemy import ColumnElement, func, insert, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -23,12 +22,9 @@ from service.records.schema import file, object_space
 LEASE: Final = timedelta(minutes=10)
 """How long a pending file is left alone that its upload has not renewed."""
 
-_SWEEPING: Final = 7_295_218_113
-"""The advisory lock of whoever sweeps; the number means nothing."""
-
-_PENDING: Final = "pending"
-_STORED: Final = "stored"
-_DISCARDED: Final = "discarded"
+PENDING: Final = "pending"
+STORED: Final = "stored"
+DISCARDED: Final = "discarded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +42,6 @@ class Reservation:
     file_id: int
     key: str
     size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Discarded:
-    """A file that is no more, and whose object may still be there."""
-
-    file_id: int
-    key: str
 
 
 async def reserve(
@@ -84,7 +72,7 @@ async def reserve(
         size=size,
         content_type=content_type,
         owner_id=owner_id,
-        state=_PENDING,
+        state=PENDING,
         lease_time=func.now() + LEASE,
     )
     file_id = (await connection.execute(written.returning(file.c.id))).scalar_one()
@@ -94,7 +82,7 @@ async def reserve(
 async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int | None:
     """Return the bytes that the owner may still upload; None for no limit. QuotaExceeded for a file more."""
     used = select(func.coalesce(func.sum(file.c.size), 0), func.count()).where(
-        file.c.owner_id == owner_id, (file.c.state == _STORED) | _under_way()
+        file.c.owner_id == owner_id, (file.c.state == STORED) | _under_way()
     )
     total, files = (await connection.execute(used)).one()
     if quota.files and files >= quota.files:
@@ -111,54 +99,21 @@ async def renew(connection: AsyncConnection, file_id: int) -> bool:
 async def settle(connection: AsyncConnection, file_id: int, size: int, sha256: str) -> bool:
     """Make a pending file a stored one, whose object is there; False when it has been given up."""
     written = change(file).where(file.c.id == file_id, _under_way())
-    settled = written.values(state=_STORED, lease_time=None, size=size, sha256=sha256, create_time=func.now())
+    settled = written.values(state=STORED, lease_time=None, size=size, sha256=sha256, create_time=func.now())
     return (await connection.execute(settled)).rowcount == 1
 
 
 async def discard(connection: AsyncConnection, file_id: int) -> None:
     """Take a file away, whatever its state: from the commit on nobody sees it."""
-    gone = {"state": _DISCARDED, "lease_time": None, "token_hash": None, "token_expire_time": None}
+    gone = {"state": DISCARDED, "lease_time": None, "token_hash": None, "token_expire_time": None}
     await connection.execute(change(file).where(file.c.id == file_id).values(gone))
 
 
 async def forget(connection: AsyncConnection, file_id: int) -> None:
     """Delete the row of a discarded file, whose object is gone."""
-    await connection.execute(delete_from(file).where(file.c.id == file_id, file.c.state == _DISCARDED))
-
-
-async def discarded(connection: AsyncConnection, most: int) -> list[Discarded]:
-    """Discard the pending files whose lease is over; return up to ``most`` of all discarded ones."""
-    over = (file.c.state == _PENDING) & (file.c.lease_time <= func.now())
-    await connection.execute(change(file).where(over).values(state=_DISCARDED, lease_time=None))
-    found = select(file.c.id, file.c.key).where(file.c.state == _DISCARDED).order_by(file.c.id).limit(most)
-    return [Discarded(*row) for row in await connection.execute(found)]
-
-
-async def without_file(connection: AsyncConnection, keys: Collection[str]) -> set[str]:
-    """Return those of ``keys`` that no row has."""
-    known = await connection.execute(select(file.c.key).where(file.c.key.in_(keys)))
-    return set(keys) - {row.key for row in known}
-
-
-async def begin_sweep(connection: AsyncConnection, every: timedelta) -> str | None:
-    """Return the prefix of this database's objects when a sweep is due and nobody else is at it, else None.
-
-    Nobody else can begin until the transaction ends; ``every`` is the time between two sweeps.
-    """
-    if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_SWEEPING)))).scalar_one():
-        return None
-    due = or_(object_space.c.swept_time.is_(None), object_space.c.swept_time <= func.now() - every)
-    prefix: str | None = (
-        await connection.execute(select(object_space.c.prefix).where(due))
-    ).scalar_one_or_none()
-    return prefix
-
-
-async def end_sweep(connection: AsyncConnection) -> None:
-    """Note that all has been swept."""
-    await connection.execute(change(object_space).values(swept_time=func.now()))
+    await connection.execute(delete_from(file).where(file.c.id == file_id, file.c.state == DISCARDED))
 
 
 def _under_way() -> ColumnElement[bool]:
     """A pending file whose lease is over is given up, whether a sweep has seen it or not."""
-    return (file.c.state == _PENDING) & (file.c.lease_time > func.now())
+    return (file.c.state == PENDING) & (file.c.lease_time > func.now())

@@ -107,6 +107,14 @@ async def test_what_was_left_behind_goes_and_what_is_somebodys_stays(place: Plac
     ]
 
 
+async def test_a_pool_of_one_connection_is_enough(place: Place) -> None:
+    await place.put(place.add("discarded.txt", "discarded"))
+    single = Database(place.url, pool_size=1)
+
+    assert await Sweep(single, place.objects, HOUR).once() == 1
+    await single.close()
+
+
 async def test_as_many_as_there_are_go_in_one_sweep(place: Place) -> None:
     place.ask(
         "INSERT INTO sys.file (key, name, size, content_type, state)"
