@@ -16,6 +16,7 @@ from service.records.database import engine
 from service.records.log_positions import Position
 from service.records.log_queries import LOGINS, OPERATIONS, LoginFilter, OperationFilter
 from service.records.log_reading import Log, Span
+from service.records.migrate import migrate
 from tests.log_reading.entries import at
 from tests.support.databases import database
 
@@ -43,9 +44,15 @@ FROM generate_series(1, 20000) n
 
 
 @pytest.fixture(scope="module")
-def connection(stores: EmbeddedStores, seeded_template: str) -> Iterator[Connection]:
-    """A database with three months of entries; the default partitions are empty."""
-    with database(stores, seeded_template) as url, engine(url).begin() as opened:
+def connection(stores: EmbeddedStores) -> Iterator[Connection]:
+    """A database with three months of entries and no others; the default partitions are empty."""
+    with database(stores) as url:
+        migrate(url)
+        yield from _filled(url)
+
+
+def _filled(url: str) -> Iterator[Connection]:
+    with engine(url).begin() as opened:
         for log in ("operation_log", "login_log"):
             for month in (9, 10, 11):
                 bounds = {"log": log, "month": f"{month:02d}", "following": f"{month + 1:02d}"}

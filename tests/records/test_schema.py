@@ -196,11 +196,12 @@ def test_a_logged_event_is_stored_once_and_may_get_a_month_of_its_own(
 ) -> None:
     connection.execute(
         text(
-            f"CREATE TABLE sys.{table.name}_2026_11 PARTITION OF sys.{table.name}"
-            " FOR VALUES FROM ('2026-11-01') TO ('2026-12-01')"
+            f"CREATE TABLE sys.{table.name}_2001_11 PARTITION OF sys.{table.name}"
+            " FOR VALUES FROM ('2001-11-01') TO ('2001-12-01')"
         )
     )
-    connection.execute(insert(table).values(row))
-    assert connection.execute(text(f"SELECT count(*) FROM sys.{table.name}_2026_11")).scalar_one() == 1
+    old = row | {"create_time": "2001-11-21T02:33:53Z"}
+    connection.execute(insert(table).values(old))
+    assert connection.execute(text(f"SELECT count(*) FROM sys.{table.name}_2001_11")).scalar_one() == 1
     with pytest.raises(IntegrityError, match="event_id"):
-        connection.execute(insert(table).values(row))
+        connection.execute(insert(table).values(old))
