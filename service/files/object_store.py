@@ -67,18 +67,19 @@ class ObjectStore:
         async for piece in pieces:
             first += piece
             if len(first) > PART:
-                await self._put_in_parts(key, bytes(first), pieces)
+                await self._put_in_parts(key, first, pieces)
                 return
         with _told("put into"):
             await obstore.put_async(self._store, key, bytes(first), use_multipart=False)
 
-    async def _put_in_parts(self, key: str, first: bytes, rest: AsyncIterator[bytes]) -> None:
+    async def _put_in_parts(self, key: str, first: bytearray, rest: AsyncIterator[bytes]) -> None:
         failures: list[Exception] = []
 
         async def together() -> AsyncGenerator[bytes, None]:
             # At an error obstore would leave the parts that the store has got, where nobody sees them. At an
             # end it makes an object of them, and objects can be deleted.
-            yield first
+            yield bytes(first)
+            first.clear()  # both frames hold it for as long as the upload takes
             try:
                 async for piece in rest:
                     yield piece

@@ -77,11 +77,11 @@ def _print_store(name: str, environ: dict[str, str]) -> None:
     settings = load(environ)
     with serving(WORKER, environ) as server:
         token = _log_in(server)
-        _through(server, token)
-        rounds = [(_alone(settings), _through(server, token)) for _ in range(ROUNDS)]
-        before = _peak(server)
+        _upload(server, token, len(PIECE))
+        before = _memory(server, "VmRSS")
         _upload(server, token, LARGE)
-        grown = _peak(server) - before
+        grown = _memory(server, "VmHWM") - before
+        rounds = [(_alone(settings), _through(server, token)) for _ in range(ROUNDS)]
     print(f"  {name}")
     for what in ("put", "get"):
         alone = [getattr(one, what) for one, _ in rounds]
@@ -189,7 +189,7 @@ def _log_in(server: Server) -> str:
     return token
 
 
-def _peak(server: Server) -> int:
-    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
+def _memory(server: Server, name: str) -> int:
+    found = re.search(rf"{name}:\s+(\d+) kB", Path(f"/proc/{server.pid}/status").read_text())
     assert found is not None
     return int(found[1])
