@@ -69,6 +69,7 @@ FILTERS: dict[str, dict[str, str]] = {
     "two letters of it": {"userName": "ab"},
     "a part of the nick name": {"nickName": "c12"},
     "a part of the address": {"email": "abc1"},
+    "a part of most addresses": {"email": "@example.org"},
     "a part of the phone": {"phone": "123"},
     "nobody": {"userName": "zzzz"},
     "enabled": {"status": "enabled"},
