@@ -76,6 +76,8 @@ async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
         )
     finally:
         passwords.close()
-        await journal.finish()
+        if journal.collector.waiting:
+            await journal.finish()
+        await log_database.close()
         await store.close()
         await database.close()

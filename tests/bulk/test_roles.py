@@ -166,11 +166,11 @@ async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(service: 
     assert faults(await send(service, refused, DRY)) == faults(await send(service, refused))
 
 
-async def test_all_faulty_rows_are_told_and_none_is_saved(service: Inside) -> None:
-    before = await stored(service)
+async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> None:
+    before = await stored(shared)
 
     answer = await send(
-        service,
+        shared,
         HEADER
         + "clerk,Clerk,,true,system:user:list\r\n"
         + "one,Auditor,,true,\r\n"
@@ -188,7 +188,7 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(service: Inside) -> No
     ]
     assert told[1][2] == "There is no such Button"
     assert "no:such:code" not in answer.body.decode()
-    assert await stored(service) == before
+    assert await stored(shared) == before
 
 
 @pytest.mark.parametrize(
@@ -277,10 +277,10 @@ async def test_nobody_gives_by_a_table_what_he_does_not_hold(service: Inside) ->
     assert alone.status == 200
 
 
-async def test_a_table_leaves_somebody_who_may_do_everything(service: Inside) -> None:
+async def test_a_table_leaves_somebody_who_may_do_everything(shared: Inside) -> None:
     for row in ("super,Super administrator,,false,*\r\n", "super,Super administrator,,true,\r\n"):
         for target in (IMPORT, DRY):
-            answer = await send(service, HEADER + row, target)
+            answer = await send(shared, HEADER + row, target)
             assert (answer.status, answer.code) == (409, "conflict")
 
 

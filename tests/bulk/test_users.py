@@ -120,12 +120,12 @@ def test_any_texts_go_out_and_in_again_unchanged(there_and_back: Round, nick_nam
     there_and_back.run([{"userName": f"u{n}", "nickName": text} for n, text in enumerate(nick_names)])
 
 
-async def test_no_password_and_no_hash_is_exported(service: Inside) -> None:
+async def test_no_password_and_no_hash_is_exported(shared: Inside) -> None:
     for form in ("csv", "json"):
-        text = (await exported(service, form)).decode()
+        text = (await exported(shared, form)).decode()
         assert "argon2" not in text
         assert "password" not in text.lower()
-    assert (await exported(service)).decode().splitlines()[0].replace('"', "") == COLUMNS
+    assert (await exported(shared)).decode().splitlines()[0].replace('"', "") == COLUMNS
 
 
 async def test_an_export_has_everybody_however_many(service: Inside) -> None:
@@ -185,14 +185,14 @@ async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(se
         assert (await service.ask("POST", "/api/auth/login", body)).code == "login_failed"
 
 
-async def test_an_import_sets_no_password_of_a_user_that_there_is(service: Inside) -> None:
-    answer = await send(service, IMPORT, f"userName,password\r\nadmin,{PASSWORD}\r\n")
+async def test_an_import_sets_no_password_of_a_user_that_there_is(shared: Inside) -> None:
+    answer = await send(shared, IMPORT, f"userName,password\r\nadmin,{PASSWORD}\r\n")
 
     ((row, field, message),) = faults(answer)
     assert (row, field) == (1, "password")
     assert message == "There is such a user already, whose password an import does not set"
     assert PASSWORD not in answer.body.decode()
-    assert await service.log_in("admin")
+    assert await shared.log_in("admin")
 
 
 async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(service: Inside) -> None:
@@ -208,11 +208,11 @@ async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(service: 
     assert faults(await send(service, DRY, refused)) == faults(await send(service, IMPORT, refused))
 
 
-async def test_all_faulty_rows_are_told_and_none_is_saved(service: Inside) -> None:
-    before = await stored(service)
+async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> None:
+    before = await stored(shared)
 
     answer = await send(
-        service,
+        shared,
         IMPORT,
         "userName,nickName,email,roles,password\r\n"
         f"heron,Heron,,user,{PASSWORD}\r\n"
@@ -233,7 +233,7 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(service: Inside) -> No
     ]
     assert "nosuch" not in answer.body.decode()
     assert "password1" not in answer.body.decode()
-    assert await stored(service) == before
+    assert await stored(shared) == before
 
 
 async def test_names_that_are_taken_meanwhile_are_told_and_nothing_is_saved(service: Inside) -> None:
