@@ -40,7 +40,7 @@ from service.files.presigned import PresignedUrls
 from service.files.sweep import Sweep
 from service.files.uploads import Uploads
 from service.keyspace import SessionStore
-from service.oplog.journal import Journal
+from service.oplog.journal import WITHIN, Journal
 from service.records import casbin_rule
 from service.records.announcements import announcements
 from service.records.database import Database
@@ -61,7 +61,7 @@ class Parts:
         database, auth, worker = settings.database, settings.auth, _worker_name()
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
-        log_database = Database(database.url, pool_size=2, timeout=database.timeout)
+        log_database = Database(database.url, pool_size=2, timeout=WITHIN)
         self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
         self.collector = self.journal.collector
         self.logs = LogReader(self.database, at_once=max(1, database.pool_size // 2))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
 from datetime import date
 from typing import Final
+
+import msgspec
 
 from service.oplog.rows import Row
 from service.records import log_chain, log_writing
@@ -62,8 +64,15 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
         heads[day] = Head(
             log=log, day=day, key_id=chain.key_id, number=0, hash=chain.begin(log, day), prior_day=prior
         )
-    await log_writing.insert_all(connection, log, _linked(chain, rows, heads))
-    await log_chain.save(connection, [chain.sealed(head) for head in heads.values()])
+    lines = _linked(chain, rows, heads)
+    await log_writing.insert_all(connection, log, lines, _as_json(map(chain.sealed, heads.values())))
+
+
+def _as_json(heads: Iterable[Head]) -> str:
+    """Return ``heads`` as JSON, with bytes as PostgreSQL reads them (manual §8.4.1)."""
+    return msgspec.json.encode(
+        [{**asdict(head), "hash": f"\\x{head.hash.hex()}", "seal": f"\\x{head.seal.hex()}"} for head in heads]
+    ).decode()
 
 
 def _linked(chain: Chain, rows: Sequence[Row], heads: dict[date, Head]) -> str:

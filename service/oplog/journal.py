@@ -20,6 +20,8 @@ from service.records.database import Database
 from service.records.log_writing import Log
 from service.settings import Oplog
 
+WITHIN: Final = 10.0
+"""Seconds that a transaction may take: the bound that the journal's own database is to have."""
 PATIENCE: Final = 5.0
 """Seconds that the last entries get at the end."""
 _TELL_WITHIN: Final = 0.5  # seconds for what the store knows; less than a readiness check has
@@ -30,8 +32,8 @@ _log = structlog.get_logger(__name__)
 class Journal:
     """Collects entries, sends them to ``stream`` and writes those of all workers, until ``finish``.
 
-    ``database`` is its own: no request waits for a connection that writes logs. ``worker`` is a name that no
-    other process has or had.
+    ``database`` is its own, with the bound ``WITHIN``: no request waits for a connection that writes logs.
+    ``worker`` is a name that no other process has or had.
     """
 
     def __init__(
@@ -77,8 +79,9 @@ class Journal:
                 await (self._writer.drain() if sent else self._write_directly())
         with suppress(Unavailable):
             await self._stream.leave(self._worker)
-        with suppress(Unavailable):
-            await self._upkeep.tell_heads()
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await self._upkeep.tell_heads()
         level = "error" if self.collector.waiting else "info"
         getattr(_log, level)("the logs are closed", **self.collector.tally())
         await self._database.close()

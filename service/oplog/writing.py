@@ -20,9 +20,6 @@ from service.records.login_logs import LoginEvent
 from service.records.operation_logs import OperationEvent
 from service.records.turns import Turns
 
-WITHIN: Final = 10.0
-"""Seconds that a transaction may take."""
-
 _PART: Final = 50  # entries that are read before requests have their turn
 
 _EVENTS: Final[dict[Log, Any]] = {
@@ -35,7 +32,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Writing:
-    """Writes entries once, however often it is asked to."""
+    """Writes entries once, however often it is asked to; the bound of ``database`` is that of each batch."""
 
     def __init__(self, database: Database, chain: Chain) -> None:
         self._database = database
@@ -76,13 +73,13 @@ class Writing:
 
     async def _insert(self, log: Log, new: Sequence[Row]) -> None:
         try:
-            async with self._database.transaction(within=WITHIN) as connection:
+            async with self._database.transaction() as connection:
                 await append(connection, self._chain, log, new)
         except AlreadyWritten:
             await self._insert_missing(log, new)
 
     async def _insert_missing(self, log: Log, new: Sequence[Row]) -> None:
-        async with self._database.transaction(within=WITHIN) as connection:
+        async with self._database.transaction() as connection:
             await log_writing.lock(connection, log)
             there = await log_writing.written(
                 connection, log, [(row.event_id, row.create_time) for row in new]
@@ -107,6 +104,6 @@ class Writing:
     async def _set_aside(self, log: Log, line: bytes, reason: str) -> None:
         digest = hashlib.sha256(line).digest()
         text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
-        async with self._database.transaction(within=WITHIN) as connection:
+        async with self._database.transaction() as connection:
             await log_writing.set_aside(connection, log, digest, text, reason.replace("\0", "\ufffd"))
         _log.error("an entry was set aside", log=log, digest=digest.hex())

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from sqlalchemy import Table, func, select, text
+from sqlalchemy import Column, Table, func, select, text
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.schema import SCHEMA, log_set_aside, login_log, operation_log
+from service.records.schema import SCHEMA, log_chain, log_set_aside, login_log, operation_log
 
 Log = Literal["operation_log", "login_log"]
 
@@ -45,13 +45,14 @@ async def lock(connection: AsyncConnection, log: Log) -> None:
     await connection.execute(select(bounded, func.pg_advisory_xact_lock(_LOCKS[log])))
 
 
-async def insert_all(connection: AsyncConnection, log: Log, rows: str) -> None:
-    """Insert ``rows``, a JSON array of objects whose names are columns, in their order.
+async def insert_all(connection: AsyncConnection, log: Log, rows: str, heads: str) -> None:
+    """Insert ``rows`` in their order, and put ``heads`` in the place of those that they continue.
 
-    The server reads the JSON: no row is taken apart here. Raises Refused and AlreadyWritten.
+    Both are JSON arrays of objects whose names are columns (of ``log`` and ``log_chain``). The server reads
+    them, in one statement: no row is taken apart here. Raises Refused and AlreadyWritten.
     """
     with _refusals():
-        await connection.execute(_insertion(log), {"rows": rows})
+        await connection.execute(_insertion(log), {"rows": rows, "heads": heads})
 
 
 async def written(
@@ -74,13 +75,20 @@ async def set_aside(connection: AsyncConnection, log: Log, digest: bytes, entry:
 
 @cache
 def _insertion(log: Log) -> Any:
-    table, dialect = TABLES[log], postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy's gap
-    given = [column for column in table.columns if column.identity is None]
-    names = ", ".join(column.name for column in given)
-    typed = ", ".join(f"{column.name} {column.type.compile(dialect)}" for column in given)
-    return text(
-        f"INSERT INTO {SCHEMA}.{log} ({names})"  # noqa: S608 - names of ours
-        f" SELECT {names} FROM json_to_recordset(CAST(:rows AS json)) AS given ({typed})"
+    entries = _from_json(TABLES[log], "rows", [c for c in TABLES[log].columns if c.identity is None])
+    told = log_chain.c.told_number
+    heads = _from_json(log_chain, "heads", [column for column in log_chain.columns if column is not told])
+    renewed = ", ".join(f"{name} = excluded.{name}" for name in ("number", "hash", "seal"))
+    return text(f"WITH entries AS ({entries}) {heads} ON CONFLICT (log, day, key_id) DO UPDATE SET {renewed}")
+
+
+def _from_json(table: Table, parameter: str, columns: Sequence[Column[Any]]) -> str:
+    dialect = postgresql.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy's gap
+    names = ", ".join(column.name for column in columns)
+    typed = ", ".join(f"{column.name} {column.type.compile(dialect)}" for column in columns)
+    return (
+        f"INSERT INTO {table.schema}.{table.name} ({names})"  # noqa: S608 - names of ours
+        f" SELECT {names} FROM json_to_recordset(CAST(:{parameter} AS json)) AS given ({typed})"
     )
 
 

@@ -9,7 +9,7 @@ import sys
 import uvloop
 
 from service.keyspace import SessionStore
-from service.oplog.journal import Journal
+from service.oplog.journal import WITHIN, Journal
 from service.records.database import Database
 from service.records.operation_logs import OperationEvent
 from service.settings import Auth, Oplog, Redis
@@ -21,7 +21,8 @@ AHEAD = 10_000
 async def log(database_url: str, redis_url: str) -> None:
     """Log without a pause, but for that."""
     store = SessionStore(Redis(url=redis_url), Auth())
-    journal = Journal(Oplog(), Database(database_url, pool_size=2), store.log, secrets.token_hex(4))
+    database = Database(database_url, pool_size=2, timeout=WITHIN)
+    journal = Journal(Oplog(), database, store.log, secrets.token_hex(4))
     await journal.start()
     number = 0
     while True:

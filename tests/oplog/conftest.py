@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Row, Table, select
 
 from service.keyspace import SessionStore
-from service.oplog.journal import Journal
+from service.oplog.journal import WITHIN, Journal
 from service.records.database import Database
 from service.records.operation_logs import OperationEvent
 from service.records.schema import login_log, operation_log
@@ -54,7 +54,7 @@ class Place:
         """Make a journal of a worker; it is not started, and finished at the end unless it was."""
         made = Journal(
             Oplog(**settings),
-            Database(self.database_url, pool_size=2),
+            Database(self.database_url, pool_size=2, timeout=WITHIN),
             self.store.log,
             f"{worker}:{secrets.token_hex(6)}",
             claim_after=claim_after,
@@ -93,7 +93,7 @@ async def until(holds: Callable[[], bool | Awaitable[bool]], patience: float = 6
 async def place_at(database_url: str, redis_url: str) -> AsyncIterator[Place]:
     """Open both stores."""
     async with AsyncExitStack() as stack:
-        database = Database(database_url)
+        database = Database(database_url, timeout=WITHIN)
         stack.push_async_callback(database.close)
         store = SessionStore(Redis(url=redis_url), Auth())
         stack.push_async_callback(store.close)

@@ -8,7 +8,7 @@ import signal
 import sys
 
 from service.keyspace import SessionStore
-from service.oplog.journal import Journal
+from service.oplog.journal import WITHIN, Journal
 from service.records.database import Database
 from service.settings import Auth, Oplog, Redis
 from tests.oplog.conftest import operation
@@ -16,7 +16,8 @@ from tests.oplog.conftest import operation
 
 async def emit(name: str, database_url: str, redis_url: str) -> None:
     store = SessionStore(Redis(url=redis_url), Auth())
-    journal = Journal(Oplog(), Database(database_url, pool_size=2), store.log, name, claim_after=1.0)
+    database = Database(database_url, pool_size=2, timeout=WITHIN)
+    journal = Journal(Oplog(), database, store.log, name, claim_after=1.0)
     stopped = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopped.set)
     await journal.start()
