@@ -7,13 +7,9 @@ from typing import Literal
 from uuid import UUID
 
 from msgspec import Struct, field
-from msgspec.structs import asdict
-from sqlalchemy.dialects.postgresql import insert
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.clock import now
 from service.kernel.event_ids import new_event_id
-from service.records.schema import login_log
 
 
 class LoginEvent(Struct, frozen=True, kw_only=True):
@@ -36,10 +32,3 @@ class LoginEvent(Struct, frozen=True, kw_only=True):
     request_id: str | None = None
     event_id: UUID = field(default_factory=new_event_id)
     create_time: datetime = field(default_factory=now)
-
-
-async def add(connection: AsyncConnection, *events: LoginEvent) -> None:
-    """Write ``events``; one that was written before, by its ``event_id``, is not written again."""
-    if events:
-        statement = insert(login_log).on_conflict_do_nothing()
-        await connection.execute(statement, [asdict(event) for event in events])
