@@ -11,6 +11,7 @@ from functools import partial
 import msgspec
 
 from service.administration.accounts import Accounts
+from service.administration.bans import Bans
 from service.administration.menus import MenuChanges
 from service.administration.password_reset import PasswordReset
 from service.administration.resources import ResourceChanges
@@ -99,6 +100,7 @@ class Parts:
         header = (auth.token_name, auth.token_prefix)
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
         self.password_reset = PasswordReset(self.password_change)
+        self.bans = Bans(self.database, self.store, self.sessions)
         self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
         self.menus = MenuChanges(self.changes, self.revocations)
         self.resources = ResourceChanges(self.changes)

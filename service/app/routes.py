@@ -55,7 +55,7 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
     routes.add("/api/online/list", online.OnlineList(parts.sessions))
     routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.sessions))
-    routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.database, parts.sessions))
+    routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.bans))
     routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.sessions))
     _add_rights(routes, parts)
     _add_logs(routes, parts)

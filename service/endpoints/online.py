@@ -6,10 +6,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from service.administration.bans import Bans
 from service.authn.sessions import Sessions
-from service.errors import NotFound
-from service.records import users
-from service.records.database import Database
+from service.errors import Conflict, NotFound
 from service.web.call import Call
 from service.web.marks import logged, needs, refuses
 from service.web.wire import Moment, Page, PageQuery, Wire, moment
@@ -124,31 +123,23 @@ class Ban(Wire):
 class OnlineUserBan:
     """``/api/online/{login_id}/ban``."""
 
-    def __init__(self, database: Database, sessions: Sessions) -> None:
-        self._database = database
-        self._sessions = sessions
+    def __init__(self, bans: Bans) -> None:
+        self._bans = bans
 
     @needs("system:online:ban")
     @logged("online", "ban", "BAN")
-    @refuses(NotFound)
+    @refuses(NotFound, Conflict)
     async def on_post(self, call: Call, login_id: int, body: BanOrder) -> Ban:
         """Ban a user and end all sessions.
 
-        A ban that lasts longer already keeps its end.
+        A ban that lasts longer already keeps its end. Nobody bans themselves, nor a user who holds more than
+        they do.
         """
-        user_name = await self._name_of(login_id)
-        if user_name is None:
-            raise NotFound("There is no such user")
-        banned = await self._sessions.ban(str(login_id), body.seconds, body.reason, user_name=user_name)
+        banned = await self._bans.ban(call.user, login_id, body.seconds, body.reason)
         return Ban(until=None if banned.until is None else moment(banned.until), ended=banned.ended)
 
     @needs("system:online:ban")
     @logged("online", "clear a ban", "BAN")
     async def on_delete(self, call: Call, login_id: int) -> None:
-        """Clear the ban of a user, if there is one."""
-        await self._sessions.unban(str(login_id), user_name=await self._name_of(login_id))
-
-    async def _name_of(self, user_id: int) -> str | None:
-        async with self._database.transaction() as connection:
-            known = await users.credentials_of(connection, user_id)
-        return known.user_name if known else None
+        """Clear the ban of a user, if there is one, who holds no more than the caller."""
+        await self._bans.unban(call.user, login_id)

@@ -1,0 +1,70 @@
+"""A ban is as good as disabling an account: the same guards hold."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.users.people import PASSWORD, caller, execute, made, role_id
+
+pytestmark = pytest.mark.anyio
+
+BAN = "/api/online/{}/ban"
+
+
+async def test_nobody_bans_or_unbans_somebody_who_holds_more(house: Inside) -> None:
+    heron = await made(house, "heron", role_id(house, "super"))
+    token = await caller(house, "stork", "system:online:ban", "system:*")
+
+    for method, body in (("POST", {}), ("DELETE", None)):
+        answer = await house.ask(method, BAN.format(heron["id"]), body, token=token)
+        assert (answer.code, answer.json["required"]) == ("permission_denied", ["*"])
+    assert await house.log_in("heron", PASSWORD)
+
+
+async def test_somebody_who_holds_no_more_is_banned_and_unbanned(house: Inside) -> None:
+    heron = await made(house, "heron", role_id(house, "user"))
+    token = await caller(house, "stork", "system:*")
+    hers = await house.log_in("heron", PASSWORD)
+
+    banned = await house.ask("POST", BAN.format(heron["id"]), {}, token=token)
+    refused = await house.ask("GET", "/api/user/info", token=hers)
+    cleared = await house.ask("DELETE", BAN.format(heron["id"]), token=token)
+
+    assert (banned.status, banned.json["data"]["ended"]) == (200, 1)
+    assert refused.code == "account_banned"
+    assert cleared.status == 200
+    assert await house.log_in("heron", PASSWORD)
+
+
+async def test_nobody_bans_themselves(house: Inside) -> None:
+    answer = await house.ask("POST", BAN.format(1), {})
+    assert (answer.status, answer.code) == (409, "conflict")
+    assert (await house.ask("GET", "/api/user/info")).status == 200
+
+
+async def test_of_two_administrators_who_ban_one_another_at_once_one_stays(house: Inside) -> None:
+    for number in range(5):
+        names = [f"heron{number}", f"stork{number}"]
+        people = [await made(house, name, role_id(house, "super")) for name in names]
+        tokens = [await house.log_in(name, PASSWORD) for name in names]
+
+        done = await asyncio.gather(
+            house.ask("POST", BAN.format(people[1]["id"]), {}, token=tokens[0]),
+            house.ask("POST", BAN.format(people[0]["id"]), {}, token=tokens[1]),
+        )
+
+        assert min(answer.status for answer in done) == 200
+        felt = [(await house.ask("GET", "/api/user/info", token=token)).status for token in tokens]
+        assert sorted(felt) == [200, 403]
+
+
+async def test_a_ban_of_a_user_who_is_gone_can_be_cleared(house: Inside) -> None:
+    heron = await made(house, "heron")
+    await house.data("POST", BAN.format(heron["id"]), {})
+    execute(house, "DELETE FROM sys.user WHERE id = %s", heron["id"])
+
+    assert (await house.ask("DELETE", BAN.format(heron["id"]))).status == 200
+    assert (await house.ask("POST", BAN.format(heron["id"]), {})).status == 404
