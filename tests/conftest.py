@@ -64,6 +64,16 @@ def empty_database_url(new_database: NewDatabase) -> str:
 @pytest.fixture
 def redis_url(stores: EmbeddedStores) -> str:
     """The URL of the session's Valkey, emptied."""
+    return _emptied(stores)
+
+
+@pytest.fixture(scope="module")
+def emptied_redis_url(stores: EmbeddedStores) -> str:
+    """The same, emptied once before the tests of a module, which bans of other databases would disturb."""
+    return _emptied(stores)
+
+
+def _emptied(stores: EmbeddedStores) -> str:
     with redis.Redis.from_url(stores.redis_url) as client:
         client.flushall()
     return stores.redis_url

@@ -35,9 +35,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-async def _shared(stores: EmbeddedStores, seeded_template: str, folder: Path) -> AsyncIterator[Inside]:
+async def _shared(
+    stores: EmbeddedStores, seeded_template: str, folder: Path, emptied_redis_url: str
+) -> AsyncIterator[Inside]:
     with database(stores, seeded_template) as url:
-        async with inside(url, stores.redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
+        async with inside(url, emptied_redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
             yield running
 
 
@@ -85,7 +87,7 @@ async def _either_shared(
     data = {"PORTCULLIS_SERVER__DATA": str(tmp_path_factory.mktemp("data"))}
     variables = s3.variables() if request.param == "s3" else data
     with database(stores, seeded_template) as url:
-        async with inside(url, stores.redis_url, **variables) as running:
+        async with inside(url, request.getfixturevalue("emptied_redis_url"), **variables) as running:
             yield running
 
 

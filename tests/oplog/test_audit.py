@@ -33,10 +33,12 @@ LOGS = ("operation_log", "login_log", "log_chain")
 
 
 @pytest.fixture(scope="module")
-async def _filled(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Place]:
+async def _filled(
+    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
+) -> AsyncIterator[Place]:
     """Five operations of one day, one of the day before, and a login, written by two workers."""
     with database(stores, seeded_template) as url:
-        async with place_at(url, stores.redis_url) as place:
+        async with place_at(url, emptied_redis_url) as place:
             async with place.journal("one", chain_key=KEY) as journal:
                 for number in (1, 2, 3):
                     journal.collector.operation(odd(number))

@@ -19,9 +19,11 @@ async def service(seeded_database_url: str, redis_url: str) -> AsyncIterator[Ins
 
 
 @pytest.fixture(scope="module")
-async def _shared(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Inside]:
+async def _shared(
+    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
+) -> AsyncIterator[Inside]:
     with database(stores, seeded_template) as url:
-        async with inside(url, stores.redis_url) as running:
+        async with inside(url, emptied_redis_url) as running:
             yield running
 
 

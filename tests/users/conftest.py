@@ -32,9 +32,11 @@ DELETE FROM sys.role WHERE id > (SELECT max(id) FROM sys.role WHERE role_code IN
 
 
 @pytest.fixture(scope="module")
-async def _house(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Inside]:
+async def _house(
+    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
+) -> AsyncIterator[Inside]:
     with database(stores, seeded_template) as url:
-        async with inside(url, stores.redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as running:
+        async with inside(url, emptied_redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as running:
             yield running
 
 

@@ -30,9 +30,11 @@ ODD = "100%_\\sure"
 
 
 @pytest.fixture(scope="module")
-async def _aviary(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Inside]:
+async def _aviary(
+    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
+) -> AsyncIterator[Inside]:
     with database(stores, seeded_template) as url:
-        async with inside(url, stores.redis_url) as running:
+        async with inside(url, emptied_redis_url) as running:
             execute(running, MAKE)
             execute(
                 running,

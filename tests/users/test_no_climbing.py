@@ -37,9 +37,11 @@ REFUSED = dict.fromkeys(
 
 
 @pytest.fixture(scope="module")
-async def _callers(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Callers]:
+async def _callers(
+    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
+) -> AsyncIterator[Callers]:
     with database(stores, seeded_template) as url:
-        async with inside(url, stores.redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as service:
+        async with inside(url, emptied_redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as service:
             execute(
                 service,
                 "INSERT INTO sys.menu (menu_type, title, auth_mark)"

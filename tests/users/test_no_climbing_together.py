@@ -217,7 +217,7 @@ Run = Callable[[Work, tuple[str, ...], bool], Gang]
 
 
 @pytest.fixture(scope="module")
-def run(stores: EmbeddedStores, seeded_template: str) -> Iterator[Run]:
+def run(stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str) -> Iterator[Run]:
     """Run something with a gang in a world of its own, whose role gives chosen codes."""
     with (
         database(stores, seeded_template) as url,
@@ -227,7 +227,7 @@ def run(stores: EmbeddedStores, seeded_template: str) -> Iterator[Run]:
         connection.execute(WORLD.encode())
         for table, columns in SAVED.items():
             connection.execute(f"CREATE TABLE saved.{table} AS SELECT {columns} FROM sys.{table}".encode())
-        whole = inside(url, stores.redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
+        whole = inside(url, emptied_redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
         service = runner.run(whole.__aenter__())
 
         def running(work: Work, codes: tuple[str, ...], dormant: bool) -> Gang:
