@@ -132,5 +132,7 @@ async def logged(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[
     """A service for a module, in a session store of its own: entries on their way are in it."""
     with database(stores, seeded_template) as url:
         redis_url = f"{stores.redis_url}?db=9"
+        async with Redis.from_url(redis_url) as store:
+            await store.flushdb()  # the attempts of the module before do not count
         async with inside(url, redis_url) as running:
             yield Logged(running, redis_url)
