@@ -47,6 +47,7 @@ def test_months_without_a_partition_are_told_until_they_have_one(look: Look, dat
         await database.close()
 
     today = datetime.now(UTC).date()
+    execute(database_url, f"DROP TABLE sys.login_log_{today:%Y_%m}, sys.operation_log_{today:%Y_%m}")
     before = look()["log-months"]
     asyncio.run(keep())
     after = look()["log-months"]

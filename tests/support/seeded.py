@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -40,7 +41,9 @@ def seeded_template(stores: EmbeddedStores) -> Iterator[str]:
     name = f"seeded_{os.getpid()}"
     with database(stores, name=name) as url:
         seed_database(url)
-        asyncio.run(make_months(url))
+        # In a thread: the first to ask may be a fixture that runs in an event loop.
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(asyncio.run, make_months(url)).result()
         yield name
 
 
