@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 
+# structlog and ua-parser take these in wherever they are installed: six megabytes of each worker for colours
+# and a file format that it never uses. Before they are imported, which the lines below do.
+for _unused in ("rich", "yaml"):
+    sys.modules.setdefault(_unused, None)  # type: ignore[arg-type]
+
+# ruff: noqa: E402 - see above
 from service.app import create_app
 from service.authz.shipped import configured
 from service.launch.parent import end_with_parent
