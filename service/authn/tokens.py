@@ -21,9 +21,9 @@ from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, RefreshClaims
 from service.authn.signing_keys import signing_keys
-from service.authn.strict_json import strict_object
 from service.errors import Conflict, TokenExpired, TokenInvalid
 from service.kernel.permission_map import PermissionMap
+from service.kernel.strict_json import strict_object
 from service.settings import Auth
 
 MAX_LENGTH = 8192

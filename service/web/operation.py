@@ -13,7 +13,7 @@ from falcon.asgi import Response
 from msgspec import Struct
 
 from service.authz.rules import ANYONE
-from service.web.bodies import JsonBody
+from service.web.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody
 from service.web.call import Call
 from service.web.gate import Gate
 from service.web.marks import Mark, MarkFault, mark_of
@@ -90,7 +90,7 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
         if (reader := path_reader(name, kind)) is not None
     )
     read_query = None if signature.query is None else Query(signature.query).read
-    read_body = None if signature.body is None else _body(signature.body).read
+    read_body = None if signature.body is None else _body(signature.body, operation).read
     answer = _document if signature.answer is Document else _data
     streams = signature.answer is Stream
     keeps_answer = operation.recording is not None and operation.recording.keeps_answer
@@ -122,8 +122,10 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
     return respond
 
 
-def _body(kind: type[Struct]) -> JsonBody[Any] | TableBody[Any]:
-    return TableBody(kind) if issubclass(kind, Table) else JsonBody(kind)
+def _body(kind: type[Struct], operation: Operation) -> JsonBody[Any] | TableBody[Any]:
+    if issubclass(kind, Table):
+        return TableBody(kind)
+    return JsonBody(kind, MAX_PUBLIC_BODY if operation.public else MAX_BODY)
 
 
 def _data(response: Response, result: object) -> None:

@@ -51,9 +51,16 @@ BODIES: dict[str, tuple[bytes, int, str]] = {
     "a field left out": (f'{{"password": "{CANARY}"}}'.encode(), 422, "validation_failed"),
     "a device of another form": (credentials(more=f', "device": "{CANARY}!"'), 422, "validation_failed"),
     "a name that is too long": (credentials(f'"{CANARY * 9}"'), 422, "validation_failed"),
-    "lists 10,000 deep": (nested(("[", "]")).encode(), 422, "validation_failed"),
-    "objects 10,000 deep": (nested(('{"a":', "}")).replace(":}", ":1}").encode(), 422, "validation_failed"),
-    "a field 10,000 deep": (credentials(nested(("[", "]"))), 422, "validation_failed"),
+    "lists 10,000 deep": (nested(("[", "]")).encode(), 400, "bad_request"),
+    "objects 10,000 deep": (nested(('{"a":', "}")).replace(":}", ":1}").encode(), 400, "bad_request"),
+    "a field 10,000 deep": (credentials(nested(("[", "]"))), 400, "bad_request"),
+    "an unclosed list": (b"[1", 400, "bad_request"),
+    "a comma too many": (f'["{CANARY}",]'.encode(), 400, "bad_request"),
+    "half a surrogate pair after an unknown field": (
+        f'{{"{CANARY}": 1, "password": "\\ud800"}}'.encode(),
+        400,
+        "bad_request",
+    ),
     "2 MiB": (credentials(password=f'"{CANARY * 165_000}"'), 413, "too_large"),
 }
 

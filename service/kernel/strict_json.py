@@ -1,0 +1,55 @@
+"""JSON of which every parser has the same reading.
+
+Parsers differ about what JSON leaves open, and a check by one reading is no check of another: a member given
+twice, NaN, a text in UTF-16, half a surrogate pair (RFC 8259 §4 and §8, RFC 8725 §2.4, RFC 7515 §4).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, NoReturn
+
+
+class DuplicateMember(ValueError):  # noqa: N818 - says what was found
+    """An object names a member twice."""
+
+
+def strict_json(text: bytes, *, numbers_as_text: bool = False) -> Any:
+    """Return the value that ``text`` holds, as plain lists, dicts and scalars.
+
+    ValueError for what is no JSON text in UTF-8 (RFC 8259), holds half a surrogate pair, or is nested deeper
+    than Python recurses (about a thousand levels); DuplicateMember for a member given twice.
+    ``numbers_as_text`` leaves numbers as they are written, whatever their size.
+    """
+    try:
+        value = (_NUMBERS_AS_TEXT if numbers_as_text else _STRICT).decode(text.decode("utf-8"))
+        if b"\\ud" in text.lower():
+            json.dumps(value, ensure_ascii=False).encode("utf-8")  # refuses half of a pair
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+    return value
+
+
+def strict_object(text: bytes) -> dict[str, Any]:
+    """Return the JSON object in ``text``; ValueError as for ``strict_json``, and for any other value."""
+    value = strict_json(text)
+    if not isinstance(value, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - it is the value that is wrong, not our caller
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise DuplicateMember("a member is given twice")
+    return members
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
+
+
+_STRICT: Final = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse)
+_NUMBERS_AS_TEXT: Final = json.JSONDecoder(
+    object_pairs_hook=_unique, parse_constant=_refuse, parse_int=str, parse_float=str
+)

@@ -1,0 +1,190 @@
+"""Texts that look like JSON: what is none is a bad request, whatever type it would have had."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.kernel.strict_json import DuplicateMember, strict_json
+from service.web.bodies import MAX_BODY, MAX_PUBLIC_BODY
+from tests.web.driver import JSON, ask
+from tests.web.example_service import example
+
+pytestmark = pytest.mark.anyio
+
+APP, _ = example()
+
+# One text a line, the classes of RFC 8259 in its order: structure, white space, values, objects, arrays,
+# numbers, strings. Each stands alone, and as a member of an object that no type takes.
+_LINES = rb"""
+[1,]
+[,1]
+[1,,2]
+[1 2]
+[1:2]
+[1
+[1}
+[
+]
+[[]
+[]]
+[][]
+[1]x
+[1]#
+[1]//
+[1]/**/
+[/**/1]
+{
+}
+{"a"
+{"a":
+{"a":1
+{"a":1,
+{"a":1,}
+{"a":1,,"b":2}
+{,"a":1}
+{"a" 1}
+{"a" "b"}
+{"a"::1}
+{"a",1}
+{a:1}
+{'a':1}
+{1:1}
+{null:1}
+{[]:1}
+{"a":1}}
+{"a":1}{"b":2}
+['a']
+[True]
+[TRUE]
+[nul]
+[truee]
+[undefined]
+[NaN]
+[nan]
+[-NaN]
+[Infinity]
+[-Infinity]
+[+1]
+[01]
+[-01]
+[1.]
+[.1]
+[-.1]
+[-]
+[--1]
+[1e]
+[1e+]
+[1E-]
+[1.e1]
+[1.5.5]
+[0x1F]
+[1_000]
+[1 000]
+[1,000.]
+[1/2]
+["]
+["a]
+["\]
+["\x41"]
+["\a"]
+["\'"]
+["\0"]
+["\u12"]
+["\u12G4"]
+["\U00000041"]
+["\u{41}"]
+["\ud800"]
+["\udc00"]
+["\ud800\ud800"]
+["\uDC00\uD800"]
+["\ud800x"]
+{"\ud800":1}
+"""
+MALFORMED = [
+    *_LINES.strip().split(b"\n"),
+    b" ",
+    b"\x0c[]",
+    b"[\x0b]",
+    b"[]\x00",
+    b"\xc2\xa0[]",
+    b"[\xe2\x81\xa0]",
+    b"\xef\xbb\xbf[]",
+    b'["a\nb"]',
+    b'["a\tb"]',
+    b'["\x00"]',
+    b'["\x1f"]',
+    b'["\x80"]',
+    b'["\xff"]',
+    b'["\xc0\xaf"]',
+    b'["\xe0\x80\xaf"]',
+    b'["\xed\xa0\x80"]',
+    b'["\xf4\xbf\xbf\xbf"]',
+    b'["\xe2\x82"]',
+    b'{"\xff":1}',
+    b"[\xef\xbc\x91]",  # a full-width digit
+    "[1]".encode("utf-16"),
+    "[1]".encode("utf-16-le"),
+    "[1]".encode("utf-32"),
+    b"[" * 100_000,
+    b'[{"":' * 50_000,
+    b"[" * 10_000 + b"]" * 10_000,
+    b'{"a":1,"a":2}',
+    b'[{"a":1,"\\u0061":1}]',
+]
+
+WELL_FORMED = [
+    b"[]",
+    b" [ ] \r\n\t",
+    b"null",
+    b"true",
+    b'""',
+    b"-0",
+    b"[1e400]",
+    b"[1E+2,1e-2,0.1,-0.0,1e0]",
+    b"[" + b"9" * 5000 + b"]",
+    b'["\\ud83d\\ude00","\\u0000","\\/","\x7f","\xf4\x8f\xbf\xbf","\\uFFFF"]',
+    b'["\\\\ud800"]',
+    b"[" * 500 + b"]" * 500,
+    b'[{"a":1},{"a":1}]',
+    b'{"":{"":{"":0}}}',
+]
+
+
+@pytest.mark.parametrize("text", MALFORMED, ids=lambda text: repr(text[:24]))
+async def test_what_is_no_json_text_is_a_bad_request_whatever_its_type(text: bytes) -> None:
+    for body in (text, b'{"surplus":' + text + b"}"):
+        answer = await ask(APP, "POST", "/api/thing", JSON, body=body)
+        assert (answer.status, answer.code) == (400, "bad_request"), body[:60]
+
+
+@pytest.mark.parametrize("text", WELL_FORMED, ids=lambda text: repr(text[:24]))
+async def test_a_json_text_of_another_type_breaks_a_rule(text: bytes) -> None:
+    for body in (text, b'{"surplus":' + text + b"}"):
+        answer = await ask(APP, "POST", "/api/thing", JSON, body=body)
+        assert (answer.status, answer.code) == (422, "validation_failed"), body[:60]
+
+
+def test_a_duplicate_is_told_from_what_is_no_json() -> None:
+    with pytest.raises(DuplicateMember):
+        strict_json(b'{"a":1,"a":1}')
+    with pytest.raises(ValueError, match="nested too deep"):
+        strict_json(b"[" * 10_000)
+
+
+def test_numbers_can_be_kept_as_they_are_written() -> None:
+    assert strict_json(b"[1e400,7]", numbers_as_text=True) == ["1e400", "7"]
+    assert strict_json(b"[1.5,7]") == [1.5, 7]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "text", "most"),
+    [
+        ("POST", "/api/thing", b'{"userName":"alice"}', MAX_BODY),
+        ("PUT", "/api/open", b"{}", MAX_PUBLIC_BODY),
+    ],
+)
+async def test_a_public_operation_reads_shorter_bodies_than_others(
+    method: str, path: str, text: bytes, most: int
+) -> None:
+    assert (await ask(APP, method, path, JSON, body=text.ljust(most))).status < 300
+    assert (await ask(APP, method, path, JSON, body=text.ljust(most + 1))).code == "too_large"
