@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from typing import TypeVar
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
+from argon2.low_level import ARGON2_VERSION
 
 from service.errors import Unavailable
 from service.settings import Password
@@ -40,7 +42,7 @@ class Passwords:
         self._pool = ThreadPoolExecutor(cores, thread_name_prefix="passwords")
         self._lock = threading.Lock()
         self._busy = 0
-        self._nobody = self._hasher.hash(os.urandom(16))
+        self._nobody = _hash_of_no_password(self._hasher)
 
     async def verify(self, stored: str | None, password: str) -> bool:
         """Tell whether ``password`` is the one of the hash ``stored``.
@@ -104,6 +106,19 @@ class Passwords:
     def _done(self, _future: Future[_T]) -> None:
         with self._lock:
             self._busy -= 1
+
+
+def _hash_of_no_password(hasher: PasswordHasher) -> str:
+    """Return a hash that no known password has; verifying it costs as much as verifying any of ``hasher``.
+
+    Salt and digest are random: a real hash, in the same PHC string format, would delay each start.
+    """
+    salt, digest = (
+        base64.b64encode(os.urandom(size)).rstrip(b"=").decode()
+        for size in (hasher.salt_len, hasher.hash_len)
+    )
+    costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
+    return f"$argon2id$v={ARGON2_VERSION}${costs}${salt}${digest}"
 
 
 def _too_long(password: str) -> bool:

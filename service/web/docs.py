@@ -5,9 +5,10 @@ All of it is served from here, with no script or style of anybody else's.
 
 from __future__ import annotations
 
+import asyncio
 import html
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -36,14 +37,23 @@ _STATIC: Final = files("service.web") / "static"
 
 
 class Shown:
-    """One document that never changes."""
+    """One document that never changes; ``make`` returns its content.
 
-    def __init__(self, content: bytes, media_type: str) -> None:
-        self._document = Document(content, media_type)
+    It is made at the first request: no start waits for it, and workers that are never asked do not keep it.
+    """
+
+    def __init__(self, make: Callable[[], bytes], media_type: str) -> None:
+        self._make = make
+        self._media_type = media_type
+        self._document: Document | None = None
+        self._making = asyncio.Lock()
 
     async def on_get(self, call: Call) -> Document:
         """Read the document."""
         call.respond_header("Content-Security-Policy", CONTENT_SECURITY_POLICY)
+        async with self._making:
+            if self._document is None:
+                self._document = Document(await asyncio.to_thread(self._make), self._media_type)
         return self._document
 
 
@@ -52,23 +62,30 @@ def add_docs(
 ) -> None:
     """Add the pages to ``routes``. It comes last: the document shows what is registered by then.
 
-    ``access_cookie`` is the name of that cookie, in cookie mode.
+    ``access_cookie`` is the name of that cookie, in cookie mode. RuntimeError when Swagger UI is not
+    installed.
     """
     operations = [*routes.operations, *routes.outside]
-    document = openapi(
-        operations, title=title, version=version, description=description, access_cookie=access_cookie
-    )
-    pages: dict[str, tuple[bytes, str]] = {
-        "/docs": ((_STATIC / "docs.html").read_bytes(), HTML),
-        "/docs/openapi.json": (msgspec.json.encode(document), "application/json"),
-        ERRORS_PAGE: (errors_page(refusals()), HTML),
-        "/docs/assets/errors.css": ((_STATIC / "errors.css").read_bytes(), CSS),
-        "/docs/assets/start.js": ((_STATIC / "start.js").read_bytes(), SCRIPT),
-        "/docs/assets/swagger-ui.css": (_bundled("swagger-ui.css"), CSS),
-        "/docs/assets/swagger-ui-bundle.js": (_bundled("swagger-ui-bundle.js"), SCRIPT),
+    swagger_ui = _swagger_ui()
+
+    def openapi_document() -> bytes:
+        return msgspec.json.encode(
+            openapi(
+                operations, title=title, version=version, description=description, access_cookie=access_cookie
+            )
+        )
+
+    pages: dict[str, tuple[Callable[[], bytes], str]] = {
+        "/docs": ((_STATIC / "docs.html").read_bytes, HTML),
+        "/docs/openapi.json": (openapi_document, "application/json"),
+        ERRORS_PAGE: (lambda: errors_page(refusals()), HTML),
+        "/docs/assets/errors.css": ((_STATIC / "errors.css").read_bytes, CSS),
+        "/docs/assets/start.js": ((_STATIC / "start.js").read_bytes, SCRIPT),
+        "/docs/assets/swagger-ui.css": ((swagger_ui / "swagger-ui.css").read_bytes, CSS),
+        "/docs/assets/swagger-ui-bundle.js": ((swagger_ui / "swagger-ui-bundle.js").read_bytes, SCRIPT),
     }
-    for template, (content, media_type) in pages.items():
-        routes.add_outside(template, Shown(content, media_type))
+    for template, (make, media_type) in pages.items():
+        routes.add_outside(template, Shown(make, media_type))
 
 
 def errors_page(shown: Sequence[type[Refusal]]) -> bytes:
@@ -103,9 +120,9 @@ def _section(refusal: type[Refusal]) -> str:
 </section>"""
 
 
-def _bundled(name: str) -> bytes:
+def _swagger_ui() -> Path:
     # Found without being imported: the package's code needs Flask, its files don't.
     spec = find_spec("flask_swagger_ui")
     if spec is None or spec.origin is None:
         raise RuntimeError("flask-swagger-ui is not installed")
-    return Path(spec.origin).with_name("dist").joinpath(name).read_bytes()
+    return Path(spec.origin).with_name("dist")

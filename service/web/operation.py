@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any, Final
 
 from falcon.asgi import Response
@@ -89,8 +90,8 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
         for name, kind in signature.path.items()
         if (reader := path_reader(name, kind)) is not None
     )
-    read_query = None if signature.query is None else Query(signature.query).read
-    read_body = None if signature.body is None else _body(signature.body, operation).read
+    read_query = None if signature.query is None else _query(signature.query).read
+    read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
     answer = _document if signature.answer is Document else _data
     streams = signature.answer is Stream
     keeps_answer = operation.recording is not None and operation.recording.keeps_answer
@@ -122,10 +123,16 @@ def responder_of(operation: Operation, gate: Gate | None) -> Responder:
     return respond
 
 
-def _body(kind: type[Struct], operation: Operation) -> JsonBody[Any] | TableBody[Any]:
+@cache
+def _query(kind: type[Struct]) -> Query[Any]:
+    return Query(kind)
+
+
+@cache
+def _body(kind: type[Struct], *, public: bool) -> JsonBody[Any] | TableBody[Any]:
     if issubclass(kind, Table):
         return TableBody(kind)
-    return JsonBody(kind, MAX_PUBLIC_BODY if operation.public else MAX_BODY)
+    return JsonBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
 
 
 def _data(response: Response, result: object) -> None:

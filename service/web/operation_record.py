@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -20,6 +21,7 @@ from service.oplog.redaction import is_sensitive, kept, redacted_query
 from service.records.operation_logs import OperationEvent
 from service.web.call import Call
 from service.web.problems import document
+from service.web.signature import Signature
 from service.web.streams import Stream
 from service.web.wire import Document, schema_of
 
@@ -54,11 +56,10 @@ class Recording:
             for name, kind in signature.path.items()
             if not (operation.public or is_sensitive(name))
         }
-        self._query = _Names(signature.query)
-        given = _Names(signature.body, signature.query, *signature.path.values())
+        self._query, given, answer = _names_of(signature)
         self._names = given.names | {"body", "query", "row", *signature.path}
         self.redacts_params = given.sensitive
-        self.redacts_response = _Names(signature.answer).sensitive
+        self.redacts_response = answer.sensitive
         self.keeps_answer = logged.response and signature.answer not in _UNNAMED
 
     def event(self, call: Call) -> OperationEvent:
@@ -168,3 +169,10 @@ class _Names:
             self.names |= set(schema.get("properties", ()))
             for name, below in schema.items():
                 self._read(list(below.values()) if name == "properties" else below)
+
+
+@cache
+def _names_of(signature: Signature) -> tuple[_Names, _Names, _Names]:
+    """Return the names of the query, of all that is given, and of the answer."""
+    given = _Names(signature.body, signature.query, *signature.path.values())
+    return _Names(signature.query), given, _Names(signature.answer)

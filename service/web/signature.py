@@ -17,14 +17,19 @@ from service.web.wire import Document, schema_of
 
 _FIELD: Final = re.compile(r"\{([^}]*)\}")
 
+_read: Final[dict[tuple[Callable[..., Any], str], Signature]] = {}
+
 
 class SignatureFault(TypeError):  # noqa: N818 - the word of start-up checks throughout the project
     """A responder whose annotations do not fit its route."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """The types of a responder; ``body`` and ``query`` are None where it takes none."""
+    """The types of a responder; ``body`` and ``query`` are None where it takes none.
+
+    One function at one template has one signature in a process, compared and hashed by identity.
+    """
 
     body: type[Struct] | None
     query: type[Struct] | None
@@ -36,8 +41,15 @@ def signature_of(responder: Callable[..., Any], template: str) -> Signature:
     """Read the annotations of a bound ``responder``; SignatureFault when they do not fit ``template``.
 
     ``call: Call`` comes first; ``body`` and ``query`` are Structs; every other parameter is a field of the
-    template, ``int`` (an id), ``str``, or a text with constraints.
+    template, ``int`` (an id), ``str``, or a text with constraints. What was read once is kept.
     """
+    key = (getattr(responder, "__func__", responder), template)
+    if key not in _read:
+        _read[key] = _signature(responder, template)
+    return _read[key]
+
+
+def _signature(responder: Callable[..., Any], template: str) -> Signature:
     name = getattr(responder, "__qualname__", repr(responder))
     if not inspect.iscoroutinefunction(responder):
         raise SignatureFault(f"{name} is not async")

@@ -3,13 +3,17 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 from importlib.metadata import version
+from typing import Any
 
+import anyio
 import pytest
 from openapi_spec_validator import validate
 
+from service.web import docs, signature
 from service.web.docs import add_docs
 from service.web.entrance import Entrance, falcon_app
 from service.web.health import Live
+from service.web.openapi import openapi
 from service.web.problems import refusals, type_of
 from service.web.routes import Routes
 from tests.web.driver import ask
@@ -78,6 +82,35 @@ async def test_the_openapi_document_is_served_and_valid() -> None:
     validate(answer.json)
     assert answer.json["info"]["title"] == "Example"
     assert list(answer.json["paths"]) == ["/health/live"]
+
+
+async def test_the_openapi_document_is_made_once_when_it_is_first_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made: list[object] = []
+
+    def counted(*arguments: Any, **named: Any) -> dict[str, Any]:
+        made.append(arguments)
+        return openapi(*arguments, **named)
+
+    monkeypatch.setattr(docs, "openapi", counted)
+    app = documented()
+    assert made == []
+    async with anyio.create_task_group() as both:
+        both.start_soon(ask, app, "GET", "/docs/openapi.json")
+        both.start_soon(ask, app, "GET", "/docs/openapi.json")
+    await ask(app, "GET", "/docs/openapi.json")
+    assert len(made) == 1
+
+
+async def test_a_second_app_reads_no_annotations_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    documented()
+
+    def unread(*_arguments: object) -> None:
+        raise AssertionError("the annotations are read again")
+
+    monkeypatch.setattr(signature, "get_type_hints", unread)
+    documented()
 
 
 async def test_swagger_ui_knows_openapi_3_1() -> None:
