@@ -23,6 +23,9 @@ SECTIONS: Final = {
 }
 """The sections of a model, all of them required, and the one key of each."""
 
+MOST_BYTES: Final = 65_536
+"""The longest model, in bytes of UTF-8: more than twenty times the one that ships."""
+
 _FIXED: Final = {
     "r": "layer, object, caller",
     "p": "layer, object, code",
@@ -53,6 +56,8 @@ def lint_model(text: str, name: str = "model.conf") -> None:
 
     ``name`` is the file name for the messages, which read ``model.conf:12: reason``.
     """
+    if len(text.encode()) > MOST_BYTES:
+        raise PolicyFault(f"{name}: the model has more than {MOST_BYTES} bytes: nobody can review it")
     reading = _Reading(text)
     faults = reading.faults + _missing(reading)
     for entry in reading.entries:

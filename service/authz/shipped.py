@@ -10,7 +10,7 @@ import service
 from service import settings
 from service.authz.faults import PolicyFault
 from service.authz.model_lint import lint_model
-from service.authz.rules import ENDPOINT, RESOURCE, UNREGISTERED, Rule, read_rules
+from service.authz.rules import ANYONE, ENDPOINT, LOGIN, NO_SESSION, RESOURCE, UNREGISTERED, Rule, read_rules
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
@@ -40,7 +40,7 @@ def read_shipped(model: Path | None = None, folder: Path | None = None, *, stric
     model = model or _shipped(MODEL)
     folder = folder or _shipped(POLICIES)
     text = _model_text(model)
-    base = _read_layer(folder / "base.csv", RESOURCE)
+    base = _read_openings(folder / "base.csv")
     if strict:
         base = tuple(rule for rule in base if rule.object != UNREGISTERED)
     endpoints = _read_layer(folder / "endpoints.csv", ENDPOINT)
@@ -61,6 +61,27 @@ def _model_text(path: Path) -> str:
         raise PolicyFault(f"{path} can't be read: {error}") from error
     lint_model(text, str(path))
     return text
+
+
+def _read_openings(path: Path) -> tuple[Rule, ...]:
+    """Return the openings. A line for a registered resource here would open it past what is bound to it."""
+    rules = _read_layer(path, RESOURCE)
+    faults = [
+        f"{path}: only {UNREGISTERED} and {NO_SESSION} are objects here, not '{rule.object}': "
+        "what a registered resource requires is bound to it, in the database"
+        for rule in rules
+        if rule.object not in (UNREGISTERED, NO_SESSION)
+    ]
+    if Rule(RESOURCE, UNREGISTERED, ANYONE) in rules:
+        faults.append(
+            f"{path}: {UNREGISTERED} can't be open to {ANYONE}: {LOGIN} is the widest that it may have"
+        )
+    if Rule(RESOURCE, NO_SESSION, ANYONE) not in rules:
+        line = Rule(RESOURCE, NO_SESSION, ANYONE)
+        faults.append(f"{path}: the line '{line}' is missing: without it nobody could log in")
+    if faults:
+        raise PolicyFault(*faults)
+    return rules
 
 
 def _read_layer(path: Path, layer: str) -> tuple[Rule, ...]:

@@ -127,20 +127,20 @@ BROKEN = {
         'p.code == "@anyone"',
         "p.code == anyone",
         MATCHER_START + 1,
-        "name 'anyone' is not known",
+        "'p.code == anyone' is not allowed",
     ),
-    "an unknown column": ('p.code == "@anyone"', 'p.sub == "@anyone"', MATCHER_START + 1, "name 'p_sub'"),
+    "an unknown column": ('p.code == "@anyone"', 'p.sub == "@anyone"', MATCHER_START + 1, "is not allowed"),
     "a numbered line": (EXACTLY, "holdsExactly(r2.caller, p.code)", MATCHER_START, "without numbers"),
     "too few arguments": (EXACTLY, "holdsExactly(r.caller)", HOLDS_EXACTLY, "is called as"),
     "swapped arguments": (EXACTLY, "holdsExactly(p.code, r.caller)", HOLDS_EXACTLY, "is called as"),
     "a keyword argument": (EXACTLY, "holdsExactly(r.caller, code=p.code)", HOLDS_EXACTLY, "is called as"),
-    "a comparison of the caller": (EXACTLY, "r.caller == p.code", HOLDS_EXACTLY, "r.caller is opaque"),
+    "a comparison of the caller": (EXACTLY, "r.caller == p.code", HOLDS_EXACTLY, "is not allowed"),
     "a text for a boolean": (EXACTLY, "p.code", HOLDS_EXACTLY, "'p.code' is no comparison"),
     "a number for a boolean": (EXACTLY, "1", HOLDS_EXACTLY, "'1' is no comparison"),
     "a literal for a boolean": (EXACTLY, "True", HOLDS_EXACTLY, "'True' is no comparison"),
-    "a number to compare": ('"@anyone"', "7", MATCHER_START + 1, "'7' is no text"),
-    "an order of texts": ('== "@anyone"', '>= "@anyone"', MATCHER_START + 1, "== and != only"),
-    "a part of a text": ('p.code == "@anyone"', '"@anyone" in p.code', MATCHER_START + 1, "== and != only"),
+    "a number to compare": ('"@anyone"', "7", MATCHER_START + 1, "'p.code == 7' is not allowed"),
+    "an order of texts": ('== "@anyone"', '>= "@anyone"', MATCHER_START + 1, "with == only"),
+    "a part of a text": ('p.code == "@anyone"', '"@anyone" in p.code', MATCHER_START + 1, "with == only"),
     "a chain of comparisons": ('== "@anyone"', '== "@anyone" == p.code', MATCHER_START + 1, "not chained"),
     "arithmetic": (EXACTLY, f"{EXACTLY} + 1", HOLDS_EXACTLY, "must be a boolean"),
     "a choice": (EXACTLY, f'({EXACTLY} if p.code == "a" else "a")', HOLDS_EXACTLY, "must be a boolean"),
@@ -164,8 +164,69 @@ BROKEN = {
         MATCHER_START,
         "'r.object == p.object' must be",
     ),
+    "an equality that is demanded twice": (
+        "r.object == p.object && (",
+        "r.object == p.object && r.object == p.object && (",
+        MATCHER_START,
+        "is not allowed",
+    ),
     "an inequality": ("r.object == p.object", "r.object != p.object", MATCHER_START, "must be demanded"),
-    "a matcher that opens @nobody": ('"@anyone"', '"@nobody"', MATCHER_START, "opens @nobody"),
+    "a back door for one object": (
+        EXACTLY,
+        f'{EXACTLY} || p.object == "POST /api/user/import"',
+        HOLDS_EXACTLY,
+        "is not allowed",
+    ),
+    "a back door for one code": (
+        EXACTLY,
+        f'{EXACTLY} || (isLoggedIn(r.caller) && p.code == "system:user:create")',
+        HOLDS_EXACTLY,
+        "is not allowed",
+    ),
+    "a back door by the order of a comparison": (
+        EXACTLY,
+        f'{EXACTLY} || "system:user:create" == p.code',
+        HOLDS_EXACTLY,
+        "is not allowed",
+    ),
+    "a row for one layer": (
+        'p.code == "@anyone"',
+        '(p.code == "@anyone" && r.layer == "endpoint")',
+        MATCHER_START + 1,
+        "is not allowed",
+    ),
+    "an exception for one layer": (
+        'p.code == "@anyone"',
+        '(p.code == "@anyone" && r.layer != "endpoint")',
+        MATCHER_START + 1,
+        "there is no negation",
+    ),
+    "an exception for one code": (
+        "holdsSubtree(r.caller, p.code)",
+        'holdsSubtree(r.caller, p.code) && p.code != "system:user:delete"',
+        HOLDS_EXACTLY + 2,
+        "there is no negation",
+    ),
+    "an exception for some callers": (
+        "&& isLoggedIn(r.caller)",
+        "&& isLoggedIn(r.caller) && !holdsEverything(r.caller, p.code)",
+        HOLDS_EXACTLY - 1,
+        "there is no negation",
+    ),
+    "a misspelt literal": ('"@anyone"', '"@anyon"', MATCHER_START + 1, "is not allowed"),
+    "a row that demands more": (
+        EXACTLY,
+        f"({EXACTLY} && isLoggedIn(r.caller) && holdsEverything(r.caller, p.code))",
+        MATCHER_START,
+        "the row holdsExactly is missing",
+    ),
+    "a matcher that is too long": (
+        EXACTLY,
+        " || ".join([EXACTLY] * 200),
+        MATCHER_START,
+        "more than 4096 characters",
+    ),
+    "a matcher that opens @nobody": ('"@anyone"', '"@nobody"', MATCHER_START + 1, "is not allowed"),
     "a matcher that opens @login to all": (
         "&& isLoggedIn(r.caller)",
         "",
@@ -178,7 +239,7 @@ BROKEN = {
         MATCHER_START,
         "callers who hold none",
     ),
-    "a negated predicate": (EXACTLY, f"!{EXACTLY}", MATCHER_START, "callers who hold another"),
+    "a negated predicate": (EXACTLY, f"!{EXACTLY}", HOLDS_EXACTLY, "there is no negation"),
 }
 
 
@@ -205,12 +266,11 @@ def test_a_broken_model_is_refused_with_its_line_and_the_reason(what: str) -> No
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (f"    || {EXACTLY} \\\n", ""),
-        ("&& isLoggedIn(r.caller)", "&& isLoggedIn(r.caller) && !holdsEverything(r.caller, p.code)"),
+        (EXACTLY, f"({EXACTLY} || holdsEverything(r.caller, p.code))"),
         ("r.layer == p.layer && r.object == p.object", "p.object == r.object && p.layer == r.layer"),
         ("&&", "and"),
         ("||", "or"),
-        ('p.code == "@anyone"', '(p.code == "@anyone" && r.layer != "endpoint")'),
+        ('p.code == "@anyone"', '"@anyone" == p.code'),
         (REQUEST, "r=layer,object , caller"),
         ("m = ", "\t# a tab is a space\nm\t=\t"),
     ],
@@ -232,6 +292,27 @@ def test_all_faults_are_told_in_the_order_of_their_lines_and_by_the_given_file_n
         f"/etc/portcullis/model.conf:{LINE_OF[EFFECT]}",
         f"/etc/portcullis/model.conf:{HOLDS_PATTERN}",
     ] == [fault.rpartition(": ")[0].split(": ")[0] for fault in caught.value.faults]
+
+
+ROWS = [line for line in SHIPPED.splitlines() if line.startswith("    ") and line.strip() != ")"]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_model_without_one_of_its_rows_is_refused(row: str) -> None:
+    others = " \\\n    || ".join(other.strip(" |\\") for other in ROWS if other != row)
+    matcher = f"m = r.layer == p.layer && r.object == p.object && ( \\\n    {others} \\\n    )\n"
+    text = SHIPPED[: SHIPPED.index("m = ")] + matcher
+
+    named = {fault.partition(" is missing or too narrow")[0].rpartition(" ")[2] for fault in refusals(text)}
+
+    assert len(named) == 1
+    assert named.pop() in row
+
+
+def test_a_model_that_is_too_long_is_refused() -> None:
+    lint_model(SHIPPED + "# a page\n" * 1000)
+
+    assert "more than 65536 bytes" in refusals(SHIPPED + "# a page\n" * 10_000)[0]
 
 
 def test_an_empty_file_misses_every_section() -> None:

@@ -63,6 +63,34 @@ def test_a_file_holds_lines_of_its_own_layer_only(folder: Path, name: str, line:
         read_shipped(MODEL, folder)
 
 
+OPENED = "p, resource, @no-session, @anyone\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (
+            OPENED + "p, resource, POST /api/user, @login\n",
+            "only @unregistered and @no-session are objects here",
+        ),
+        (
+            OPENED + "p, resource, POST /api/user, @nobody\n",
+            "only @unregistered and @no-session are objects here",
+        ),
+        (OPENED + "p, resource, @unregistered, @anyone\n", "@unregistered can't be open to @anyone"),
+        ("p, resource, @unregistered, @login\n", "the line 'p, resource, @no-session, @anyone' is missing"),
+        ("p, resource, @no-session, @login\n", "the line 'p, resource, @no-session, @anyone' is missing"),
+    ],
+)
+def test_the_openings_are_the_two_situations_and_leave_login_open(
+    folder: Path, lines: str, reason: str
+) -> None:
+    (folder / "base.csv").write_text(lines)
+
+    with pytest.raises(PolicyFault, match=reason):
+        read_shipped(MODEL, folder)
+
+
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(PolicyFault, match="can't be read"):
         read_shipped(tmp_path / "none.conf")
