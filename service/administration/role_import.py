@@ -101,8 +101,8 @@ async def _save(work: _Work, rows: Sequence[RoleRow]) -> None:
 
 
 async def _create(work: _Work, one: RoleRow) -> None:
-    values = RoleValues(one.role_name, one.description, one.enabled)
-    check_role(values)
+    values = RoleValues(role_name=one.role_name, description=one.description, enabled=one.enabled)
+    check_role(values.role_name)
     made = await roles.create(work.connection, one.role_code, values)
     await _give(work, made.id, one, [])
     work.done.append(ImportedRow(one.row, one.role_code, "created"))
@@ -110,13 +110,10 @@ async def _create(work: _Work, one: RoleRow) -> None:
 
 async def _update(work: _Work, before: CodedRole, one: RoleRow, changes: tuple[str, ...]) -> None:
     await work.giver.demand_roles(work.connection, [before.id])
-    if set(changes) - {"permissions"}:
-        values = RoleValues(
-            one.role_name if "role_name" in one.says else before.role_name,
-            one.description if "description" in one.says else before.description,
-            one.enabled if "enabled" in one.says else before.enabled,
-        )
-        check_role(values)
+    values = {name: getattr(one, name) for name in changes if name != "permissions"}
+    if "role_name" in values:
+        check_role(values["role_name"])
+    if values:
         await roles.update(work.connection, before.id, values)
     if "permissions" in changes:
         await _give(work, before.id, one, before.permissions)

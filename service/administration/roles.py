@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from service.administration.administrators import keeping_an_administrator
 from service.administration.delegation import grantor
@@ -41,20 +41,21 @@ class RoleChanges:
 
         Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
         """
-        check_role(values)
+        check_role(values.role_name)
         async with self._database.transaction() as connection:
             await grantor(connection, caller)
             return await roles.create(connection, role_code, values)
 
     async def update(
-        self, caller: Caller, role_id: int, values: RoleValues, match: Callable[[Role], None]
+        self, caller: Caller, role_id: int, values: Mapping[str, Any], match: Callable[[Role], None]
     ) -> Role:
-        """Replace what ``values`` say of a role.
+        """Store those of the ``RoleValues`` that are given; what is left out stays as it is.
 
         Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name and when it would leave
         nobody who may do everything.
         """
-        check_role(values)
+        if "role_name" in values:
+            check_role(values["role_name"])
         async with self._database.transaction() as connection:
             async with keeping_an_administrator(connection):
                 before = await _for_change(connection, caller, role_id, match)
@@ -107,7 +108,7 @@ async def _for_change(
     return stored
 
 
-def check_role(values: RoleValues) -> None:
-    """Return when the name can be that of a role; ValidationFailed else."""
-    if fault := text_fault(values.role_name):
+def check_role(role_name: str) -> None:
+    """Return when ``role_name`` can be the name of a role; ValidationFailed else."""
+    if fault := text_fault(role_name):
         raise ValidationFailed(("roleName", fault))

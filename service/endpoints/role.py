@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -14,7 +14,7 @@ from service.records.database import Database
 from service.web.call import Call
 from service.web.marks import created, logged, needs, refuses
 from service.web.preconditions import answer_tag, content_tag, demand_match, version_tag
-from service.web.wire import ONE_LINE, Id, Moment, Page, PageQuery, Wire, whole
+from service.web.wire import ONE_LINE, Id, Moment, Page, PageQuery, Wire, page_answer, whole
 
 MOST = 10_000
 """The most menus and Buttons that a role is given at once."""
@@ -46,15 +46,6 @@ RoleCode = Annotated[
 Description = Annotated[str, Meta(max_length=1000)]
 
 
-class NewRole(Wire):
-    """What is said about a new role; `enabled` left out is true."""
-
-    role_name: RoleName
-    role_code: RoleCode
-    description: Description | None = None
-    enabled: bool | UnsetType = UNSET
-
-
 class RoleEdit(Wire):
     """What is said about a role; `enabled` left out is unchanged, and `roleCode` must be the one it has."""
 
@@ -62,6 +53,12 @@ class RoleEdit(Wire):
     role_code: RoleCode | UnsetType = UNSET
     description: Description | None = None
     enabled: bool | UnsetType = UNSET
+
+
+class NewRole(RoleEdit, kw_only=True):
+    """What is said about a new role; `enabled` left out is true."""
+
+    role_code: RoleCode
 
 
 class RoleMenus(Wire):
@@ -93,12 +90,10 @@ class RoleList:
     @needs("system:role:list", "system:user:create", "system:user:update")
     async def on_get(self, call: Call, query: RoleQuery) -> Page[Role]:
         """List roles."""
-        wanted = roles.RoleFilter(query.role_name, query.role_code, query.enabled)
+        wanted = query.filter(roles.RoleFilter)
         async with self._database.snapshot() as connection:
             found = await roles.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return Page(
-            items=[Role.of(role) for role in found.items], page=query.page, size=query.size, total=found.total
-        )
+        return page_answer(query, found, Role)
 
 
 class Roles:
@@ -113,7 +108,8 @@ class Roles:
     @refuses(Conflict)
     async def on_post(self, call: Call, body: NewRole) -> Role:
         """Create a role, which gives nothing yet."""
-        saved = await self._changes.create(call.user, body.role_code, _values(body))
+        values = _values(body)
+        saved = await self._changes.create(call.user, body.role_code, roles.RoleValues(**values))
         answer_tag(call, version_tag(saved.version))
         return Role.of(saved)
 
@@ -191,8 +187,8 @@ class RolePermissions:
         return saved
 
 
-def _values(body: NewRole | RoleEdit) -> roles.RoleValues:
-    return roles.RoleValues(body.role_name, body.description, None if body.enabled is UNSET else body.enabled)
+def _values(body: RoleEdit) -> dict[str, Any]:
+    return {name: value for name, value in body.given().items() if name != "role_code"}
 
 
 def _as_seen(call: Call, role_code: str | UnsetType = UNSET) -> Callable[[roles.Role], None]:

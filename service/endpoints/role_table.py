@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import Annotated, Final
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -11,6 +10,7 @@ from service.administration.role_import import RoleImport, RoleRow
 from service.errors import Conflict, RowsRefused
 from service.records import role_tables
 from service.records.database import Database
+from service.records.paging import batches
 from service.web.call import Call
 from service.web.imports import ExportQuery, ImportQuery, ImportReport, report_of
 from service.web.marks import logged, needs, refuses, sends
@@ -19,25 +19,7 @@ from service.web.table_files import JSON, table_file
 from service.web.tables import CSV, MAX_ROWS, Table
 from service.web.wire import ONE_LINE, Wire, whole
 
-_AT_ONCE: Final = 500  # rows of an export between two turns of the database
-
 Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
-
-
-class ExportedRole(Wire):
-    """A role without anything that only this installation knows; `permissions` are codes of Buttons."""
-
-    role_code: str
-    role_name: str
-    description: str | None
-    enabled: bool
-    permissions: list[str]
-
-
-class ExportedRoles(Table):
-    """All roles, in the order in which they were made."""
-
-    roles: list[ExportedRole]
 
 
 class ImportedRole(Wire):
@@ -67,17 +49,7 @@ class RoleExport:
     @logged("role", "export", "EXPORT", response=False)
     async def on_get(self, call: Call, query: ExportQuery) -> Stream:
         """Export all roles."""
-        return table_file(self._batches(), ExportedRoles, query.format, "roles")
-
-    async def _batches(self) -> AsyncGenerator[list[ExportedRole], None]:
-        last = 0
-        while True:
-            async with self._database.transaction() as connection:
-                found = await role_tables.after(connection, last, _AT_ONCE)
-            yield [ExportedRole.of(one) for one in found]
-            if len(found) < _AT_ONCE:
-                return
-            last = found[-1].id
+        return table_file(batches(self._database, role_tables.after), ImportedRoles, query.format, "roles")
 
 
 class RoleTableImport:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sqlalchemy import ColumnElement, Row, Select, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.records.database import Database
+from service.records.row_mapper import RowMapper
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,10 @@ class Page(Generic[T]):
 
     items: tuple[T, ...]
     total: int
+
+    def of(self: Page[Row[*tuple[Any, ...]]], records: RowMapper[R]) -> Page[R]:
+        """Return the page with its rows read as records."""
+        return Page(tuple(map(records.of, self.items)), self.total)
 
 
 async def page_of(
@@ -40,6 +47,37 @@ async def page_of(
     total = (await connection.execute(select(func.count()).select_from(all_of_them))).scalar_one()
     chosen = statement.order_by(*order).limit(size).offset((page - 1) * size)
     return Page(tuple((await connection.execute(chosen)).all()), total)
+
+
+class Numbered(Protocol):
+    """A record with an id."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+
+
+N = TypeVar("N", bound=Numbered)
+
+_BATCH: Final = 500  # records between two turns of the database
+
+
+async def batches(
+    database: Database, after: Callable[[AsyncConnection, int, int], Awaitable[Sequence[N]]]
+) -> AsyncGenerator[Sequence[N], None]:
+    """Yield all records by id, batch by batch; at least one batch, maybe empty. Unavailable.
+
+    ``after`` returns the first so many records behind an id, in order. Each batch is a transaction of its
+    own: a client that reads slowly holds no connection.
+    """
+    last = 0
+    while True:
+        async with database.snapshot() as connection:
+            found = await after(connection, last, _BATCH)
+        yield found
+        if len(found) < _BATCH:
+            return
+        last = found[-1].id
 
 
 def order_by(

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Final
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.roles import RoleValues
+from service.records.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu
 
 
-@dataclass(frozen=True, slots=True)
-class CodedRole:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedRole(RoleValues):
     """A role; ``permissions`` are the codes of its Buttons, enabled or not, sorted."""
 
     id: int
     role_code: str
-    role_name: str
-    description: str | None
-    enabled: bool
     permissions: tuple[str, ...]
 
 
@@ -42,16 +41,26 @@ class MenuTree:
         return found
 
 
+_PERMISSIONS: Final = (
+    select(menu.c.auth_mark)
+    .join(role_menu, role_menu.c.menu_id == menu.c.id)
+    .where(role_menu.c.role_id == role.c.id, menu.c.menu_type == "Button")
+    .order_by(menu.c.auth_mark)
+    .correlate(role)
+)
+_CODED: Final = RowMapper(CodedRole, role, permissions=func.array(_PERMISSIONS.scalar_subquery()))
+
+
 async def after(connection: AsyncConnection, role_id: int, most: int) -> list[CodedRole]:
     """Return the first ``most`` roles whose id is greater than ``role_id``, in order."""
-    statement = _coded().where(role.c.id > role_id).order_by(role.c.id).limit(most)
-    return [_read(row) for row in await connection.execute(statement)]
+    following = select(*_CODED.columns).where(role.c.id > role_id)
+    return await _CODED.all(connection, following.order_by(role.c.id).limit(most))
 
 
 async def by_code(connection: AsyncConnection, codes: Sequence[str]) -> dict[str, CodedRole]:
-    """Return those of the roles that there are."""
-    found = await connection.execute(_coded().where(role.c.role_code.in_(codes)))
-    return {one.role_code: one for one in map(_read, found)}
+    """Return the existing roles of ``codes``, by code."""
+    named = select(*_CODED.columns).where(role.c.role_code.in_(codes))
+    return {one.role_code: one for one in await _CODED.all(connection, named)}
 
 
 async def menu_tree(connection: AsyncConnection) -> MenuTree:
@@ -63,20 +72,3 @@ async def menu_tree(connection: AsyncConnection) -> MenuTree:
         {row.auth_mark: row.id for row in rows if row.menu_type == "Button"},
         {row.id: row.parent_id for row in rows if row.parent_id is not None},
     )
-
-
-def _coded() -> Select[Any]:
-    marks = (
-        select(menu.c.auth_mark)
-        .join(role_menu, role_menu.c.menu_id == menu.c.id)
-        .where(role_menu.c.role_id == role.c.id, menu.c.menu_type == "Button")
-        .order_by(menu.c.auth_mark)
-        .correlate(role)
-    )
-    columns = (role.c.id, role.c.role_code, role.c.role_name, role.c.description, role.c.enabled)
-    return select(*columns, func.array(marks.scalar_subquery()))
-
-
-def _read(row: Any) -> CodedRole:
-    role_id, role_code, role_name, description, enabled, permissions = row
-    return CodedRole(role_id, role_code, role_name, description, enabled, tuple(permissions))

@@ -5,12 +5,12 @@ Whoever changes one holds ``rights.lock``, so that what was looked at stays true
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from sqlalchemy import ARRAY, BigInteger, Column, any_, func, insert, literal, select
+from sqlalchemy import ARRAY, BigInteger, any_, func, insert, literal, select
 from sqlalchemy import delete as delete_from
 from sqlalchemy import update as change
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -18,28 +18,27 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.names import name_key
-from service.records.paging import Page, containing, order_by, page_of
+from service.records.filters import conditions_of, contains, equals
+from service.records.paging import Page, order_by, page_of
+from service.records.row_mapper import RowMapper, column_values
 from service.records.schema import menu, role, role_menu, user, user_role
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RoleValues:
-    """What administrators say about a role; ``enabled`` None leaves its state as it is."""
+    """What administrators say about a role."""
 
     role_name: str
     description: str | None = None
-    enabled: bool | None = None
+    enabled: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Role:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role(RoleValues):
     """A role; ``version`` rises with each edit, and its menus are no part of that."""
 
     id: int
-    role_name: str
     role_code: str
-    description: str | None
-    enabled: bool
     version: int
     create_time: datetime
     update_time: datetime
@@ -49,9 +48,9 @@ class Role:
 class RoleFilter:
     """Which roles: part of the name (compared by ``name_key``) or code, and the state; None asks nothing."""
 
-    role_name: str | None = None
-    role_code: str | None = None
-    enabled: bool | None = None
+    role_name: Annotated[str | None, contains(role.c.role_name_key, name_key)] = None
+    role_code: Annotated[str | None, contains(role.c.role_code)] = None
+    enabled: Annotated[bool | None, equals(role.c.enabled)] = None
 
 
 SORTS: Final = {
@@ -64,60 +63,47 @@ SORTS: Final = {
 }
 """What a list of roles can be sorted by."""
 
-COLUMNS: Final[tuple[Column[Any], ...]] = (
-    role.c.id,
-    role.c.role_name,
-    role.c.role_code,
-    role.c.description,
-    role.c.enabled,
-    role.c.version,
-    role.c.create_time,
-    role.c.update_time,
-)
-"""The columns of a ``Role``, in order."""
+ROLE: Final = RowMapper(Role, role)
+"""Reads roles."""
 
 
 async def page(
     connection: AsyncConnection, wanted: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Role]:
     """Return page ``page`` (from 1) of the roles that fit; ValidationFailed for a sort not in ``SORTS``."""
-    statement = select(*COLUMNS).where(
-        *containing(role.c.role_name_key, wanted.role_name and name_key(wanted.role_name)),
-        *containing(role.c.role_code, wanted.role_code),
-        *(() if wanted.enabled is None else (role.c.enabled == wanted.enabled,)),
-    )
+    statement = select(*ROLE.columns).where(*conditions_of(wanted))
     order = order_by(sort, SORTS, role.c.id)
-    found = await page_of(connection, statement, page=page, size=size, order=order)
-    return Page(tuple(Role(*row) for row in found.items), found.total)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(ROLE)
 
 
 async def read(connection: AsyncConnection, role_id: int) -> Role:
     """Return the role of that id; NotFound when there is none."""
-    row = (await connection.execute(select(*COLUMNS).where(role.c.id == role_id))).one_or_none()
-    if row is None:
+    found = await ROLE.one_or_none(connection, select(*ROLE.columns).where(role.c.id == role_id))
+    if found is None:
         raise NotFound("There is no such role")
-    return Role(*row)
+    return found
 
 
 async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
-    """Write a new role without menus, enabled unless ``values`` say otherwise.
+    """Write a new role without menus.
 
     Conflict when the name, compared by ``name_key``, or the code belongs to another role.
     """
     await _refuse_taken(connection, values.role_name, role_code)
-    written = insert(role).values(role_code=role_code, **_stored(values)).returning(*COLUMNS)
-    return Role(*(await connection.execute(written)).one())
+    stored = column_values(role, {**asdict(values), "role_code": role_code})
+    return await ROLE.one(connection, insert(role).values(stored).returning(*ROLE.columns))
 
 
-async def update(connection: AsyncConnection, role_id: int, values: RoleValues) -> Role:
-    """Replace what ``values`` say of an existing role; Conflict when the name belongs to another.
+async def update(connection: AsyncConnection, role_id: int, values: Mapping[str, Any]) -> Role:
+    """Store those of the ``RoleValues`` that are given, of an existing role; what is left out stays.
 
-    The code stays: programs and tokens know the role by it.
+    Conflict when the name belongs to another. The code stays: programs and tokens know the role by it.
     """
-    await _refuse_taken(connection, values.role_name, but=role_id)
-    stored = _stored(values) | {"version": role.c.version + 1, "update_time": func.now()}
-    written = change(role).where(role.c.id == role_id).values(stored).returning(*COLUMNS)
-    return Role(*(await connection.execute(written)).one())
+    if "role_name" in values:
+        await _refuse_taken(connection, values["role_name"], but=role_id)
+    stored = column_values(role, values) | {"version": role.c.version + 1, "update_time": func.now()}
+    written = change(role).where(role.c.id == role_id).values(stored)
+    return await ROLE.one(connection, written.returning(*ROLE.columns))
 
 
 async def delete(connection: AsyncConnection, role_id: int) -> None:
@@ -170,15 +156,6 @@ async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
         .order_by(role.c.role_code)
     )
     return {role_code: tuple(codes) for role_code, codes in await connection.execute(given)}
-
-
-def _stored(values: RoleValues) -> dict[str, object]:
-    stored: dict[str, object] = {
-        "role_name": values.role_name,
-        "role_name_key": name_key(values.role_name),
-        "description": values.description,
-    }
-    return stored if values.enabled is None else stored | {"enabled": values.enabled}
 
 
 async def _refuse_taken(

@@ -6,8 +6,9 @@ milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[dat
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, Generic, Self, TypeVar
+from typing import Annotated, Any, Final, Generic, Protocol, Self, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -24,6 +25,8 @@ Revision = Annotated[int, Meta(ge=1, examples=[12])]
 """A policy revision."""
 
 T = TypeVar("T")
+F = TypeVar("F")
+W = TypeVar("W", bound="Wire")
 
 
 class Moment(str):
@@ -80,6 +83,33 @@ class PageQuery(Wire):
     def offset(self) -> int:
         """The number of items before this page."""
         return (self.page - 1) * self.size
+
+    def filter(self, kind: Callable[..., F]) -> F:
+        """Return the filter that the other parameters make; ``kind`` takes each of them by its name."""
+        return kind(
+            **{name: getattr(self, name) for name in self.__struct_fields__ if name not in _NO_FILTERS}
+        )
+
+
+_NO_FILTERS: Final = ("page", "size", "sort")
+
+
+class Found(Protocol):
+    """The records of a page, and how many there are on all pages."""
+
+    @property
+    def items(self) -> Sequence[object]:
+        """The records of the page."""
+
+    @property
+    def total(self) -> int:
+        """The number of records of all pages."""
+
+
+def page_answer(query: PageQuery, found: Found, kind: type[W]) -> Page[W]:
+    """Return the page that ``query`` asked for, each record as ``kind``."""
+    items = [kind.of(one) for one in found.items]
+    return Page(items=items, page=query.page, size=query.size, total=found.total)
 
 
 class Published(Wire):

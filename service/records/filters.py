@@ -1,0 +1,71 @@
+"""Filters of lists: a dataclass says what can be asked, and beside each field how the rows answer.
+
+@dataclass(frozen=True, slots=True)
+class RoleFilter:
+    role_name: Annotated[str | None, contains(role.c.role_name_key, name_key)] = None
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
+
+from sqlalchemy import ColumnElement
+
+Conditions = tuple[ColumnElement[bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What a field of a filter asks of a row, given its value."""
+
+    of: Callable[[Any], Conditions]
+
+
+ELSEWHERE: Final = Condition(lambda _value: ())
+"""For a field that the list applies by itself."""
+
+
+def equals(column: ColumnElement[Any]) -> Condition:
+    """Ask that ``column`` has the value."""
+    return Condition(lambda value: (column == value,))
+
+
+def contains(column: ColumnElement[Any], key: Callable[[str], str] = str) -> Condition:
+    """Ask that ``column`` contains the ``key`` of the value, which is taken literally."""
+    return Condition(lambda value: (column.contains(key(value), autoescape=True),))
+
+
+def at_least(column: ColumnElement[Any]) -> Condition:
+    """Ask that ``column`` is not less than the value."""
+    return Condition(lambda value: (column >= value,))
+
+
+def below(column: ColumnElement[Any]) -> Condition:
+    """Ask that ``column`` is less than the value."""
+    return Condition(lambda value: (column < value,))
+
+
+def conditions_of(wanted: object) -> Conditions:
+    """Return the conditions of all fields of ``wanted``, a filter; a field that is None asks nothing.
+
+    TypeError for a field without a condition: a filter that asks nothing would show too much.
+    """
+    kind: Any = type(wanted)
+    given = ((getattr(wanted, name), condition) for name, condition in _declared(kind).items())
+    return tuple(one for value, condition in given if value is not None for one in condition.of(value))
+
+
+@cache
+def _declared(kind: type[Any]) -> dict[str, Condition]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {field.name: _condition(kind, field.name, hints[field.name]) for field in fields(kind)}
+
+
+def _condition(kind: type[Any], name: str, hint: Any) -> Condition:
+    found = [one for one in get_args(hint) if isinstance(one, Condition)]
+    if get_origin(hint) is not Annotated or len(found) != 1:
+        raise TypeError(f"{kind.__name__}.{name} has no condition, or several")
+    return found[0]

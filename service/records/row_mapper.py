@@ -1,0 +1,76 @@
+"""Records read from rows and written to them: a dataclass names its columns once, and everything follows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from operator import itemgetter
+from typing import Any, Final, Generic, TypeVar, get_origin, get_type_hints
+
+from sqlalchemy import ColumnElement, Executable, FromClause, Row, Table
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.names import name_key
+
+R = TypeVar("R")
+
+
+class RowMapper(Generic[R]):
+    """Reads rows as ``record``, a dataclass with at least two fields.
+
+    ``columns`` are what a statement selects or returns: one for each field, under the name of the field. It
+    is the column of that name of ``table``, unless ``computed`` has an expression for it. An array becomes a
+    tuple where the field is one. Raises TypeError for a name that is neither a field nor a column.
+    """
+
+    def __init__(self, record: type[R], table: FromClause, **computed: ColumnElement[Any]) -> None:
+        names = [field.name for field in fields(record)]  # type: ignore[arg-type]  # a dataclass
+        if unknown := sorted({*computed} - {*names} | {*names} - {*computed, *table.c.keys()}):
+            raise TypeError(f"{record.__name__} and {table} do not agree on {', '.join(unknown)}")
+        self._record = record
+        self._names = names
+        self._values: Callable[[Any], tuple[Any, ...]] = itemgetter(*names)
+        hints = get_type_hints(record)
+        self._arrays = [name for name in names if get_origin(hints[name]) is tuple]
+        chosen = {name: computed[name] if name in computed else table.c[name] for name in names}
+        self.columns: Final = tuple(
+            column if column.key == name else column.label(name) for name, column in chosen.items()
+        )
+
+    def of(self, row: Row[*tuple[Any, ...]]) -> R:
+        """Return ``row`` as a record, each field from the column of its name; other columns are ignored."""
+        by_name = row._mapping  # noqa: SLF001 - SQLAlchemy's public name
+        values = dict(zip(self._names, self._values(by_name), strict=True))
+        for name in self._arrays:
+            values[name] = tuple(values[name])
+        return self._record(**values)
+
+    async def all(self, connection: AsyncConnection, statement: Executable) -> list[R]:
+        """Return the rows of ``statement``, which selects ``columns``, in their order."""
+        return [self.of(row) for row in await connection.execute(statement)]
+
+    async def one(self, connection: AsyncConnection, statement: Executable) -> R:
+        """Return the only row of ``statement``, for writes that return the row written."""
+        return self.of((await connection.execute(statement)).one())
+
+    async def one_or_none(self, connection: AsyncConnection, statement: Executable) -> R | None:
+        """Return the only row of ``statement``; None when there is no row."""
+        row = (await connection.execute(statement)).one_or_none()
+        return None if row is None else self.of(row)
+
+
+def column_values(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what to store for ``values``, which are given by column.
+
+    None clears a column that may be empty, and leaves any other as it is. A name that is compared by its
+    ``name_key`` comes with that key. TypeError for what is no column of ``table``.
+    """
+    if unknown := sorted(values.keys() - table.c.keys()):
+        raise TypeError(f"{table} has no {', '.join(unknown)}")
+    stored = {name: value for name, value in values.items() if value is not None or table.c[name].nullable}
+    keys = {name: table.c.get(f"{name}_key") for name in stored}
+    return stored | {
+        column.name: name_key(stored[name])
+        for name, column in keys.items()
+        if column is not None and column.computed is None
+    }
