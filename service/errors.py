@@ -130,6 +130,12 @@ class Conflict(Refusal):
     status, code, title = 409, "conflict", "The request conflicts with what is stored"
 
 
+class RevisionUnknown(Refusal):
+    """The request asks for a policy revision that no node has published."""
+
+    status, code, title = 409, "revision_unknown", "No such policy revision has been published"
+
+
 class PreconditionFailed(Refusal):
     """The record is no longer the one that ``If-Match`` names (RFC 9110 §15.5.13)."""
 

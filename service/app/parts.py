@@ -33,6 +33,7 @@ from service.authn.throttle import Throttle
 from service.authn.tokens import Tokens
 from service.authz.changes import PolicyChanges
 from service.authz.live import LivePolicy
+from service.authz.revisions import PublishedRevisions, reader_of
 from service.authz.shipped import Shipped, configured
 from service.authz.watch import PolicyWatch
 from service.files.links import PublicLinks
@@ -110,7 +111,8 @@ class Parts:
         self.traffic = Traffic()
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
         self.metrics_token = settings.server.metrics_token
-        self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live)
+        revisions = PublishedRevisions(self.live, reader_of(self.database))
+        self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live, revisions)
 
     def _own_samples(self) -> Iterator[Sample]:
         yield Sample("portcullis_policy_revision", self.live.current.revision, {})

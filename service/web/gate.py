@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from service.authn.authenticate import Authenticator
 from service.authz.live import LivePolicy
 from service.authz.policy import Decision, Policy
+from service.authz.revisions import PublishedRevisions
 from service.authz.rules import ENDPOINT, RESOURCE
 from service.errors import BadRequest, PermissionDenied, Unavailable
 from service.web.call import Call
@@ -18,9 +19,6 @@ if TYPE_CHECKING:  # operation.py imports this module
 
 MIN_REVISION: Final = "X-Policy-Min-Revision"
 """The header that names the oldest policy revision by which the request may be decided."""
-PATIENCE: Final = 2.0
-"""Seconds that such a request waits for that revision."""
-
 _MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
 _REVISION: Final = re.compile(rb"[0-9]{1,18}")
 
@@ -28,39 +26,53 @@ _REVISION: Final = re.compile(rb"[0-9]{1,18}")
 class Gate:
     """Decides whether a request may go on to its responder."""
 
-    def __init__(self, token: HeaderToken, authenticator: Authenticator, live: LivePolicy) -> None:
+    def __init__(
+        self,
+        token: HeaderToken,
+        authenticator: Authenticator,
+        live: LivePolicy,
+        revisions: PublishedRevisions,
+    ) -> None:
         self._token = token
         self._authenticator = authenticator
         self._live = live
+        self._revisions = revisions
 
     async def admit(self, call: Call, operation: Operation) -> None:
         """Let ``call`` pass, its caller and policy set, or raise.
 
         Public? Then nobody is authenticated; else who calls is, and what changes something must have been
         meant: see ``CookieToken``. The live policy is taken once, so that the permission map and both layers
-        are of one revision; a request that asks for a newer one waits for it. Both layers must allow. Raises
-        what the token and the authenticator raise, and PermissionDenied, BadRequest and Unavailable, the last
-        also before the first policy is loaded.
+        are of one revision. An authenticated request that asks for a newer one waits for it, and is
+        authenticated anew by it. Both layers must allow. Raises what the token, the authenticator and
+        ``PublishedRevisions`` raise, PermissionDenied, BadRequest, and Unavailable before the first policy is
+        loaded.
         """
         policy = call.policy = self._live.current
-        if (least := call.request.raw_header(_MIN_REVISION)) is not None:
-            policy = call.policy = await self._at_least(least)
         if not policy.revision:
             raise Unavailable("No policy has been loaded yet")
-        caller = None
         if not operation.public:
-            token = self._token.of(call.request)
-            caller = call.caller = await self._authenticator.authenticate(token, policy.permission_map)
-            if operation.method != "GET":
-                self._token.check_meant(call.request, caller)
+            await self._authenticate(call, operation, policy)
+            if (least := call.request.raw_header(_MIN_REVISION)) is not None:
+                newer = await self._at_least(least)
+                if newer is not policy:
+                    policy = call.policy = newer
+                    await self._authenticate(call, operation, policy)
+        caller = call.caller
         path = call.request.path
         _require(call, policy.decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller))
         _require(call, policy.decide(ENDPOINT, operation.object, caller))
 
+    async def _authenticate(self, call: Call, operation: Operation, policy: Policy) -> None:
+        token = self._token.of(call.request)
+        caller = call.caller = await self._authenticator.authenticate(token, policy.permission_map)
+        if operation.method != "GET":
+            self._token.check_meant(call.request, caller)
+
     async def _at_least(self, text: bytes) -> Policy:
         if _REVISION.fullmatch(text) is None:
             raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
-        return await self._live.at_least(int(text), within=PATIENCE)
+        return await self._revisions.at_least(int(text))
 
 
 def _require(call: Call, decision: Decision) -> None:

@@ -13,7 +13,8 @@ _AT_LEAST: Final = {
     "name": MIN_REVISION,
     "in": "header",
     "description": "The oldest policy revision by which the request may be decided, such as the "
-    "`policyRevision` of a change. 503 when it is not in force here within 2 s.",
+    "`policyRevision` of a change. 409 `revision_unknown` when no node has published it, 503 when it "
+    "is not in force here within 2 s.",
     "schema": {"type": "integer", "minimum": 0},
 }
 _IF_MATCH: Final = {
@@ -30,6 +31,6 @@ def header_parameters(operation: Operation) -> list[dict[str, Any]]:
     found = []
     if PreconditionFailed in operation.mark.refusals:
         found.append(_IF_MATCH)
-    if operation.template.startswith(GROUP):
+    if operation.template.startswith(GROUP) and not operation.public:
         found.append(_AT_LEAST)
     return found

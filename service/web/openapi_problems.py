@@ -14,6 +14,7 @@ from service.errors import (
     PermissionDenied,
     RefreshRequired,
     Refusal,
+    RevisionUnknown,
     TokenExpired,
     TokenInvalid,
     TooLarge,
@@ -31,7 +32,14 @@ ALWAYS: Final = (BadRequest, InternalFault)
 IN_GROUP: Final = (PermissionDenied, ValidationFailed, Unavailable)
 """What any operation of the group may answer as well: the enforcer's refusal, unknown parameters, and that a
 store or the policy revision asked for is out of reach."""
-WITH_LOGIN: Final = (Unauthenticated, TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
+WITH_LOGIN: Final = (
+    Unauthenticated,
+    TokenInvalid,
+    TokenExpired,
+    RefreshRequired,
+    AccountBanned,
+    RevisionUnknown,
+)
 """What operations that need a login may answer as well."""
 WITH_BODY: Final = (TooLarge, UnsupportedMediaType)
 """What operations that read a body may answer as well."""

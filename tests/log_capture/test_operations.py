@@ -153,10 +153,10 @@ async def test_a_fault_is_recorded_without_its_details(logged: Logged) -> None:
     assert "relation" not in json.dumps(entry["response"])
 
 
-async def test_a_call_that_waits_for_a_policy_in_vain_is_recorded(logged: Logged) -> None:
+async def test_a_call_that_asks_for_an_unknown_policy_is_recorded(logged: Logged) -> None:
     newer = ("X-Policy-Min-Revision", "999999")
     _, entry = await logged.entry_of("DELETE", "/api/resource/7", None, newer)
-    assert (entry["status"], entry["error"], entry["decision"]) == (503, "unavailable", None)
+    assert (entry["status"], entry["error"], entry["decision"]) == (409, "revision_unknown", None)
 
 
 async def test_a_client_that_goes_away_amid_its_body_is_recorded(logged: Logged) -> None:

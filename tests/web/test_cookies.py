@@ -20,10 +20,8 @@ from service.web.call import Call
 from service.web.cookies import Cookies
 from service.web.credentials import CookieToken
 from service.web.entrance import Entrance
-from service.web.gate import Gate
 from tests.web.driver import JSON, Answer, ask
-from tests.web.example_service import example
-from tests.web.test_gate import CALLERS, ENDPOINTS, OPENINGS, Table
+from tests.web.test_gate import CALLERS, ENDPOINTS, OPENINGS, over
 
 pytestmark = pytest.mark.anyio
 
@@ -38,8 +36,7 @@ def app_of(settings: Auth) -> Entrance:
     shipped = read_shipped()
     live = LivePolicy(shipped)
     live.offer(Policy(shipped.model_text, [*OPENINGS, *ENDPOINTS, DELETES], {}, 1))
-    app, _ = example(Gate(CookieToken("Authorization", "Bearer ", Cookies(settings)), Table(), live))
-    return app
+    return over(live, CookieToken("Authorization", "Bearer ", Cookies(settings)))
 
 
 DELETES = Rule("endpoint", "DELETE /api/thing/{id}", "thing:delete")

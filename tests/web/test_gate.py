@@ -9,6 +9,7 @@ from structlog.testing import capture_logs
 from service.authn.authenticate import Authenticator
 from service.authz.live import LivePolicy
 from service.authz.policy import Policy
+from service.authz.revisions import PublishedRevisions
 from service.authz.rules import Rule
 from service.authz.shipped import read_shipped
 from service.errors import RefreshRequired, TokenInvalid, Unavailable
@@ -60,7 +61,17 @@ class Table(Authenticator):
 
 
 def guarded(rules: Iterable[Rule], name: str = "Authorization", prefix: str = "Bearer ") -> Entrance:
-    app, _ = example(Gate(HeaderToken(name, prefix), Table(), live_policy(rules)))
+    return over(live_policy(rules), HeaderToken(name, prefix))
+
+
+def over(live: LivePolicy, token: HeaderToken | None = None, published: int = REVISION) -> Entrance:
+    """Return the example behind a gate over ``live``; ``published`` is the newest revision of all nodes."""
+
+    async def newest() -> int:
+        return published
+
+    token = token or HeaderToken("Authorization", "Bearer ")
+    app, _ = example(Gate(token, Table(), live, PublishedRevisions(live, newest)))
     return app
 
 
@@ -222,7 +233,7 @@ async def test_no_header_changes_what_is_decided(header: str) -> None:
         assert answer.code == "permission_denied"
 
 
-async def at_least(revision: str, path: str = "/api/thing", app: Entrance = APP) -> Answer:
+async def at_least(revision: str, app: Entrance = APP, path: str = "/api/thing") -> Answer:
     token = ("Authorization", "Bearer lister")
     return await ask(app, "GET", path, token, ("X-Policy-Min-Revision", revision))
 
@@ -233,15 +244,25 @@ async def test_a_revision_that_is_in_force_is_not_waited_for(revision: str) -> N
     assert (answer.status, answer.header("x-policy-revision")) == (200, str(REVISION))
 
 
-@pytest.mark.parametrize("path", ["/api/thing", "/api/open"])
-async def test_a_revision_that_does_not_come_is_unavailable(
-    path: str, monkeypatch: pytest.MonkeyPatch
+async def test_a_published_revision_that_does_not_come_is_unavailable(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("service.web.gate.PATIENCE", 0.01)
-    answer = await at_least(str(REVISION + 1), path, guarded([*OPENINGS, *ENDPOINTS]))
+    monkeypatch.setattr("service.authz.revisions.PATIENCE", 0.01)
+    answer = await at_least(str(REVISION + 1), over(live_policy([]), published=REVISION + 1))
     assert (answer.status, answer.code) == (503, "unavailable")
     assert answer.header("retry-after") == "1"
     assert answer.header("x-policy-revision") == str(REVISION)
+
+
+@pytest.mark.parametrize("revision", [str(REVISION + 1), "9" * 18])
+async def test_a_revision_that_nobody_has_published_is_refused_and_is_no_error_in_the_log(
+    revision: str,
+) -> None:
+    app = guarded([*OPENINGS, *ENDPOINTS])
+    with capture_logs() as lines:
+        answer = await at_least(revision, app)
+    assert (answer.status, answer.code) == (409, "revision_unknown")
+    assert [line["log_level"] for line in lines] == ["info"]
 
 
 @pytest.mark.parametrize(
@@ -252,11 +273,31 @@ async def test_what_is_no_revision_is_a_bad_request(revision: str) -> None:
     assert (answer.status, answer.code) == (400, "bad_request")
 
 
+class NeverAsked(PublishedRevisions):
+    """Fails the test that waits for a revision."""
+
+    def __init__(self) -> None:
+        """Need nothing."""
+
+    async def at_least(self, revision: int) -> Policy:
+        raise AssertionError(revision)
+
+
+@pytest.mark.parametrize("revision", [str(REVISION + 1), "x"])
+async def test_strangers_and_public_routes_wait_for_no_revision(revision: str) -> None:
+    live = live_policy([*OPENINGS, *ENDPOINTS])
+    app, _ = example(Gate(HeaderToken("Authorization", "Bearer "), Table(), live, NeverAsked()))
+    wanted = ("X-Policy-Min-Revision", revision)
+    for token, code in ((None, "unauthenticated"), ("unknown", "token_invalid"), ("down", "unavailable")):
+        headers = [] if token is None else [("Authorization", f"Bearer {token}")]
+        assert (await ask(app, "GET", "/api/thing", *headers, wanted)).code == code
+    assert (await ask(app, "GET", "/api/open", wanted)).status == 200
+
+
 async def test_a_request_that_asks_for_a_newer_revision_is_decided_by_it() -> None:
     live = live_policy([*OPENINGS, *ENDPOINTS])
-    app, _ = example(Gate(HeaderToken("Authorization", "Bearer "), Table(), live))
-    waiting = asyncio.create_task(at_least(str(REVISION + 1), app=app))
-    await asyncio.sleep(0)
+    waiting = asyncio.create_task(at_least(str(REVISION + 1), over(live, published=REVISION + 1)))
+    await asyncio.sleep(0.01)
 
     live.offer(Policy(live.current.model_text, OPENINGS, {}, REVISION + 1))
 
@@ -264,10 +305,22 @@ async def test_a_request_that_asks_for_a_newer_revision_is_decided_by_it() -> No
     assert (answer.status, answer.header("x-policy-revision")) == (403, str(REVISION + 1))
 
 
+async def test_a_request_is_authenticated_anew_by_the_revision_that_it_has_waited_for() -> None:
+    """Its session may have ended meanwhile, and its token is read with another permission map."""
+    live = live_policy([*OPENINGS, *ENDPOINTS])
+    app = over(live, published=REVISION + 1)
+    waiting = asyncio.create_task(at_least(str(REVISION + 1), app))
+    await asyncio.sleep(0.01)
+    lister = CALLERS.pop("lister")
+    try:
+        live.offer(Policy(live.current.model_text, [*OPENINGS, *ENDPOINTS], {}, REVISION + 1))
+        assert (await waiting).code == "token_invalid"
+    finally:
+        CALLERS["lister"] = lister
+
+
 @pytest.mark.parametrize("path", ["/api/thing", "/api/open"])
 async def test_before_the_first_policy_is_loaded_nobody_is_told_that_he_may_not(path: str) -> None:
-    app, _ = example(Gate(HeaderToken("Authorization", "Bearer "), Table(), LivePolicy(read_shipped())))
-
-    answer = await get(path, "all", app)
+    answer = await get(path, "all", over(LivePolicy(read_shipped())))
 
     assert (answer.status, answer.code) == (503, "unavailable")

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+
+import pytest
+
+from service.authz.live import LivePolicy
+from service.authz.policy import Policy
+from service.authz.publisher import publish_if_changed
+from service.authz.revisions import PublishedRevisions, reader_of
+from service.authz.shipped import read_shipped
+from service.errors import RevisionUnknown, Unavailable
+from service.records.database import Database
+
+pytestmark = pytest.mark.anyio
+
+SHIPPED = read_shipped()
+
+
+class Published:
+    """The newest revision of all nodes, and how often it was asked for."""
+
+    def __init__(self, newest: int) -> None:
+        self.newest = newest
+        self.times: list[float] = []
+        self.asked = asyncio.Event()
+
+    async def read(self) -> int:
+        self.times.append(monotonic())
+        found = self.newest
+        self.asked.set()
+        await asyncio.sleep(0.01)
+        return found
+
+
+@pytest.fixture
+def live() -> LivePolicy:
+    live = LivePolicy(SHIPPED)
+    live.offer(Policy(SHIPPED.model_text, revision=4))
+    return live
+
+
+async def test_what_is_in_force_is_not_asked_for(live: LivePolicy) -> None:
+    published = Published(4)
+    revisions = PublishedRevisions(live, published.read)
+    assert [(await revisions.at_least(number)).revision for number in (0, 3, 4)] == [4, 4, 4]
+    assert published.times == []
+
+
+async def test_what_is_known_to_be_published_is_asked_for_once(live: LivePolicy) -> None:
+    published = Published(6)
+    revisions = PublishedRevisions(live, published.read)
+    waiting = [asyncio.create_task(revisions.at_least(5)) for _ in range(20)]
+    await asyncio.sleep(0.1)
+    waiting += [asyncio.create_task(revisions.at_least(6)) for _ in range(20)]
+    await asyncio.sleep(0)
+    live.offer(Policy(SHIPPED.model_text, revision=6))
+    assert {policy.revision for policy in await asyncio.gather(*waiting)} == {6}
+    assert len(published.times) == 1
+
+
+async def test_many_unknown_revisions_cost_few_questions(live: LivePolicy) -> None:
+    published = Published(4)
+    revisions = PublishedRevisions(live, published.read)
+
+    async def ask(number: int) -> None:
+        for turn in range(10):
+            with pytest.raises(RevisionUnknown):
+                await revisions.at_least(10**17 + 1000 * number + turn)
+
+    began = monotonic()
+    await asyncio.gather(*(ask(number) for number in range(100)))
+    assert len(published.times) <= 2 + (monotonic() - began) / 0.05
+    pauses = [after - before for before, after in zip(published.times, published.times[1:], strict=False)]
+    assert min(pauses) > 0.045
+
+
+async def test_what_is_published_just_before_it_is_asked_for_is_never_unknown(live: LivePolicy) -> None:
+    """The question under way began before: its answer would be wrong."""
+    published = Published(4)
+    revisions = PublishedRevisions(live, published.read)
+    early = asyncio.create_task(revisions.at_least(5))
+    await published.asked.wait()
+    published.newest = 5
+    late = asyncio.create_task(revisions.at_least(5))
+    with pytest.raises(RevisionUnknown):
+        await early
+    await asyncio.sleep(0.1)
+    live.offer(Policy(SHIPPED.model_text, revision=5))
+    assert (await late).revision == 5
+
+
+async def test_without_the_database_it_is_not_known_whether_a_revision_exists(live: LivePolicy) -> None:
+    nowhere = Database("postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(Unavailable):
+        await PublishedRevisions(live, reader_of(nowhere)).at_least(5)
+    await nowhere.close()
+
+
+async def test_a_silent_database_holds_nobody_longer_than_a_revision_would(
+    live: LivePolicy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.authz.revisions.PATIENCE", 0.05)
+
+    async def never() -> int:
+        await asyncio.Event().wait()
+        return 0
+
+    revisions = PublishedRevisions(live, never)
+    outcomes = await asyncio.gather(*(revisions.at_least(5) for _ in range(10)), return_exceptions=True)
+    assert {type(one) for one in outcomes} == {Unavailable}
+
+
+async def test_the_newest_revision_is_read_from_the_database(seeded_database_url: str) -> None:
+    database = Database(seeded_database_url)
+    read = reader_of(database)
+    found = [await read()]
+    async with database.transaction(within=30) as connection:
+        await publish_if_changed(connection, SHIPPED, "test")
+    found.append(await read())
+    await database.close()
+    assert found == [0, 1]
