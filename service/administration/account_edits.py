@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from service.administration.account_rules import AccountValues
 from service.administration.delegation import Grantor
 from service.errors import Conflict, PermissionDenied, ValidationFailed
+from service.kernel.target import Target
 from service.records import user_edits, user_list
 from service.records.database import Connection
 from service.records.user_list import User
@@ -30,6 +31,7 @@ class NewUser:
 class Edit:
     """An edit under way: the user before and after."""
 
+    target: Target
     before: User
     after: User
 
@@ -47,59 +49,54 @@ async def add(connection: Connection, giver: Grantor, new: NewUser, password_has
     """
     await _demand_roles_exist(connection, new.role_ids)
     await giver.demand_roles(connection, new.role_ids)
-    user_id = await user_edits.create(connection, password_hash, new.values)
-    await user_edits.give_roles(connection, user_id, sorted(set(new.role_ids)))
+    role_ids = sorted(set(new.role_ids))
+    user_id = await user_edits.create(connection, password_hash, new.values, role_ids)
     return await user_list.read(connection, user_id)
 
 
 async def edit(
     connection: Connection,
     giver: Grantor,
+    target: Target,
     before: User,
     values: AccountValues,
+    *,
     role_ids: Collection[int] | None = None,
 ) -> Edit:
     """Store ``values``, which have been checked, and with ``role_ids`` the roles; what is left out stays.
 
-    The caller must have passed ``demand_touch``. Raises ``ValidationFailed`` for roles that do not exist;
+    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist;
     ``PermissionDenied`` when a role that is given or taken away gives a code that the caller does not hold,
     and for any change of the caller's own roles; ``Conflict`` for a name that is taken, and for callers
     who disable themselves.
     """
-    if before.id == giver.user_id and values.get("status") == "disabled":
+    if target.user_id == giver.user_id and values.get("status") == "disabled":
         raise Conflict("Nobody disables their own account")
     if role_ids is not None:
-        await _set_roles(connection, giver, before, role_ids)
-    await user_edits.update(connection, before.id, values)
-    return Edit(before, await user_list.read(connection, before.id))
+        await _set_roles(connection, giver, target, before, role_ids)
+    await user_edits.update(connection, target, values)
+    return Edit(target, before, await user_list.read(connection, target.user_id))
 
 
-async def remove(connection: Connection, giver: Grantor, user: User) -> None:
-    """Delete a user; the caller must have passed ``demand_touch``. Conflict for the caller's own account."""
-    if user.id == giver.user_id:
+async def remove(connection: Connection, giver: Grantor, target: Target) -> None:
+    """Delete a user; ``Conflict`` for the caller's own account."""
+    if target.user_id == giver.user_id:
         raise Conflict("Nobody deletes their own account")
-    await user_edits.delete(connection, user.id)
+    await user_edits.delete(connection, target)
 
 
-async def demand_touch(connection: Connection, giver: Grantor, user_id: int) -> None:
-    """Return when the caller may act on the user: himself, or one who holds nothing that the caller does not.
-
-    PermissionDenied else. What acting on oneself must not do, ``edit`` and ``remove`` refuse.
-    """
-    if user_id != giver.user_id:
-        await giver.demand_over(connection, user_id)
-
-
-async def _set_roles(connection: Connection, giver: Grantor, before: User, role_ids: Collection[int]) -> None:
+async def _set_roles(
+    connection: Connection, giver: Grantor, target: Target, before: User, role_ids: Collection[int]
+) -> None:
     had, wanted = {role.id for role in before.roles}, set(role_ids)
     if had == wanted:
         return
-    if before.id == giver.user_id:
+    if target.user_id == giver.user_id:
         raise PermissionDenied("Nobody changes their own roles")
     await _demand_roles_exist(connection, role_ids)
     await giver.demand_roles(connection, had ^ wanted)
-    await user_edits.take_roles(connection, before.id, sorted(had - wanted))
-    await user_edits.give_roles(connection, before.id, sorted(wanted - had))
+    await user_edits.take_roles(connection, target, sorted(had - wanted))
+    await user_edits.give_roles(connection, target, sorted(wanted - had))
 
 
 async def _demand_roles_exist(connection: Connection, role_ids: Collection[int]) -> None:

@@ -19,6 +19,7 @@ from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import Unavailable
 from service.kernel.identity import Caller
+from service.kernel.target import Target
 from service.records import user_list, users
 from service.records.database import Connection, Database
 from service.records.user_list import Status, User
@@ -75,8 +76,8 @@ class Accounts:
         """
         account_rules.check(values)
         async with self._database.transaction() as connection:
-            async with _touching(connection, caller, user_id, match) as (giver, user):
-                edit = await account_edits.edit(connection, giver, user, values, role_ids)
+            async with _touching(connection, caller, user_id, match) as (giver, target, user):
+                edit = await account_edits.edit(connection, giver, target, user, values, role_ids=role_ids)
             if edit.felt:
                 await self._revocations.mark_first([user_id])
         await self._follow(edit)
@@ -88,11 +89,11 @@ class Accounts:
         A status that the user has already is confirmed, so that the store says it as well.
         """
         async with self._database.transaction() as connection:
-            async with _touching(connection, caller, user_id) as (giver, user):
+            async with _touching(connection, caller, user_id) as (giver, target, user):
                 if user.status != status:
-                    await account_edits.edit(connection, giver, user, {"status": status})
+                    await account_edits.edit(connection, giver, target, user, {"status": status})
             await self._revocations.mark_first([user_id])
-        await self._follow_status(user, status)
+        await self._follow_status(target, user.user_name, status)
 
     async def edit_profile(self, caller: Caller, values: AccountValues, match: Match = any_version) -> User:
         """Store what callers say about themselves; ``values`` has no name to log in with and no status."""
@@ -104,20 +105,20 @@ class Accounts:
         The id is never given again, so no token of it says anything about a later user of the same name.
         """
         async with self._database.transaction() as connection:
-            async with _touching(connection, caller, user_id, match) as (giver, user):
-                await account_edits.remove(connection, giver, user)
+            async with _touching(connection, caller, user_id, match) as (giver, target, _):
+                await account_edits.remove(connection, giver, target)
             await self._revocations.mark_first([user_id])
         # A ban without end would stay in the store for nobody.
-        await self._revocations.unban(user_id)
-        await self._revocations.end_sessions(user_id)
+        await self._revocations.unban(target)
+        await self._revocations.end_sessions(target)
 
     async def _follow(self, edit: Edit) -> None:
         if edit.before.status != edit.after.status:
-            await self._follow_status(edit.after, edit.after.status)
+            await self._follow_status(edit.target, edit.after.user_name, edit.after.status)
         if edit.felt:
             await self._revocations.mark(edit.after.id)
 
-    async def _follow_status(self, user: User, status: Status) -> None:
+    async def _follow_status(self, target: Target, user_name: str, status: Status) -> None:
         """Have the store say what the database says, whoever else sets the status meanwhile.
 
         After the commit: a login that has read the old status then meets the ban. Each word to the store is
@@ -125,10 +126,10 @@ class Accounts:
         """
         told: Status | None = None
         while status != told:
-            await self._tell(user, status)
+            await self._tell(target, user_name, status)
             told = status
             with suppress(Unavailable):
-                status = await self._stored_status(user.id)
+                status = await self._stored_status(target.user_id)
 
     async def _stored_status(self, user_id: int) -> Status:
         async with self._database.transaction() as connection:
@@ -136,21 +137,21 @@ class Accounts:
         # No ban is kept for nobody.
         return "enabled" if known is None else known.status
 
-    async def _tell(self, user: User, status: Status) -> None:
+    async def _tell(self, target: Target, user_name: str, status: Status) -> None:
         if status == "disabled":
-            await self._revocations.ban(user.id, REASON, user_name=user.user_name)
+            await self._revocations.ban(target, REASON, user_name=user_name)
         else:
-            await self._revocations.unban(user.id, user_name=user.user_name)
+            await self._revocations.unban(target, user_name=user_name)
 
 
 @asynccontextmanager
 async def _touching(
     connection: Connection, caller: Caller, user_id: int, match: Match = any_version
-) -> AsyncIterator[tuple[Grantor, User]]:
+) -> AsyncIterator[tuple[Grantor, Target, User]]:
     """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
     async with keeping_an_administrator(connection):
         giver = await grantor(connection, caller)
         user = await user_list.read(connection, user_id)
-        await account_edits.demand_touch(connection, giver, user_id)
+        target = await giver.target(connection, user_id)
         match(user.version)
-        yield giver, user
+        yield giver, target, user

@@ -38,16 +38,16 @@ class Bans:
                 raise NotFound("There is no such user")
             if user_id == caller.user_id:
                 raise Conflict("Nobody bans themselves")
-            await giver.demand_over(connection, user_id)
+            target = await giver.target(connection, user_id)
             # Behind the lock: of two who ban one another at once, the second is a caller no more.
             if await self._store.ban_of(caller.login_id) is not None:
                 raise RefreshRequired
-            return await self._sessions.ban(str(user_id), seconds, reason, user_name=known.user_name)
+            return await self._sessions.ban(target, seconds, reason, user_name=known.user_name)
 
     async def unban(self, caller: Caller, user_id: int) -> None:
         """Clear the ban of a user, if there is one; refusals as for ``ban``, but for ``NotFound``."""
         async with self._database.transaction(within=WITHIN) as connection:
             giver = await grantor(connection, caller)
             known = await users.credentials_of(connection, user_id)
-            await giver.demand_over(connection, user_id)
-        await self._sessions.unban(str(user_id), user_name=known.user_name if known else None)
+            target = await giver.target(connection, user_id)
+        await self._sessions.unban(target, user_name=known.user_name if known else None)

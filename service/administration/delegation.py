@@ -1,6 +1,7 @@
 """Nobody gives what they do not hold, and nobody acts on someone who holds more than they do.
 
-The code of an endpoint lets a caller ask; this decides whose rights the caller may change, and to what.
+The code of an endpoint lets a caller ask; this decides on whom the caller may act, and to whom the caller may
+give what. Every comparison of held codes for these questions is made here.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from service.errors import PermissionDenied, RefreshRequired
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
+from service.kernel.target import Target
 from service.records import rights
 from service.records.database import Connection
 
@@ -34,13 +36,17 @@ class Grantor:
         if lacking := sorted({code for code in codes if not self.holds(code)}):
             raise PermissionDenied(why, required=lacking)
 
-    async def demand_over(self, connection: Connection, user_id: int) -> None:
-        """Return when the caller holds all that the user ``user_id`` holds, or would if all were enabled.
+    async def target(self, connection: Connection, user_id: int) -> Target:
+        """Return the user as somebody on whom the caller may act; there need not be such a user.
 
-        PermissionDenied else: whoever changes a user, or sets the password, could act as that user.
+        Callers may act on themselves, and on users of whom they hold every code, also those that the user
+        would hold if all roles and Buttons were enabled. PermissionDenied else: who sets the password of a
+        user could act as that user, and who ends the sessions of a user again and again keeps that user out.
         """
-        reach = await rights.reach_of_users(connection, [user_id])
-        self.demand(reach, "The user holds permissions that you do not hold")
+        if user_id != self.user_id:
+            reach = await rights.reach_of_users(connection, [user_id])
+            self.demand(reach, "The user holds permissions that you do not hold")
+        return Target(user_id)
 
     async def demand_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
         """Return when the caller holds all that these roles give, or would if all were enabled.

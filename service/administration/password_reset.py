@@ -6,6 +6,7 @@ from service.administration.delegation import grantor
 from service.authn.password_change import PasswordChange
 from service.errors import PermissionDenied
 from service.kernel.identity import Caller
+from service.kernel.target import Target
 from service.records.database import Connection
 
 
@@ -25,8 +26,8 @@ class PasswordReset:
         if user_id == caller.user_id:
             raise PermissionDenied("Your own password is changed with the current one, in your profile")
 
-        async def demand(connection: Connection) -> None:
+        async def authorize(connection: Connection) -> Target:
             giver = await grantor(connection, caller)
-            await giver.demand_over(connection, user_id)
+            return await giver.target(connection, user_id)
 
-        await self._passwords.reset(user_id, new, demand)
+        await self._passwords.reset(new, authorize)

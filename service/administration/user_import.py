@@ -119,9 +119,9 @@ class UserImport:
                 continue
             # After the commit: a login that has read the old status then meets the ban.
             if edit.after.status == "disabled":
-                await self._revocations.ban(edit.after.id, REASON, user_name=edit.after.user_name)
+                await self._revocations.ban(edit.target, REASON, user_name=edit.after.user_name)
             else:
-                await self._revocations.unban(edit.after.id, user_name=edit.after.user_name)
+                await self._revocations.unban(edit.target, user_name=edit.after.user_name)
         await self._revocations.mark_all([edit.after.id for edit in edits if edit.felt])
 
 
@@ -159,8 +159,10 @@ async def _create(work: _Work, wanted: Sequence[Wanted]) -> None:
 
 async def _edit(work: _Work, one: Wanted, before: User) -> None:
     with work.faults.of(one.said.row, "userName"):
-        await account_edits.demand_touch(work.connection, work.giver, before.id)
+        target = await work.giver.target(work.connection, before.id)
         with work.faults.of(one.said.row, "roles", "status"):
-            edit = await account_edits.edit(work.connection, work.giver, before, one.values, one.role_ids)
+            edit = await account_edits.edit(
+                work.connection, work.giver, target, before, one.values, role_ids=one.role_ids
+            )
             work.edits.append(edit)
             work.done.append(ImportedRow(one.said.row, one.said.user_name, "updated", one.changes))

@@ -12,6 +12,7 @@ import msgspec
 
 from service.administration.accounts import Accounts
 from service.administration.bans import Bans
+from service.administration.kicks import Kicks
 from service.administration.menus import MenuChanges
 from service.administration.password_reset import PasswordReset
 from service.administration.resources import ResourceChanges
@@ -102,6 +103,7 @@ class Parts:
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
         self.password_reset = PasswordReset(self.password_change)
         self.bans = Bans(self.database, self.store, self.sessions)
+        self.kicks = Kicks(self.database, self.sessions)
         self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
         self.menus = MenuChanges(self.changes, self.revocations)
         self.resources = ResourceChanges(self.changes)

@@ -11,17 +11,14 @@ from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.identity import Caller
+from service.kernel.target import Target, oneself
 from service.keyspace import SessionStore
 from service.records import users
 from service.records.database import Connection, Database
 from service.records.users import Info
 
-Demand = Callable[[Connection], Awaitable[None]]
-"""Raises unless a change may be made, as far as the transaction of that connection can tell."""
-
-
-async def _nothing(_connection: Connection) -> None:
-    """Demand nothing."""
+Authorize = Callable[[Connection], Awaitable[Target]]
+"""Returns on whom the caller acts; raises when the transaction of that connection forbids it."""
 
 
 class PasswordChange:
@@ -75,36 +72,39 @@ class PasswordChange:
         if not await self._passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
         await attempt.succeeded()
-        await self._set(account, new, expected_hash=known.password_hash, keep=caller)
 
-    async def reset(self, user_id: int, new: str, demand: Demand) -> None:
-        """Set the password of a user and end all sessions, if ``demand`` lets it.
+        async def authorize(_connection: Connection) -> Target:
+            return oneself(caller)
 
-        ``demand`` raises unless it may be; it is awaited early, and again in the transaction that saves,
-        before anything else. Raises ``NotFound``, ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
+        await self._set(account, new, authorize, expected_hash=known.password_hash, keep=caller)
+
+    async def reset(self, new: str, authorize: Authorize) -> None:
+        """Set the password of the user whom ``authorize`` returns, and end all sessions.
+
+        ``authorize`` is awaited early, and again in the transaction that saves, before anything else. Raises
+        what it does, ``NotFound``, ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
         """
         async with self._database.transaction() as connection:
-            known = await users.credentials_of(connection, user_id)
-            account = await users.info(connection, user_id)
-            if known is None or account is None:
-                raise NotFound("There is no such user")
-            await demand(connection)
-        await self._set(account, new, expected_hash=known.password_hash, keep=None, demand=demand)
+            target = await authorize(connection)
+            known = await users.credentials_of(connection, target.user_id)
+            account = await users.info(connection, target.user_id)
+        if known is None or account is None:
+            raise NotFound("There is no such user")
+        await self._set(account, new, authorize, expected_hash=known.password_hash, keep=None)
         self._entries.by_other("password_reset", account.user_id, account.user_name)
 
     async def _set(
-        self, account: Info, new: str, *, expected_hash: str, keep: Caller | None, demand: Demand = _nothing
+        self, account: Info, new: str, authorize: Authorize, *, expected_hash: str, keep: Caller | None
     ) -> None:
         self._rules.check("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
-        login_id = str(account.user_id)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
         async with self._database.transaction() as connection:
-            await demand(connection)
+            target = await authorize(connection)
             saved = await users.change_password(
-                connection, account.user_id, password_hash, expected_hash=expected_hash
+                connection, target.user_id, password_hash, expected_hash=expected_hash
             )
             if not saved:
                 raise Conflict("The password was changed meanwhile")
-            await self._store.close_sessions(login_id, keep=device, opened_by=opened_by)
-        await self._revocations.end_sessions(account.user_id, keep=device, opened_by=opened_by)
+            await self._store.close_sessions(target.login_id, keep=device, opened_by=opened_by)
+        await self._revocations.end_sessions(target, keep=device, opened_by=opened_by)

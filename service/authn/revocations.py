@@ -10,6 +10,7 @@ import structlog
 
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Unavailable
+from service.kernel.target import Target
 from service.keyspace import SessionStore
 
 RETRY = 0.5  # seconds between two attempts while the store is away
@@ -67,30 +68,30 @@ class Revocations:
         """Start marking the users, in batches, and return at once."""
         self._start(self._mark(list(map(str, user_ids))))
 
-    async def end_sessions(self, user_id: int, *, keep: str = "", opened_by: float = 0.0) -> None:
+    async def end_sessions(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> None:
         """End the user's sessions before returning; later if the store is away.
 
         The one on ``keep`` stays, if it was opened by ``opened_by`` (seconds).
         """
         try:
-            await self._store.close_sessions(str(user_id), keep=keep, opened_by=opened_by)
+            await self._store.close_sessions(target.login_id, keep=keep, opened_by=opened_by)
         except Unavailable:
-            self._start(self._end_sessions(str(user_id), keep, opened_by))
+            self._start(self._end_sessions(target.login_id, keep, opened_by))
 
-    async def ban(self, user_id: int, reason: str, *, user_name: str | None = None) -> None:
+    async def ban(self, target: Target, reason: str, *, user_name: str | None = None) -> None:
         """Ban the user without end before returning; later if the store is away."""
-        self._entries.by_other("ban", user_id, user_name, reason=reason)
+        self._entries.by_other("ban", target.user_id, user_name, reason=reason)
         try:
-            await self._store.ban(str(user_id), None, reason)
+            await self._store.ban(target.login_id, None, reason)
         except Unavailable:
-            self._start(_until_done(lambda: self._store.ban(str(user_id), None, reason)))
+            self._start(_until_done(lambda: self._store.ban(target.login_id, None, reason)))
 
-    async def unban(self, user_id: int, *, user_name: str | None = None) -> None:
+    async def unban(self, target: Target, *, user_name: str | None = None) -> None:
         """Clear the user's ban before returning; later if the store is away."""
         try:
-            await self._clear(user_id, user_name)
+            await self._clear(target, user_name)
         except Unavailable:
-            self._start(_until_done(lambda: self._clear(user_id, user_name)))
+            self._start(_until_done(lambda: self._clear(target, user_name)))
 
     async def finish(self, patience: float = 5.0) -> None:
         """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
@@ -108,9 +109,9 @@ class Revocations:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _clear(self, user_id: int, user_name: str | None) -> None:
-        if await self._store.unban(str(user_id)):
-            self._entries.by_other("unban", user_id, user_name)
+    async def _clear(self, target: Target, user_name: str | None) -> None:
+        if await self._store.unban(target.login_id):
+            self._entries.by_other("unban", target.user_id, user_name)
 
     async def _mark(self, login_ids: list[str]) -> None:
         await _until_done(lambda: self._store.mark(login_ids))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,10 +12,10 @@ from service.errors import NotFound, ValidationFailed
 from service.kernel.clock import from_seconds, rfc3339
 from service.kernel.device import is_device
 from service.kernel.identity import Caller
+from service.kernel.target import Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
 
 _log = structlog.get_logger(__name__)
-_LOGIN_ID = re.compile(r"[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +67,9 @@ class Banned:
 class Sessions:
     """Lists and ends device sessions. Whoever loses one must log in, and all his tokens must be refreshed.
 
-    Raises ``ValidationFailed`` for a device and ``NotFound`` for a login id that follow no grammar: neither
-    ever becomes part of a key. What ends is entered in the login log. What administrators do to others is
-    told to the log as well; the line of the request, which has the same id, says who did it.
+    Raises ``ValidationFailed`` for a device that follows no grammar: it never becomes part of a key. What
+    ends is entered in the login log. What administrators do to others is told to the log as well; the line of
+    the request, which has the same id, says who did it.
     """
 
     def __init__(self, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
@@ -126,43 +125,45 @@ class Sessions:
             raise ValidationFailed(("cursor", "was not made by this service")) from None
         return OnlineUsers(tuple(map(_online, found.rows)), found.total, found.next_cursor)
 
-    async def kick(self, login_id: str) -> int:
+    async def kick(self, target: Target) -> int:
         """End all sessions of a user and return how many; ``NotFound`` when there is none."""
-        found = await self._store.sessions(_login_id(login_id))
+        login_id = target.login_id
+        found = await self._store.sessions(login_id)
         ended = await self._store.close_sessions(login_id)
         if not ended:
             raise NotFound("The user has no session")
         user_name = next((session.user_name for session in found.values()), None)
-        self._entries.by_other("kick", int(login_id), user_name)
+        self._entries.by_other("kick", target.user_id, user_name)
         _security("all sessions of a user were ended", login_id, ended=ended)
         return ended
 
-    async def kick_device(self, login_id: str, device: str) -> None:
+    async def kick_device(self, target: Target, device: str) -> None:
         """End one session of a user; ``NotFound`` when there is none on ``device``."""
-        found = await self._store.sessions(_login_id(login_id))
+        login_id = target.login_id
+        found = await self._store.sessions(login_id)
         await self._end(login_id, device)
         user_name = found[device].user_name if device in found else None
-        self._entries.by_other("kick", int(login_id), user_name, device)
+        self._entries.by_other("kick", target.user_id, user_name, device)
         _security("a session of a user was ended", login_id, device=device)
 
     async def ban(
-        self, login_id: str, seconds: int | None, reason: str, *, user_name: str | None = None
+        self, target: Target, seconds: int | None, reason: str, *, user_name: str | None = None
     ) -> Banned:
         """Ban a user for ``seconds``, or without end, and end all sessions.
 
         A ban that lasts longer already keeps its end. Whether there is such a user is the caller's question.
         """
-        ends, ended = await self._store.ban(_login_id(login_id), seconds, reason)
+        ends, ended = await self._store.ban(target.login_id, seconds, reason)
         until = None if ends is None else from_seconds(ends / 1000)
-        self._entries.by_other("ban", int(login_id), user_name)
-        _security("a user was banned", login_id, until=until and rfc3339(until), ended=ended)
+        self._entries.by_other("ban", target.user_id, user_name)
+        _security("a user was banned", target.login_id, until=until and rfc3339(until), ended=ended)
         return Banned(until, ended)
 
-    async def unban(self, login_id: str, *, user_name: str | None = None) -> None:
+    async def unban(self, target: Target, *, user_name: str | None = None) -> None:
         """Clear the ban of a user, if there is one."""
-        if await self._store.unban(_login_id(login_id)):
-            self._entries.by_other("unban", int(login_id), user_name)
-            _security("the ban of a user was cleared", login_id)
+        if await self._store.unban(target.login_id):
+            self._entries.by_other("unban", target.user_id, user_name)
+            _security("the ban of a user was cleared", target.login_id)
 
     def _enter_own(self, event: str, caller: Caller, device: str) -> None:
         self._entries.own(event, caller.user_id, caller.user_name, device)
@@ -176,12 +177,6 @@ class Sessions:
 
 def _security(event: str, login_id: str, **facts: object) -> None:
     _log.info(event, event_type="security", login_id=login_id, **facts)
-
-
-def _login_id(text: str) -> str:
-    if _LOGIN_ID.fullmatch(text) is None:
-        raise NotFound("There is no such user")
-    return text
 
 
 def _own(device: str, session: DeviceSession, caller: Caller) -> OwnSession:

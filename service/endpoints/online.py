@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.administration.bans import Bans
+from service.administration.kicks import Kicks
 from service.authn.sessions import Sessions
 from service.errors import Conflict, NotFound
 from service.web.call import Call
@@ -81,29 +82,29 @@ class Kicked(Wire):
 class OnlineUserSessions:
     """``/api/online/{login_id}``."""
 
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
+    def __init__(self, kicks: Kicks) -> None:
+        self._kicks = kicks
 
     @needs("system:online:kick")
     @logged("online", "kick", "KICK")
     @refuses(NotFound)
     async def on_delete(self, call: Call, login_id: int) -> Kicked:
-        """End all sessions of a user."""
-        return Kicked(ended=await self._sessions.kick(str(login_id)))
+        """End all sessions of a user, who holds no more than the caller."""
+        return Kicked(ended=await self._kicks.kick(call.user, login_id))
 
 
 class OnlineUserDevice:
     """``/api/online/{login_id}/{device}``."""
 
-    def __init__(self, sessions: Sessions) -> None:
-        self._sessions = sessions
+    def __init__(self, kicks: Kicks) -> None:
+        self._kicks = kicks
 
     @needs("system:online:kick")
     @logged("online", "kick from a device", "KICK")
     @refuses(NotFound)
     async def on_delete(self, call: Call, login_id: int, device: str) -> None:
-        """End the session of a user on one device."""
-        await self._sessions.kick_device(str(login_id), device)
+        """End the session of a user, who holds no more than the caller, on one device."""
+        await self._kicks.kick_device(call.user, login_id, device)
 
 
 class BanOrder(Wire):

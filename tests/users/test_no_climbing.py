@@ -15,7 +15,7 @@ from tests.support.databases import database
 from tests.support.inside import Inside, inside
 from tests.support.members import Member, member
 from tests.users.people import execute
-from tests.users.writes import ELSEWHERE, LEVELS, WITHOUT_TARGET, WRITES, World, Write
+from tests.users.writes import LEVELS, WITHOUT_TARGET, WRITES, World, Write
 
 pytestmark = pytest.mark.anyio
 
@@ -34,6 +34,9 @@ Callers = tuple[Inside, dict[str, Member]]
 REFUSED = dict.fromkeys(
     ("POST /api/role/import", "POST /api/user/import"), (403, 422)
 )  # where rows are refused one by one
+ALLOWED = dict.fromkeys(
+    ("DELETE /api/online/{login_id}", "DELETE /api/online/{login_id}/{device}"), (404,)
+)  # the targets are not logged in, which only those are told who may kick them
 
 
 @pytest.fixture(scope="module")
@@ -60,14 +63,13 @@ async def callers(_callers: Callers) -> Callers:
     return _callers
 
 
-def test_every_write_is_walked_or_said_to_be_no_way_up() -> None:
+def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else() -> None:
+    """A start fails when these lines are not exactly the routes, so a new route is in neither list."""
     shipped = {line for line in REQUIRED if not line.startswith("GET ")}
-    walked = {write.endpoint for write in WRITES} | set(WITHOUT_TARGET)
+    walked = {write.endpoint for write in WRITES}
 
-    left = {line for line in shipped - walked if not line.split(" ")[1].startswith(ELSEWHERE)}
-
-    assert left == set()
-    assert walked <= shipped
+    assert shipped == walked | set(WITHOUT_TARGET)
+    assert walked & set(WITHOUT_TARGET) == set()
 
 
 @pytest.mark.parametrize("write", WRITES, ids=str)
@@ -87,7 +89,7 @@ async def test_a_write_needs_its_own_code_and_those_of_what_it_touches(
 
             outcomes.append(held.grants(REQUIRED[write.endpoint]) and held.grants(f"{prefix}t"))
             if outcomes[-1]:
-                assert answer.status in (200, 201), (level, name, answer.body)
+                assert answer.status in ALLOWED.get(write.endpoint, (200, 201)), (level, name, answer.body)
             else:
                 assert answer.status in REFUSED.get(write.endpoint, (403,)), (level, name, answer.body)
                 assert world.stored() == before, (level, name)

@@ -70,6 +70,11 @@ class World:
             self._rows("INSERT INTO sys.user_role VALUES (%s, %s)", made, role)
         return made
 
+    def name_of(self, user: int) -> str:
+        """Return the name of a user."""
+        ((name,),) = self._rows('SELECT user_name FROM sys."user" WHERE id = %s', user)
+        return str(name)
+
     def resource(self, *buttons: int, below: str = "") -> int:
         """Return a resource that is bound to these Buttons."""
         path = f"/api/{self.name()}{below}"
@@ -163,6 +168,18 @@ def _import_user(world: World, level: str) -> Request:
     return "POST", "/api/user/import", {"users": [row]}
 
 
+def _reimport_user(world: World, level: str) -> Request:
+    name = world.name_of(world.user(world.role(world.button(level))))
+    return "POST", "/api/user/import", {"users": [{"userName": name, "nickName": "Edited"}]}
+
+
+def _online(method: str, below: str, body: Any = None) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        return method, f"/api/online/{world.user(world.role(world.button(level)))}{below}", body
+
+    return aim
+
+
 def _new_button(world: World, level: str) -> Request:
     body = {"menuType": "Button", "parentId": world.page(), "title": "New", "authMark": world.code(level)}
     return "POST", "/api/menu", body
@@ -240,6 +257,11 @@ WRITES: Final = (
         _user("PUT", "/password", {"newPassword": "four wary herons"}),
     ),
     Write("DELETE /api/user/{id}", "delete", _user("DELETE", "", None)),
+    Write("POST /api/user/import", "rename", _reimport_user),
+    Write("DELETE /api/online/{login_id}", "kick", _online("DELETE", "")),
+    Write("DELETE /api/online/{login_id}/{device}", "kick from a device", _online("DELETE", "/web")),
+    Write("POST /api/online/{login_id}/ban", "ban", _online("POST", "/ban", {})),
+    Write("DELETE /api/online/{login_id}/ban", "clear a ban", _online("DELETE", "/ban")),
     Write("PUT /api/role/{id}", "rename", _role("PUT", "", _renamed)),
     Write("PUT /api/role/{id}", "disable", _role("PUT", "", _disabled)),
     Write("DELETE /api/role/{id}", "delete", _role("DELETE", "", lambda _: None)),
@@ -267,14 +289,18 @@ WRITES: Final = (
 
 WITHOUT_TARGET: Final = {
     "POST /api/role": "a new role gives nothing",
+    "POST /api/auth/login": "the caller's own, by password",
+    "POST /api/auth/refresh": "the caller's own, by refresh token",
+    "POST /api/auth/logout": "the caller's own session",
+    "POST /api/auth/logout/all": "the caller's own sessions",
+    "DELETE /api/auth/sessions/{device}": "the caller's own session",
+    "PUT /api/user/profile": "the caller's own account, never its roles",
+    "PUT /api/user/profile/password": "the caller's own, with the current password",
+    "POST /api/policy/explain": "changes nothing",
+    "POST /api/policy/reload": "derives what is stored already",
+    "POST /api/file": "the codes alone decide about files",
+    "DELETE /api/file/{id}": "the codes alone decide about files",
+    "POST /api/file/{id}/public-link": "the codes alone decide about files",
+    "DELETE /api/file/{id}/public-link": "the codes alone decide about files",
 }
-"""Writes that concern rights and need nothing but their own code."""
-
-ELSEWHERE: Final = (
-    "/api/auth/",
-    "/api/file",
-    "/api/online/",
-    "/api/policy/",
-    "/api/user/profile",
-)
-"""Where writes begin that change nobody's rights."""
+"""Every write that acts on no other user and changes nobody's rights, and why."""

@@ -1,0 +1,71 @@
+"""Every act on a user goes through the delegation check: the code leaves no other way."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+
+from tests.support.running import ROOT
+
+SERVICE = ROOT / "service"
+ACTS = {"ban", "unban", "close_session", "close_sessions", "mark"}
+"""What the session store does to users by their id."""
+
+
+def called() -> dict[str, set[str]]:
+    """Return the modules that call each function or method, by its name with what is before its last dot."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in SERVICE.rglob("*.py"):
+        module = str(path.relative_to(SERVICE).with_suffix(""))
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                found[".".join(ast.unparse(node.func).split(".")[-2:])].add(module)
+    return found
+
+
+def test_only_the_delegation_check_says_on_whom_a_caller_may_act() -> None:
+    calls = called()
+    assert calls["Target"] == {"administration/delegation", "kernel/target"}
+    assert calls["oneself"] == {"authn/password_change"}
+
+
+def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> None:
+    calls = called()
+    assert {name: calls[name] for name in calls if name.split(".")[-1].startswith("reach_of_")} == {
+        "rights.reach_of_users": {"administration/delegation"},
+        "rights.reach_of_roles": {"administration/delegation"},
+    }
+
+
+def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
+    calls = called()
+    stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}
+    callers = {module for name in stores for module in calls[name]}
+    assert callers <= {
+        "authn/sessions",  # of a Target, or the caller's own
+        "authn/revocations",  # of a Target; marks, after a change of rights, whoever felt it
+        "authn/password_change",  # of a Target
+        "authn/refresh",  # of whoever has sent a refresh token
+        "authn/recovery",  # the operator's, past the API
+    }
+    for name in ("users.change_password", "users.set_status"):
+        assert calls[name] <= {"authn/password_change", "authn/recovery"}
+    assert {module for name in calls if name.startswith("user_edits.") for module in calls[name]} == {
+        "administration/account_edits"
+    }
+
+
+def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> None:
+    for module, names in {
+        "authn/sessions": {"kick", "kick_device", "ban", "unban"},
+        "authn/revocations": {"ban", "unban", "end_sessions"},
+        "records/user_edits": {"update", "delete", "give_roles", "take_roles"},
+    }.items():
+        tree = ast.parse((SERVICE / f"{module}.py").read_text())
+        takes = {
+            node.name: [ast.unparse(one.annotation) for one in node.args.args if one.annotation]
+            for node in ast.walk(tree)
+            if isinstance(node, ast.AsyncFunctionDef) and node.name in names
+        }
+        assert set(takes) == names
+        assert all("Target" in annotations for annotations in takes.values()), (module, takes)
