@@ -19,10 +19,11 @@ class Lifespan:
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         """Load the policy and keep it the newest; until a first one is loaded, requests are refused."""
+        await self._parts.clock_watch.look()
         await self._parts.watch.look()
         await self._parts.journal.start()
         parts = self._parts
-        work = (parts.watch, parts.sweep, parts.metrics)
+        work = (parts.watch, parts.clock_watch, parts.sweep, parts.metrics)
         self._running = [asyncio.create_task(one.run()) for one in work]
         # What is there by now stays: the collector need not walk all of it, amid requests, to find that out.
         gc.collect()

@@ -42,7 +42,7 @@ from service.files.object_store import object_store
 from service.files.presigned import PresignedUrls
 from service.files.sweep import Sweep
 from service.files.uploads import Uploads
-from service.keyspace import SessionStore
+from service.keyspace import ClockWatch, SessionStore
 from service.oplog.journal import WITHIN, Journal
 from service.records import casbin_rule
 from service.records.announcements import announcements
@@ -64,6 +64,7 @@ class Parts:
         database, auth, worker = settings.database, settings.auth, _worker_name()
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
+        self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
         log_database = Database(database.url, pool_size=2, timeout=WITHIN)
         self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
         self.collector = self.journal.collector
@@ -79,7 +80,7 @@ class Parts:
         announced = partial(announcements, database.url, casbin_rule.CHANNEL)
         self.watch = PolicyWatch(self.live, self.database, announced, worker)
         self.passwords = Passwords(settings.password)
-        tokens = Tokens(auth)
+        tokens = Tokens(auth, self.store.synchronized.now)
         pairs = Pairs(tokens, lambda: self.live.current.permission_map)
         log = LoginLog(self.collector.login)
         login = Login(self.database, self.store, self.passwords, pairs)
@@ -118,6 +119,9 @@ class Parts:
 
     def _own_samples(self) -> Iterator[Sample]:
         yield Sample("portcullis_policy_revision", self.live.current.revision, {})
+        offset = self.store.synchronized.offset
+        if offset is not None:
+            yield Sample("portcullis_clock_offset_seconds", offset, {})
         for fate, number in msgspec.structs.asdict(self.collector.counts).items():
             yield Sample("portcullis_log_entries_total", number, {"fate": fate})
 

@@ -11,7 +11,7 @@ import base64
 import copy
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import msgspec
@@ -36,7 +36,9 @@ _Claims = TypeVar("_Claims", AccessClaims, RefreshClaims)
 class Tokens:
     """Issues and verifies the two kinds of tokens, which never pass for one another."""
 
-    def __init__(self, settings: Auth) -> None:
+    def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
+        """``now`` returns the time by which tokens are judged, in seconds since the epoch."""
+        self.now = now
         self._settings = settings
         self._keys = signing_keys(settings)
         self._registry = _registry(settings.jwt_algorithm)
@@ -125,12 +127,13 @@ class Tokens:
             raise ValueError("the header names another algorithm or type")
 
     def _check_claims(self, claims: AccessClaims | RefreshClaims) -> None:
-        soon = time.time() + self._settings.jwt_leeway
+        now = self.now()
+        soon = now + self._settings.jwt_leeway
         ours = claims.iss == self._settings.jwt_issuer and claims.aud == self._settings.jwt_audience
         begun = claims.iat <= soon and (claims.nbf is UNSET or claims.nbf <= soon)
         if not (ours and begun and claims.iat < claims.exp):
             raise TokenInvalid
-        if claims.exp <= time.time():
+        if claims.exp <= now:
             raise TokenExpired
 
 

@@ -1,12 +1,11 @@
 """Access tokens that were verified before, by their digest, and the callers they make.
 
 A signature costs 30 to 140 µs to verify, a digest less than one. Only what never changes is remembered:
-expiry is asked of the clock each time, and revocation of the session store by ``authenticate``.
+expiry is asked of the clock of ``Tokens`` each time, and revocation of the session store by ``authenticate``.
 """
 
 from __future__ import annotations
 
-import time
 from hashlib import sha256
 
 from msgspec import UNSET
@@ -53,7 +52,7 @@ class VerifiedTokens:
             claims = self._tokens.verify_access(token)
             entry = _Entry(claims, self._caller_of(claims, permission_map), permission_map)
             self._keep(digest, entry)
-        elif entry.claims.exp <= time.time():
+        elif entry.claims.exp <= self._tokens.now():
             del self._entries[digest]
             raise TokenExpired
         elif entry.permission_map is not permission_map:
@@ -62,7 +61,7 @@ class VerifiedTokens:
         return entry.caller
 
     def _keep(self, digest: bytes, entry: _Entry) -> None:
-        now = time.time()
+        now = self._tokens.now()
         while self._entries:
             oldest = next(iter(self._entries))
             if len(self._entries) < self._most and self._entries[oldest].claims.exp > now:

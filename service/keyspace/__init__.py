@@ -31,10 +31,12 @@ from what they read (a session names its rid): one server or a primary with repl
 won't. The store must not evict keys (``noeviction``): a lost deny marker would open a door.
 """
 
+from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
 from service.keyspace.log_stream import Batch, Done, LogCounts, LogStream
 from service.keyspace.store import SessionStore
+from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
 from service.keyspace.values import (
     Ban,
     BanNote,
@@ -48,9 +50,11 @@ from service.keyspace.values import (
 
 __all__ = [
     "BANNED",
+    "MOST_BEHIND",
     "Ban",
     "BanNote",
     "Batch",
+    "ClockWatch",
     "Counters",
     "DeviceSession",
     "Done",
@@ -62,4 +66,5 @@ __all__ = [
     "Rotation",
     "SessionFacts",
     "SessionStore",
+    "SynchronizedClock",
 ]

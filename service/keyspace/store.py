@@ -17,6 +17,7 @@ from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
 from service.keyspace.scripts import Scripts
 from service.keyspace.snapshots import Snapshots
+from service.keyspace.synchronized import SynchronizedClock
 from service.keyspace.values import Ban, BanNote, DeviceSession, Opening, Rotation, SessionFacts
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
@@ -48,6 +49,7 @@ class SessionStore:
         self._checks = Checks(new_connection(pool), settings.timeout)
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
+        self.synchronized = SynchronizedClock()
         self.online = Online(self._scripts)
         self.counters = Counters(pool, settings.timeout)
         self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
@@ -58,9 +60,11 @@ class SessionStore:
         return await self._checks.ask(keys.deny(login_id), keys.device(login_id, device))
 
     async def clock(self) -> int:
-        """Return the store's time."""
+        """Return the store's time in milliseconds; ``synchronized`` takes it in as well."""
+        began = self.synchronized.begin()
         async with within(self._timeout):
             seconds, microseconds = await self._client.time()
+        self.synchronized.observe(int(seconds) + int(microseconds) / 1e6, began)
         return int(seconds) * 1000 + int(microseconds) // 1000
 
     async def open_session(

@@ -108,7 +108,8 @@ class Auth:
         5,
         unit="s",
         check=between(0, 60),
-        help="How far in the future an `iat` may lie, for clocks that differ.",
+        help="How far in the future, by the session store's clock, an `iat` may lie. A machine whose own "
+        "clock is further from the store's than this is told to the log and by `/health/ready`.",
     )
 
 

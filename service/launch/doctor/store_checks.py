@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.keyspace import MOST_BEHIND
 from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
 from service.launch.doctor.patient import Patient, Unanswered
 from service.records.migrate import LEAST_SERVER
@@ -81,7 +82,7 @@ def persistence(patient: Patient) -> Finding:
 
 
 def clocks(patient: Patient) -> Finding:
-    """Tokens bear the session store's time, and this machine's clock decides whether they are valid."""
+    """Tokens are judged by the session store's time; a machine far from it does not follow all the way."""
     leeway = patient.settings.auth.jwt_leeway
     store = patient.sessions.ahead
     said = [f"session store {store:+.1f} s"]
@@ -89,7 +90,9 @@ def clocks(patient: Patient) -> Finding:
         said.append(f"database {patient.server.ahead:+.1f} s")
     message = f"{', '.join(said)} against this machine"
     remedy = "keep the clocks of all machines together, with NTP for instance"
+    if abs(store) > MOST_BEHIND:
+        return fault(f"{message}: one of them is wrong", remedy)
     if abs(store) > leeway:
-        return fault(f"{message}: more than auth.jwt_leeway, {leeway} s", remedy)
+        return warning(f"{message}: more than auth.jwt_leeway, {leeway} s", remedy)
     apart = max(abs(store), abs(patient.server.ahead) if patient.server else 0.0)
     return warning(message, remedy) if apart > _APART else ok(message)

@@ -1,0 +1,16 @@
+"""How a part of the service fares, as the readiness check tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+State = Literal["up", "degraded", "read_only", "down"]
+"""``degraded``: it works with a loss. ``read_only``: it can be read and refuses writes."""
+
+
+class Health(NamedTuple):
+    """The state of a part, which strangers may read, and ``details`` for the operator."""
+
+    state: State
+    details: Mapping[str, Any] = {}
