@@ -208,10 +208,22 @@ class RateLimited(Refusal):
         self.limit = limit
 
 
+class HeadTooLarge(Refusal):
+    """The request line and the headers together are longer than allowed (RFC 6585 §5)."""
+
+    status, code, title = 431, "head_too_large", "The head of the request is too large"
+
+
 class InternalFault(Refusal):
     """A fault of the service itself; the log line with the same request id has the details."""
 
     status, code, title = 500, "internal_error", "The service failed"
+
+
+class NotImplementedHere(Refusal):
+    """The body is in a transfer coding that is not understood (RFC 9112 §6.1)."""
+
+    status, code, title = 501, "not_implemented", "The service does not know how to read this"
 
 
 class Unavailable(Refusal):

@@ -19,7 +19,7 @@ from service.files.object_store import object_store
 from service.installation import check_installation
 from service.launch.banner import banner
 from service.launch.faults import ListenFault
-from service.launch.http import BoundedHttp
+from service.launch.http import HttpProtocol
 from service.launch.prepare import prepare_database, publish_policy
 from service.launch.stores import Stores, running
 from service.settings import Settings
@@ -99,7 +99,7 @@ def _run_workers(stores: Stores, bound: socket.socket) -> None:
         factory=True,
         workers=stores.settings.server.workers,
         loop="uvloop",
-        http=BoundedHttp,
+        http=HttpProtocol,
         ws="none",
         lifespan="on",
         log_config=None,

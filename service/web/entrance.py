@@ -1,7 +1,7 @@
 """The outermost ASGI application: what holds for every request, whether it reaches a route or not.
 
-Only what the HTTP server itself refuses (a request line or header that is no HTTP) never comes here; uvicorn
-answers that with a plain 400 of its own.
+What the HTTP server itself refuses (a request line or header that is no HTTP) comes here too, with the
+refusal in its scope, so that it is answered and logged as any other.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ from service.web.streams import ClientGone
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+
+REFUSAL: Final = "portcullis.refusal"
+"""The key, in the ASGI scope, of the refusal that the HTTP server has found; most requests have none."""
 
 _COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 _log = structlog.get_logger()
@@ -82,6 +85,8 @@ class Entrance:
             return send(message)
 
         try:
+            if REFUSAL in scope:
+                raise scope[REFUSAL]  # noqa: TRY301 - answered below, as what is refused later
             _refuse_ambiguous(scope)
             await self._app(scope, receive, send_with_headers)
         except ClientGone:

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from service.launch.http import MOST_AROUND
+from service.launch.http import MAX_HEAD
 from tests.support.running import Running, kilobytes
 
 PIECE = b"a" * 65_536
@@ -46,9 +46,7 @@ def test_a_request_without_end_is_cut_off(service: Running, kind: str) -> None:
 
 
 def test_a_long_head_within_reason_is_read(service: Running) -> None:
-    head = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: " + b"a" * (
-        MOST_AROUND - 200
-    )
+    head = b"GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: " + b"a" * (MAX_HEAD - 200)
     with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
         connection.sendall(head + b"\r\n\r\n")
         assert connection.recv(100).startswith(b"HTTP/1.1 200 ")
