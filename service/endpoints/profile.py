@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.account_rules import MAX_AVATAR, MAX_EMAIL, MAX_PHONE, AccountValues
+from service.administration.account_rules import AccountValues
 from service.administration.accounts import Accounts
 from service.authn.password_change import PasswordChange
+from service.endpoints.user import Avatar, Email, Name, Phone
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
-from service.kernel.names import MAX_NAME_LENGTH
 from service.records import users
 from service.records.database import Database
+from service.records.user_list import Gender
 from service.web.call import Call
 from service.web.marks import logged, login, refuses
 from service.web.preconditions import answer_tag, demand_match, version_tag
@@ -47,17 +48,14 @@ class Info:
         return UserInfo.of(info)
 
 
-Gender = Literal["female", "male", "other"]
-
-
 class ProfileEdit(Wire):
     """What callers say about themselves: what is left out stays as it is, null clears it."""
 
-    nick_name: Annotated[str, Meta(max_length=MAX_NAME_LENGTH, examples=["Heron"])] | UnsetType = UNSET
-    email: Annotated[str, Meta(max_length=MAX_EMAIL, examples=["h@example.org"])] | UnsetType | None = UNSET
-    phone: Annotated[str, Meta(max_length=MAX_PHONE, examples=["+49 30 1234567"])] | UnsetType | None = UNSET
+    nick_name: Name | UnsetType = UNSET
+    email: Email | UnsetType | None = UNSET
+    phone: Phone | UnsetType | None = UNSET
     gender: Gender | UnsetType | None = UNSET
-    avatar: Annotated[str, Meta(max_length=MAX_AVATAR, examples=["/h.png"])] | UnsetType | None = UNSET
+    avatar: Avatar | UnsetType | None = UNSET
 
 
 class OwnProfile(Wire):

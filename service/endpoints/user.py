@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -21,13 +21,11 @@ from service.errors import Conflict, NotFound, PreconditionFailed
 from service.kernel.names import MAX_NAME_LENGTH
 from service.records import user_list
 from service.records.database import Database
+from service.records.user_list import Gender, Status
 from service.web.call import Call
 from service.web.marks import created, logged, needs, refuses
 from service.web.preconditions import answer_tag, demand_match, version_tag
-from service.web.wire import Id, Moment, Page, PageQuery, Wire
-
-Status = Literal["enabled", "disabled"]
-Gender = Literal["female", "male", "other"]
+from service.web.wire import Id, Moment, Page, PageQuery, Wire, page_answer
 
 
 class RoleOfUser(Wire):
@@ -63,22 +61,8 @@ RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
 NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
-class UserBody(Wire):
-    """A new user; enabled unless `status` says otherwise."""
-
-    user_name: Name
-    nick_name: Name
-    password: NewPassword
-    email: Email | None = None
-    phone: Phone | None = None
-    gender: Gender | None = None
-    avatar: Avatar | None = None
-    status: Status = "enabled"
-    role_ids: RoleIds | None = None
-
-
-class UserEdit(Wire):
-    """What is said about a user: what is left out stays as it is, null clears it, `roleIds` are all roles."""
+class UserFields(Wire, kw_only=True):
+    """What can be said about a user; what is left out stays as it is, null clears it."""
 
     user_name: Name | UnsetType = UNSET
     nick_name: Name | UnsetType = UNSET
@@ -87,6 +71,20 @@ class UserEdit(Wire):
     gender: Gender | UnsetType | None = UNSET
     avatar: Avatar | UnsetType | None = UNSET
     status: Status | UnsetType = UNSET
+
+
+class UserBody(UserFields, kw_only=True):
+    """A new user; enabled unless `status` says otherwise."""
+
+    user_name: Name
+    nick_name: Name
+    password: NewPassword
+    role_ids: RoleIds | None = None
+
+
+class UserEdit(UserFields, kw_only=True):
+    """What is said about a user: what is left out stays as it is, null clears it, `roleIds` are all roles."""
+
     role_ids: RoleIds | UnsetType = UNSET
 
 
@@ -119,15 +117,12 @@ class UserList:
     @needs("system:user:list")
     async def on_get(self, call: Call, query: UserQuery) -> Page[User]:
         """List users with their roles."""
-        wanted = user_list.UserFilter(
-            **{name: getattr(query, name) for name in user_list.UserFilter.__slots__}
-        )
+        wanted = query.filter(user_list.UserFilter)
         async with self._database.snapshot() as connection:
             found = await user_list.page(
                 connection, wanted, page=query.page, size=query.size, sort=query.sort
             )
-        items = [User.of(one) for one in found.items]
-        return Page(items=items, page=query.page, size=query.size, total=found.total)
+        return page_answer(query, found, User)
 
 
 class Users:

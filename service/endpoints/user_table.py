@@ -2,70 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, cast
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.account_rules import (
-    MAX_AVATAR,
-    MAX_EMAIL,
-    MAX_PHONE,
-    MAX_ROLES,
-    AccountValues,
-)
+from service.administration.account_rules import MAX_ROLES, AccountValues
 from service.administration.user_import import UserImport
 from service.administration.user_rows import UserRow
+from service.endpoints.user import Name, UserFields
 from service.errors import Conflict, RowsRefused
-from service.kernel.names import MAX_NAME_LENGTH
 from service.records import user_tables
 from service.records.database import Database
-from service.records.user_list import User
+from service.records.paging import batches
 from service.web.call import Call
 from service.web.imports import ExportQuery, ImportQuery, ImportReport, report_of
 from service.web.marks import logged, needs, refuses, sends
 from service.web.streams import Stream
 from service.web.table_files import JSON, table_file
 from service.web.tables import CSV, MAX_ROWS, Table
-from service.web.wire import Wire
 
-_AT_ONCE: Final = 500  # rows of an export between two turns of the database
-
-Gender = Literal["female", "male", "other"]
-Status = Literal["enabled", "disabled"]
-Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])]
 RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 
 
-class ExportedUser(Wire):
-    """A user without anything that only this installation knows, and without a password or its hash."""
-
-    user_name: str
-    nick_name: str
-    email: str | None
-    phone: str | None
-    gender: Gender | None
-    avatar: str | None
-    status: Status
-    roles: list[str]
-
-
-class ExportedUsers(Table):
-    """All users, in the order in which they were made."""
-
-    users: list[ExportedUser]
-
-
-class ImportedUser(Wire):
+class ImportedUser(UserFields, kw_only=True):
     """A user, known by `userName`. What is left out stays as it is; `roles` are the codes of all roles."""
 
     user_name: Name
-    nick_name: Name | UnsetType = UNSET
-    email: Annotated[str, Meta(max_length=MAX_EMAIL)] | UnsetType | None = UNSET
-    phone: Annotated[str, Meta(max_length=MAX_PHONE)] | UnsetType | None = UNSET
-    gender: Gender | UnsetType | None = UNSET
-    avatar: Annotated[str, Meta(max_length=MAX_AVATAR)] | UnsetType | None = UNSET
-    status: Status | UnsetType = UNSET
     roles: Annotated[list[RoleCode], Meta(max_length=MAX_ROLES)] | UnsetType = UNSET
     password: (
         Annotated[str, Meta(min_length=1, max_length=1024, description="Of a new user only.")] | UnsetType
@@ -89,17 +51,8 @@ class UserExport:
     @logged("user", "export", "EXPORT", response=False)
     async def on_get(self, call: Call, query: ExportQuery) -> Stream:
         """Export all users, without their passwords."""
-        return table_file(self._batches(), ExportedUsers, query.format, "users")
-
-    async def _batches(self) -> AsyncGenerator[list[ExportedUser], None]:
-        last = 0
-        while True:
-            async with self._database.snapshot() as connection:
-                found = await user_tables.after(connection, last, _AT_ONCE)
-            yield [_exported(one) for one in found]
-            if len(found) < _AT_ONCE:
-                return
-            last = found[-1].id
+        users = batches(self._database, user_tables.after)
+        return table_file(users, ImportedUsers, query.format, "users", without=["password"])
 
 
 class UserTableImport:
@@ -121,19 +74,6 @@ class UserTableImport:
         rows = [_row(number, one) for number, one in enumerate(body.users, 1)]
         done = await self._imports.run(call.user, rows, dry_run=query.dry_run)
         return report_of(done, dry_run=query.dry_run)
-
-
-def _exported(one: User) -> ExportedUser:
-    return ExportedUser(
-        one.user_name,
-        one.nick_name,
-        one.email,
-        one.phone,
-        one.gender,
-        one.avatar,
-        one.status,
-        [role.role_code for role in one.roles],
-    )
 
 
 def _row(number: int, one: ImportedUser) -> UserRow:

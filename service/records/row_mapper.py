@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, get_origin, get_type_hints
@@ -20,11 +20,19 @@ class RowMapper(Generic[R]):
 
     ``columns`` are what a statement selects or returns: one for each field, under the name of the field. It
     is the column of that name of ``table``, unless ``computed`` has an expression for it. An array becomes a
-    tuple where the field is one. Raises TypeError for a name that is neither a field nor a column.
+    tuple where the field is one. The fields ``without`` keep their defaults. Raises TypeError for a name that
+    is neither a field nor a column.
     """
 
-    def __init__(self, record: type[R], table: FromClause, **computed: ColumnElement[Any]) -> None:
-        names = [field.name for field in fields(record)]  # type: ignore[arg-type]  # a dataclass
+    def __init__(
+        self,
+        record: type[R],
+        table: FromClause,
+        without: Collection[str] = (),
+        **computed: ColumnElement[Any],
+    ) -> None:
+        declared = fields(record)  # type: ignore[arg-type]  # a dataclass
+        names = [field.name for field in declared if field.name not in without]
         if unknown := sorted({*computed} - {*names} | {*names} - {*computed, *table.c.keys()}):
             raise TypeError(f"{record.__name__} and {table} do not agree on {', '.join(unknown)}")
         self._record = record

@@ -5,18 +5,39 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from sqlalchemy import Column, ColumnElement, Select, select, text
+from sqlalchemy import Select, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.kernel.names import name_key
-from service.records.paging import Page, containing, order_by, page_of
+from service.records.filters import ELSEWHERE, at_least, below, conditions_of, contains, equals
+from service.records.paging import Page, order_by, page_of
+from service.records.row_mapper import RowMapper
 from service.records.schema import role, user, user_role
 
 Status = Literal["enabled", "disabled"]
 Gender = Literal["female", "male", "other"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserNames:
+    """What a user is called: the name to log in with, and the one that others are shown."""
+
+    user_name: str
+    nick_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserValues(UserNames):
+    """What can be said about a user."""
+
+    email: str | None = None
+    phone: str | None = None
+    gender: Gender | None = None
+    avatar: str | None = None
+    status: Status = "enabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +49,11 @@ class GivenRole:
     role_name: str
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User(UserValues):
     """A user; ``roles`` are by id, ``version`` rises with each edit."""
 
     id: int
-    user_name: str
-    nick_name: str
-    email: str | None
-    phone: str | None
-    gender: Gender | None
-    avatar: str | None
-    status: Status
     version: int
     create_time: datetime
     update_time: datetime
@@ -54,15 +68,15 @@ class UserFilter:
     and made when: from ``create_time_from`` on, and before ``create_time_to``.
     """
 
-    user_name: str | None = None
-    nick_name: str | None = None
-    email: str | None = None
-    phone: str | None = None
-    status: Status | None = None
-    role_code: str | None = None
-    role_id: int | None = None
-    create_time_from: datetime | None = None
-    create_time_to: datetime | None = None
+    user_name: Annotated[str | None, contains(user.c.user_name_key, name_key)] = None
+    nick_name: Annotated[str | None, contains(user.c.nick_name_key, str.lower)] = None
+    email: Annotated[str | None, contains(user.c.email_key, str.lower)] = None
+    phone: Annotated[str | None, contains(user.c.phone)] = None
+    status: Annotated[Status | None, equals(user.c.status)] = None
+    role_code: Annotated[str | None, ELSEWHERE] = None
+    role_id: Annotated[int | None, ELSEWHERE] = None
+    create_time_from: Annotated[datetime | None, at_least(user.c.create_time)] = None
+    create_time_to: Annotated[datetime | None, below(user.c.create_time)] = None
 
 
 SORTS: Final = {
@@ -76,19 +90,8 @@ SORTS: Final = {
 }
 """What a list of users can be sorted by; there is an index for each."""
 
-_COLUMNS: Final[tuple[Column[Any], ...]] = (
-    user.c.id,
-    user.c.user_name,
-    user.c.nick_name,
-    user.c.email,
-    user.c.phone,
-    user.c.gender,
-    user.c.avatar,
-    user.c.status,
-    user.c.version,
-    user.c.create_time,
-    user.c.update_time,
-)
+_GIVEN: Final = RowMapper(GivenRole, role)
+_USER: Final = RowMapper(User, user, without=["roles"])
 
 
 async def page(
@@ -102,7 +105,7 @@ async def page(
     order = order_by(sort, SORTS, user.c.id)
     # The plan for one text, role or status is no plan for another, which nearly everybody may have.
     await connection.execute(text("SET LOCAL plan_cache_mode = force_custom_plan"))
-    said, given = _said(wanted), await _given(connection, wanted)
+    said, given = conditions_of(wanted), await _given(connection, wanted)
     statement = select(user.c.id).where(*said, *(user.c.id.in_(one) for one in given))
     counted = given[0] if given and not said and len(given) == 1 else None
     found = await page_of(connection, statement, page=page, size=size, order=order, counted=counted)
@@ -118,23 +121,6 @@ async def read(connection: AsyncConnection, user_id: int) -> User:
     return found[0]
 
 
-def _said(wanted: UserFilter) -> list[ColumnElement[bool]]:
-    """Return what is asked about users themselves."""
-    conditions = [
-        *containing(user.c.user_name_key, wanted.user_name and name_key(wanted.user_name)),
-        *containing(user.c.nick_name_key, wanted.nick_name and wanted.nick_name.lower()),
-        *containing(user.c.email_key, wanted.email and wanted.email.lower()),
-        *containing(user.c.phone, wanted.phone),
-    ]
-    if wanted.status is not None:
-        conditions.append(user.c.status == wanted.status)
-    if wanted.create_time_from is not None:
-        conditions.append(user.c.create_time >= wanted.create_time_from)
-    if wanted.create_time_to is not None:
-        conditions.append(user.c.create_time < wanted.create_time_to)
-    return conditions
-
-
 async def _given(connection: AsyncConnection, wanted: UserFilter) -> list[Select[tuple[int]]]:
     """Return the ids of the users who have each of the roles that are asked for."""
     role_ids = [] if wanted.role_id is None else [wanted.role_id]
@@ -146,19 +132,18 @@ async def _given(connection: AsyncConnection, wanted: UserFilter) -> list[Select
 
 
 async def read_all(connection: AsyncConnection, user_ids: Sequence[int]) -> tuple[User, ...]:
-    """Return those of the users that exist, in the order of ``user_ids``."""
+    """Return the existing users of ``user_ids``, in their order."""
     if not user_ids:
         return ()
-    rows = {row.id: row for row in await connection.execute(select(*_COLUMNS).where(user.c.id.in_(user_ids)))}
+    found = await _USER.all(connection, select(*_USER.columns).where(user.c.id.in_(user_ids)))
     given = (
-        select(user_role.c.user_id, role.c.id, role.c.role_code, role.c.role_name)
+        select(user_role.c.user_id, *_GIVEN.columns)
         .join(role, role.c.id == user_role.c.role_id)
         .where(user_role.c.user_id.in_(user_ids))
         .order_by(role.c.id)
     )
     roles: dict[int, list[GivenRole]] = {}
-    for user_id, *columns in await connection.execute(given):
-        roles.setdefault(user_id, []).append(GivenRole(*columns))
-    return tuple(
-        replace(User(*rows[one]), roles=tuple(roles.get(one, ()))) for one in user_ids if one in rows
-    )
+    for row in await connection.execute(given):
+        roles.setdefault(row.user_id, []).append(_GIVEN.of(row))
+    users = {one.id: replace(one, roles=tuple(roles.get(one.id, ()))) for one in found}
+    return tuple(users[one] for one in user_ids if one in users)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.records.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user, user_role
+from service.records.user_list import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,7 @@ class Overview:
 
     id: int
     user_name: str
-    status: Literal["enabled", "disabled"]
+    status: Status
     roles: tuple[str, ...]
     disabled_roles: tuple[str, ...]
     create_time: datetime
@@ -44,13 +46,13 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
             raise ValidationFailed(("role", f"there is no role {role_code}"))
         members = select(user_role.c.user_id).where(user_role.c.role_id == role_id)
         statement = statement.where(user.c.id.in_(members))
-    return [_overview(row) for row in await connection.execute(statement)]
+    return await _OVERVIEW.all(connection, statement)
 
 
 async def administrators(connection: AsyncConnection) -> list[Overview]:
     """Return the enabled users who may do everything, by id."""
     statement = _users().where(user.c.status == "enabled", _EVERYTHING)
-    return [_overview(row) for row in await connection.execute(statement)]
+    return await _OVERVIEW.all(connection, statement)
 
 
 def _codes(*, enabled: bool) -> ColumnElement[list[str]]:
@@ -72,21 +74,16 @@ _EVERYTHING: Final[ColumnElement[bool]] = (
 )
 
 
+_OVERVIEW: Final = RowMapper(
+    Overview,
+    user,
+    roles=_codes(enabled=True),
+    disabled_roles=_codes(enabled=False),
+    edited=user.c.version > 1,
+    everything=_EVERYTHING,
+    now=func.now(),
+)
+
+
 def _users() -> Select[Any]:
-    return select(
-        user.c.id,
-        user.c.user_name,
-        user.c.status,
-        _codes(enabled=True),
-        _codes(enabled=False),
-        user.c.create_time,
-        user.c.update_time,
-        user.c.version > 1,
-        _EVERYTHING,
-        func.now(),
-    ).order_by(user.c.id)
-
-
-def _overview(row: Any) -> Overview:
-    user_id, user_name, status, roles, disabled_roles, *rest = row
-    return Overview(user_id, user_name, status, tuple(roles), tuple(disabled_roles), *rest)
+    return select(*_OVERVIEW.columns).order_by(user.c.id)

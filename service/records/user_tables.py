@@ -6,14 +6,23 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from sqlalchemy import insert, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
 from service.records import user_list
+from service.records.row_mapper import RowMapper
 from service.records.schema import role, user, user_role
-from service.records.user_list import User
+from service.records.user_list import User, UserValues
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedUser(UserValues):
+    """A user; ``roles`` are the codes of all roles that are given, in the order of their ids."""
+
+    id: int
+    roles: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +82,17 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
     return ids
 
 
-async def after(connection: AsyncConnection, user_id: int, most: int) -> tuple[User, ...]:
+_CODES: Final = (
+    select(role.c.role_code)
+    .join(user_role, user_role.c.role_id == role.c.id)
+    .where(user_role.c.user_id == user.c.id)
+    .order_by(role.c.id)
+    .correlate(user)
+)
+_CODED: Final = RowMapper(CodedUser, user, roles=func.array(_CODES.scalar_subquery()))
+
+
+async def after(connection: AsyncConnection, user_id: int, most: int) -> list[CodedUser]:
     """Return the first ``most`` users whose id is greater than ``user_id``, in order."""
-    found = await connection.execute(
-        select(user.c.id).where(user.c.id > user_id).order_by(user.c.id).limit(most)
-    )
-    return await user_list.read_all(connection, list(found.scalars()))
+    following = select(*_CODED.columns).where(user.c.id > user_id)
+    return await _CODED.all(connection, following.order_by(user.c.id).limit(most))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final
 
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -13,47 +13,45 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict, ValidationFailed
 from service.kernel.names import name_key
 from service.records import rights
+from service.records.row_mapper import RowMapper
 from service.records.schema import role, user, user_role
+from service.records.user_list import Status, UserNames
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials(UserNames):
     """What a login needs to know about a user."""
 
     user_id: int
-    user_name: str
-    nick_name: str
     password_hash: str = field(repr=False)
-    status: Literal["enabled", "disabled"]
+    status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class Info:
-    """A user's own account."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Info(UserNames):
+    """A user's own account, with the rights that ``rights.of`` gives."""
 
     user_id: int
-    user_name: str
-    nick_name: str
     email: str | None
     avatar: str | None
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
 
 
+_CREDENTIALS: Final = RowMapper(Credentials, user, user_id=user.c.id)
+
+
 async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
     """Return the credentials of the user of that name, compared by ``name_key``; None when there is none."""
-    columns = (user.c.id, user.c.user_name, user.c.nick_name, user.c.password_hash, user.c.status)
-    found = await connection.execute(select(*columns).where(user.c.user_name_key == name_key(user_name)))
-    row = found.one_or_none()
-    return None if row is None else Credentials(*row)
+    named = select(*_CREDENTIALS.columns).where(user.c.user_name_key == name_key(user_name))
+    return await _CREDENTIALS.one_or_none(connection, named)
 
 
 async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
     """Return the credentials of the user with that id; None when there is none."""
-    columns = (user.c.id, user.c.user_name, user.c.nick_name, user.c.password_hash, user.c.status)
-    found = await connection.execute(select(*columns).where(user.c.id == user_id))
-    row = found.one_or_none()
-    return None if row is None else Credentials(*row)
+    return await _CREDENTIALS.one_or_none(
+        connection, select(*_CREDENTIALS.columns).where(user.c.id == user_id)
+    )
 
 
 async def create(
@@ -119,9 +117,7 @@ async def change_password(
     return (await connection.execute(statement)).rowcount == 1
 
 
-async def set_status(
-    connection: AsyncConnection, user_id: int, status: Literal["enabled", "disabled"]
-) -> bool:
+async def set_status(connection: AsyncConnection, user_id: int, status: Status) -> bool:
     """Enable or disable a user; False when there is none, or when the user has that status already."""
     statement = (
         update(user)
@@ -132,14 +128,7 @@ async def set_status(
 
 
 async def info(connection: AsyncConnection, user_id: int) -> Info | None:
-    """Return the account of a user with his rights (see ``rights.of``); None when there is no such user."""
-    columns = (user.c.id, user.c.user_name, user.c.nick_name, user.c.email, user.c.avatar)
-    found = await connection.execute(
-        select(*columns, *rights.columns_of(user_id)).where(user.c.id == user_id)
-    )
-    row = found.one_or_none()
-    if row is None:
-        return None
-    *account, roles, permissions = row
-    user_id, user_name, nick_name, email, avatar = account
-    return Info(user_id, user_name, nick_name, email, avatar, tuple(roles), tuple(permissions))
+    """Return the account of a user; None when there is no such user."""
+    roles, permissions = rights.columns_of(user_id)
+    account = RowMapper(Info, user, user_id=user.c.id, roles=roles, permissions=permissions)
+    return await account.one_or_none(connection, select(*account.columns).where(user.c.id == user_id))

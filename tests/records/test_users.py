@@ -39,7 +39,9 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
 ) -> None:
     user_id = await a_user(connection)
     found = await users.credentials(connection, written)
-    assert found == users.Credentials(user_id, "Björn", "B", "old", "enabled")
+    assert found == users.Credentials(
+        user_id=user_id, user_name="Björn", nick_name="B", password_hash="old", status="enabled"
+    )
     assert "old" not in repr(found)
 
 
@@ -116,6 +118,12 @@ async def test_the_account_of_a_user_tells_his_rights(connection: AsyncConnectio
     found = await users.credentials(connection, ADMINISTRATOR)
     assert found is not None
     assert await users.info(connection, found.user_id) == users.Info(
-        found.user_id, "admin", "Administrator", None, None, ("super",), ("*",)
+        user_id=found.user_id,
+        user_name="admin",
+        nick_name="Administrator",
+        email=None,
+        avatar=None,
+        roles=("super",),
+        permissions=("*",),
     )
     assert await users.info(connection, 10**9) is None
