@@ -29,6 +29,7 @@ ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 STAMP = ENVIRONMENT / ".synced"
 UV = "0.13.8"
+LONG = 400  # lines of a file: above this, `check` asks about it
 PLAIN, FULL = "plain", "full"  # without and with what only tests and checks need
 
 PROGRAMS = {
@@ -82,9 +83,17 @@ def check() -> int:
             program, cwd=ROOT, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
         ).returncode:
             failed.append(line)
+    for path in long_files():
+        print(f"dev.py: {path} has more than {LONG} lines: is it still one job?", file=sys.stderr)
     for line in failed:
         print(f"dev.py: failed: {line}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def long_files() -> list[str]:
+    """Return the files of the service that are longer than most readers like."""
+    paths = sorted((ROOT / "service").rglob("*.py"))
+    return [str(path.relative_to(ROOT)) for path in paths if path.read_text().count("\n") > LONG]
 
 
 def prepare(extent: str) -> None:

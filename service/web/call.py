@@ -7,16 +7,17 @@ from collections.abc import Callable, Mapping
 from random import getrandbits
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, cast
+
+import falcon.asgi
 
 from service.authz.policy import Decision, Policy
 from service.errors import Refusal, Unauthenticated
 from service.kernel.identity import Caller
 from service.oplog.redaction import redacted_text
-
-if TYPE_CHECKING:  # operation.py imports this module
-    from service.web.operation import Operation
-    from service.web.request import Request
+from service.records.operation_logs import OperationEvent
+from service.web.description import Operation
+from service.web.request import Request
 
 Scope = dict[str, Any]
 """An ASGI connection scope."""
@@ -26,6 +27,8 @@ AddressOf = Callable[[Scope], str]
 
 MAX_USER_AGENT: Final = 512
 """How much of a User-Agent is kept, in characters."""
+
+_KEY: Final = "portcullis.call"
 
 # No part of a JSON Web Token: the id is written to logs.
 _REQUEST_ID: Final = re.compile(rb"(?!eyJ)[A-Za-z0-9._-]{1,64}")
@@ -45,7 +48,7 @@ class Call:
     last it took. ``request`` is the escape hatch for what is not parsed, such as streams. ``arguments`` are
     those of the responder: text from the path until it is read, ``query`` and ``body`` once they have been.
     ``answer`` is the JSON of a success if the operation log keeps it, ``refusal`` what was answered instead;
-    ``cut_off`` when an answer broke off in the middle.
+    ``cut_off`` when an answer broke off in the middle. ``event_of`` makes the entry of a logged operation.
     """
 
     # What is not set yet is read from the class: a request sets only what it needs.
@@ -59,6 +62,7 @@ class Call:
     refusal: Refusal | None = None
     status = 0
     cut_off = False
+    event_of: Callable[[Call], OperationEvent] | None = None
 
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
         self.scope = scope
@@ -66,6 +70,7 @@ class Call:
         self.request_id = _request_id(scope["headers"])
         self.headers: list[tuple[bytes, bytes]] = []
         self._address_of = address_of
+        scope[_KEY] = self
 
     @property
     def user(self) -> Caller:
@@ -92,6 +97,11 @@ class Call:
         if _FIELD_VALUE.fullmatch(value) is None:
             raise ValueError(f"the value of {name} is not visible ASCII on one line")
         self.headers.append((name.lower().encode("ascii"), value.encode("ascii")))
+
+
+def call_of(request: falcon.asgi.Request) -> Call:
+    """Return the call that ``request`` belongs to."""
+    return cast(Call, request.scope[_KEY])
 
 
 def _request_id(headers: list[tuple[bytes, bytes]]) -> str:

@@ -20,7 +20,7 @@ from service.kernel.origin import ORIGIN
 from service.records.operation_logs import OperationEvent
 from service.web.call import AddressOf, Call, Scope, peer_address
 from service.web.problems import MEDIA_TYPE, answer, refused
-from service.web.request import CALL, Request
+from service.web.request import Request
 from service.web.request_log import RequestLog
 from service.web.routes import Router
 from service.web.streams import ClientGone
@@ -75,7 +75,7 @@ class Entrance:
         if scope["type"] != "http":
             await self._serve_other(scope, receive, send)
             return
-        call = scope[CALL] = Call(scope, self._address_of)
+        call = Call(scope, self._address_of)
         before = ORIGIN.set(call)
 
         def send_with_headers(message: Message) -> Awaitable[None]:
@@ -104,13 +104,13 @@ class Entrance:
             ORIGIN.reset(before)
 
     def _record_operation(self, call: Call) -> None:
-        if (operation := call.operation) is None or (recording := operation.recording) is None:
+        if self._record is None or call.event_of is None:
             return
-        if self._record is not None:
-            try:
-                self._record(recording.event(call))
-            except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
-                _log.error("an operation can't be recorded", operation=operation.object, exc_info=error)
+        try:
+            self._record(call.event_of(call))
+        except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
+            name = call.operation.object if call.operation else None
+            _log.error("an operation can't be recorded", operation=name, exc_info=error)
 
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from service.authn.authenticate import Authenticator
 from service.authz.live import LivePolicy
@@ -13,9 +13,7 @@ from service.authz.rules import ENDPOINT, RESOURCE
 from service.errors import BadRequest, PermissionDenied, Unavailable
 from service.web.call import Call
 from service.web.credentials import HeaderToken
-
-if TYPE_CHECKING:  # operation.py imports this module
-    from service.web.operation import Operation
+from service.web.description import Operation
 
 MIN_REVISION: Final = "X-Policy-Min-Revision"
 """The header that names the oldest policy revision by which the request may be decided."""

@@ -9,9 +9,9 @@ from typing import Any, Final
 from service.authz.rules import ANYONE
 from service.web.bodies import is_optional
 from service.web.cookies import CSRF_HEADER
+from service.web.description import Operation
 from service.web.openapi_headers import header_parameters
 from service.web.openapi_problems import PROBLEM, problem_examples, problem_responses
-from service.web.operation import Operation
 from service.web.routes import GROUP
 from service.web.schemas import Schemas
 from service.web.tables import CSV, Table, header_of

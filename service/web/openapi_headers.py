@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 from service.errors import PreconditionFailed
+from service.web.description import Operation
 from service.web.gate import MIN_REVISION
-from service.web.operation import Operation
 from service.web.routes import GROUP
 
 _AT_LEAST: Final = {

@@ -23,7 +23,7 @@ from service.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
-from service.web.operation import Operation
+from service.web.description import Operation
 from service.web.problems import MEDIA_TYPE, document, refusals
 from service.web.routes import GROUP
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -20,13 +20,10 @@ from service.kernel.text import printable
 from service.oplog.redaction import is_sensitive, kept, redacted_query
 from service.records.operation_logs import OperationEvent
 from service.web.call import Call
+from service.web.description import Operation, Signature
 from service.web.problems import document
-from service.web.signature import Signature
 from service.web.streams import Stream
 from service.web.wire import Document, schema_of
-
-if TYPE_CHECKING:  # operation.py imports this module
-    from service.web.operation import Operation
 
 UNANSWERED: Final = 499
 """The status of a call that ended without an answer, as proxies write it; its error is ``unanswered``."""

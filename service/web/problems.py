@@ -19,7 +19,7 @@ from service.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
-from service.web.call import Call
+from service.web.call import Call, call_of
 from service.web.request import Request
 
 MEDIA_TYPE: Final = "application/problem+json"
@@ -97,6 +97,6 @@ async def answer(
     request: falcon.Request, response: Response, error: Exception, _params: dict[str, Any]
 ) -> None:
     """Answer ``error``: the error responder of the Falcon application."""
-    status, response.data = refused(cast(Request, request).call, error)
+    status, response.data = refused(call_of(cast(Request, request)), error)
     response.status = status
     response.content_type = MEDIA_TYPE

@@ -1,29 +1,20 @@
-"""Falcon's request with the two things that it lacks: its Call, and a body that is read within a limit."""
+"""Falcon's request with what it lacks: headers as they were sent, and a body that is read within a limit."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from typing import Final, cast
+from typing import Final
 
 import falcon.asgi
 
 from service.errors import BadRequest, TooLarge
-from service.web.call import Call
 
 _CLOSE: Final = {"Connection": "close"}
-
-CALL = "portcullis.call"
-"""The key of the Call in the ASGI scope."""
 
 
 class Request(falcon.asgi.Request):
     """A request within the service."""
-
-    @property
-    def call(self) -> Call:
-        """The Call that the entrance made for this request."""
-        return cast(Call, self.scope[CALL])
 
     def raw_header(self, name: bytes) -> bytes | None:
         """Return the header ``name`` (lower case) as sent; several of one name are joined by commas."""

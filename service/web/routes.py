@@ -13,9 +13,11 @@ from service.authz.coverage import coverage_faults
 from service.authz.paths import registered_fault
 from service.authz.rules import METHODS, Rule
 from service.errors import MethodNotAllowed
+from service.web.description import Operation
 from service.web.gate import Gate
-from service.web.operation import Operation, Responder, responder_of
+from service.web.operation import Responder, responder_of
 from service.web.request import Request
+from service.web.signature import describe
 
 GROUP: Final = "/api/"
 """What the templates of all guarded routes start with."""
@@ -93,7 +95,7 @@ class Routes:
         Every method but GET needs ``@logged`` as well.
         """
         faults = [
-            f"{operation.object}: {operation.function.__qualname__} has no @public, @login or @needs"
+            f"{operation.object}: {operation.name} has no @public, @login or @needs"
             for operation in self.operations
             if not operation.access
         ]
@@ -105,7 +107,7 @@ class Routes:
         faults += [
             f"{operation.object}: it changes something, and has no @logged"
             for operation in self.operations
-            if operation.access and operation.method != "GET" and operation.recording is None
+            if operation.access and operation.method != "GET" and operation.mark.logged is None
         ]
         marked = (operation for operation in self.operations if operation.access)
         faults += coverage_faults(
@@ -128,10 +130,13 @@ class Routes:
         if unknown := set(public) - set(functions):
             raise RoutesFault([f"{template}: there is no {', '.join(sorted(unknown))} to declare public"])
         operations = [
-            Operation(method, template, function, public=method in public)
+            describe(method, template, function, public=method in public)
             for method, function in functions.items()
         ]
-        methods = {operation.method: responder_of(operation, gate) for operation in operations}
+        methods = {
+            operation.method: responder_of(operation, functions[operation.method], gate)
+            for operation in operations
+        }
         self._app.add_route(template, _Methods(methods))
         self._templates.add(template)
         return operations

@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import NODEFAULT, UNSET
 
+from service.web.description import Operation
 from service.web.examples import Schema, example_of
-from service.web.operation import Operation
 from service.web.wire import MAX_ID, schema_of
 
 JSON: Final = "application/json"

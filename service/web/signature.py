@@ -1,19 +1,24 @@
-"""What a responder's annotations say: read once, when its route is registered."""
+"""From a responder to its description: its marks and annotations, read once, when its route is registered."""
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any, Final, get_type_hints
 
 import msgspec
 from msgspec import Struct
 
+from service.authz.rules import ANYONE
 from service.web.call import Call
+from service.web.description import Operation, Signature
+from service.web.marks import MarkFault, mark_of
 from service.web.streams import Stream
 from service.web.wire import Document, schema_of
+
+CREATED: Final = 201
+OK: Final = 200
 
 _FIELD: Final = re.compile(r"\{([^}]*)\}")
 
@@ -24,17 +29,30 @@ class SignatureFault(TypeError):  # noqa: N818 - the word of start-up checks thr
     """A responder whose annotations do not fit its route."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Signature:
-    """The types of a responder; ``body`` and ``query`` are None where it takes none.
+def describe(method: str, template: str, responder: Callable[..., Any], *, public: bool = False) -> Operation:
+    """Return the description of the bound ``responder`` that serves ``method`` of ``template``.
 
-    One function at one template has one signature in a process, compared and hashed by identity.
+    ``public`` opens the route as ``@public`` would. Raises ``MarkFault`` where that contradicts a mark, or
+    marks and types contradict one another, and ``SignatureFault`` as ``signature_of`` does.
     """
-
-    body: type[Struct] | None
-    query: type[Struct] | None
-    path: Mapping[str, Any]
-    answer: Any
+    mark = mark_of(responder)
+    if public and mark.access not in ((), (ANYONE,)):
+        raise MarkFault(f"{method} {template} is declared public, and its responder is not")
+    signature = signature_of(responder, template)
+    if (signature.answer is Stream) != bool(mark.media):
+        raise MarkFault(f"{method} {template}: a Stream has @sends, and nothing else has")
+    summary, _, description = (inspect.getdoc(responder) or f"{method} {template}").partition("\n")
+    return Operation(
+        method=method,
+        template=template,
+        access=(ANYONE,) if public else mark.access,
+        mark=mark,
+        signature=signature,
+        status=CREATED if mark.created else OK,
+        name=getattr(responder, "__qualname__", repr(responder)),
+        summary=summary.rstrip("."),
+        description=description.strip(),
+    )
 
 
 def signature_of(responder: Callable[..., Any], template: str) -> Signature:

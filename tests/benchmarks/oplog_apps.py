@@ -44,8 +44,5 @@ def _app(*, real: bool, logged: bool) -> Entrance:
     else:
         routes = Routes(app, parts.gate)
         routes.add(TEMPLATE, Guarded())
-    if not logged:
-        for operation in routes.operations:
-            operation.recording = None
     app.add_middleware(Lifespan(parts))
-    return Entrance(app, record=parts.collector.operation)
+    return Entrance(app, record=parts.collector.operation if logged else None)

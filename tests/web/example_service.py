@@ -9,10 +9,10 @@ from msgspec import Meta, field
 
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.web.call import Call
+from service.web.description import Operation
 from service.web.entrance import Entrance, falcon_app
 from service.web.gate import Gate
 from service.web.marks import created, logged, login, needs, public, refuses
-from service.web.operation import Operation
 from service.web.routes import Routes
 from service.web.wire import Id, Page, PageQuery, Wire, whole
 

@@ -8,7 +8,7 @@ import pytest
 from service.errors import BadRequest, PreconditionFailed
 from service.web.call import Call
 from service.web.preconditions import answer_tag, content_tag, demand_match, version_tag
-from service.web.request import CALL, Request
+from service.web.request import Request
 
 
 def call_with(*if_match: str) -> Call:
@@ -17,7 +17,7 @@ def call_with(*if_match: str) -> Call:
 
     scope: dict[str, Any] = falcon.testing.create_scope()
     scope["headers"] = [(b"if-match", value.encode()) for value in if_match]
-    call = scope[CALL] = Call(scope)
+    call = Call(scope)
     call.request = Request(scope, receive)
     return call
 
