@@ -29,7 +29,7 @@ class S3Server:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self.root = folder / "buckets"
-        (self.root / BUCKET).mkdir(parents=True)
+        (self.root / BUCKET).mkdir(parents=True, exist_ok=True)
         self.port = _free_port()
         self.start()
 
@@ -49,9 +49,14 @@ class S3Server:
             **changed,
         }
 
-    def start(self) -> None:
-        """Start it, and return when it answers."""
-        words = [str(_RCLONE), "serve", "s3", "--addr", f"127.0.0.1:{self.port}", str(self.root)]
+    @property
+    def pid(self) -> int:
+        """The id of the process that was started last."""
+        return self._process.pid
+
+    def start(self, *options: str) -> None:
+        """Start it with further options of rclone, and return when it answers."""
+        words = [str(_RCLONE), "serve", "s3", "--addr", f"127.0.0.1:{self.port}", *options, str(self.root)]
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 words,
@@ -103,10 +108,10 @@ def _free_port() -> int:
 
 
 @contextmanager
-def s3_server() -> Iterator[S3Server]:
-    """Run a server with an empty bucket in a folder of its own."""
+def s3_server(place: Path | None = None) -> Iterator[S3Server]:
+    """Run a server with a bucket in the folder ``buckets`` of ``place``; without one, in a new folder."""
     with tempfile.TemporaryDirectory(prefix="pc-s3-") as folder:
-        server = S3Server(Path(folder))
+        server = S3Server(place or Path(folder))
         try:
             yield server
         finally:

@@ -1,4 +1,4 @@
-"""JSONTestSuite's texts as bodies: what is JSON is read, and nothing is a fault."""
+"""JSONTestSuite's texts as bodies: what is no JSON is 400, what is JSON is read, and nothing is a fault."""
 
 from __future__ import annotations
 
@@ -6,37 +6,41 @@ import pytest
 
 from tests.support.inside import Inside
 from tests.vectors.vectors import json_texts
-from tests.web.driver import JSON, ask
+from tests.web.driver import JSON
 
 pytestmark = pytest.mark.anyio
 
 # RFC 8259 §4 leaves open what a member given twice means; RFC 7493 §2.3 forbids it, and so do we.
 DUPLICATES = {"y_object_duplicated_key", "y_object_duplicated_key_and_value"}
-ALONE, AS_A_MEMBER = b"%s", b'{"userName": "ann", "password": %s}'
+forms = pytest.mark.parametrize("form", [b"%s", b'{"roleName": "A role", "roleCode": %s}'])
 
 
-async def statuses(service: Inside, kind: str, form: bytes) -> dict[str, int]:
-    """Send each text of a kind as the body of a login, put into ``form``; return the status by its name."""
+async def refusals(service: Inside, kind: str, form: bytes) -> dict[str, str | None]:
+    """Send each text of a kind, put into ``form``, as a new role; return the code of each refusal by name."""
     found = {}
     for name, text in json_texts(kind).items():
-        answer = await ask(service._app, "POST", "/api/auth/login", JSON, body=form.replace(b"%s", text))
-        found[name] = answer.status
-        assert answer.code == {400: "bad_request", 422: "validation_failed", 401: "login_failed"}.get(
-            answer.status
-        ), name
+        answer = await service.ask_raw("POST", "/api/role", form.replace(b"%s", text), JSON)
+        found[name] = None if answer.status == 201 else answer.code
     return found
 
 
-@pytest.mark.parametrize("form", [ALONE, AS_A_MEMBER])
+@forms
+async def test_what_is_no_json_is_a_bad_request(shared: Inside, form: bytes) -> None:
+    found = await refusals(shared, "n", form)
+    assert len(found) == 188
+    assert {name: code for name, code in found.items() if code != "bad_request"} == {}
+
+
+@forms
 async def test_json_is_read_and_judged_by_its_type(shared: Inside, form: bytes) -> None:
-    found = await statuses(shared, "y", form)
+    found = await refusals(shared, "y", form)
     assert len(found) == 95
-    refused = {name for name, status in found.items() if status == 400}
-    assert refused <= DUPLICATES
+    assert {name for name, code in found.items() if code == "bad_request"} == DUPLICATES
+    assert set(found.values()) <= {"bad_request", "validation_failed", None}
 
 
-@pytest.mark.parametrize("form", [ALONE, AS_A_MEMBER])
+@forms
 async def test_what_a_parser_may_treat_either_way_is_refused_in_words(shared: Inside, form: bytes) -> None:
-    found = await statuses(shared, "i", form)
+    found = await refusals(shared, "i", form)
     assert len(found) == 35
-    assert set(found.values()) <= {400, 422}
+    assert set(found.values()) <= {"bad_request", "validation_failed"}

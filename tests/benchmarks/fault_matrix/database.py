@@ -1,0 +1,131 @@
+"""The database that fails: a PostgreSQL behind a proxy."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from service.embedded import EmbeddedStores, processes
+from tests.benchmarks.fault_matrix.freezing import freeze, thaw
+from tests.benchmarks.fault_matrix.mounts import NEEDS_MOUNT, fill, unfill
+from tests.benchmarks.fault_matrix.proxy import Proxy
+from tests.benchmarks.fault_matrix.stores import SLOW
+from tests.support.waiting import eventually
+
+NAME = "service_under_faults"
+_SAVED = f"{NAME}_saved"
+
+
+class FaultyDatabase:
+    """PostgreSQL with one database; ``small`` is where its tables lie, on a file system of limited size.
+
+    ``small`` is None where no such file system could be mounted.
+    """
+
+    name = "database"
+
+    def __init__(self, stores: EmbeddedStores, folder: Path, small: Path | None) -> None:
+        self._stores = stores
+        self._folder = folder
+        self._small = small
+        place = ""
+        if small is not None:
+            self._administer(f"CREATE TABLESPACE small LOCATION '{small}'")
+            place = "TABLESPACE small"
+        self._administer(f"CREATE DATABASE {NAME} OWNER portcullis {place}")
+        self.proxy = Proxy(folder.parent / "sockets" / ".s.PGSQL.5432")
+        self.url = f"postgresql://portcullis@127.0.0.1:{self.proxy.port}/{NAME}"
+        self.direct_url = stores.url_of(NAME)
+
+    def impossible(self, fault: str) -> str | None:
+        """Say why this fault can't be made here."""
+        return NEEDS_MOUNT if fault == "full" and self._small is None else None
+
+    def prepare(self, fault: str) -> None:
+        """Save a copy of the database before it is emptied."""
+        if fault == "emptied":
+            self.proxy.refuse()
+            self._end_connections()
+            self._administer(f"CREATE DATABASE {_SAVED} OWNER portcullis TEMPLATE {NAME}")
+            self.proxy.accept()
+
+    def inject(self, fault: str) -> None:
+        """Fail; returns when the fault is in force."""
+        if fault == "stopped":
+            self.proxy.refuse()
+            self._stores.postgres.stop()
+        elif fault == "frozen":
+            freeze(self._pids())
+        elif fault == "slow":
+            self.proxy.delay = SLOW
+        elif fault == "killed":
+            assert self._stores.postgres.pid is not None
+            os.kill(self._stores.postgres.pid, signal.SIGKILL)
+        elif fault == "read-only":
+            self._administer("ALTER SYSTEM SET default_transaction_read_only = on")
+            self._reload(expected="on")
+        elif fault == "full":
+            assert self._small is not None
+            fill(self._small)
+        elif fault == "emptied":
+            with psycopg.connect(self.direct_url, autocommit=True) as connection:
+                connection.execute("SET lock_timeout = '10s'")
+                connection.execute("DROP SCHEMA sys CASCADE")
+
+    def heal(self, fault: str) -> None:
+        """Undo the fault, and return when the database works."""
+        if fault == "stopped":
+            self._stores.postgres.start()
+            self.proxy.accept()
+        elif fault == "frozen":
+            thaw(self._pids())
+        elif fault == "slow":
+            self.proxy.delay = 0
+        elif fault == "killed":
+            assert eventually(self._answers, patience=60)
+        elif fault == "read-only":
+            self._administer("ALTER SYSTEM RESET default_transaction_read_only")
+            self._reload(expected="off")
+        elif fault == "full":
+            assert self._small is not None
+            unfill(self._small)
+        elif fault == "emptied":
+            self._administer(f"DROP DATABASE {NAME} WITH (FORCE)")
+            self._administer(f"ALTER DATABASE {_SAVED} RENAME TO {NAME}")
+
+    def _pids(self) -> list[int]:
+        return processes.at_work_in(self._folder, "postgres")
+
+    def _reload(self, expected: str) -> None:
+        self._administer("SELECT pg_reload_conf()")
+
+        def is_in_force() -> bool:
+            with psycopg.connect(self.direct_url) as connection:
+                row = connection.execute("SHOW default_transaction_read_only").fetchone()
+            return row == (expected,)
+
+        assert eventually(is_in_force)
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.direct_url, connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _end_connections(self) -> None:
+        ending = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
+        url = self._stores.url_of("postgres", administrator=True)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(ending, (NAME,))
+            count = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+            assert eventually(lambda: connection.execute(count, (NAME,)).fetchone() == (0,))
+
+    def _administer(self, statement: str) -> None:
+        url = self._stores.url_of("postgres", administrator=True)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(sql.SQL(statement))  # of constants of this file

@@ -1,0 +1,87 @@
+"""What a fault matrix complains about, and what it lets pass."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.fault_matrix.calls import Reply
+from tests.benchmarks.fault_matrix.cell import Outcome
+from tests.benchmarks.fault_matrix.operations import Operation
+from tests.benchmarks.fault_matrix.people import Intruders
+from tests.benchmarks.fault_matrix.verdict import complaints, row
+from tests.benchmarks.faults import main
+
+
+class RoleWrite(Operation):
+    """An operation that is never done."""
+
+    name, bound = "role write", 2.0
+
+    def attempt(self) -> Reply:
+        raise NotImplementedError
+
+    def trespass(self) -> Reply:
+        raise NotImplementedError
+
+    def renew(self) -> None:
+        raise NotImplementedError
+
+
+def outcome(**changed: Any) -> Outcome:
+    """Return an outcome without a fault, but for what is changed."""
+    operation = RoleWrite("http://127.0.0.1:1", Intruders("", "", "", "", ""))
+    statuses = Counter({201: 3, 503: 40})
+    return Outcome(operation, **{"statuses": statuses, "slowest": 1.5, "recovered": 0.4, **changed})
+
+
+def test_refusals_for_want_of_a_store_are_as_documented() -> None:
+    assert list(complaints("database", "frozen", outcome())) == []
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"wrong_allows": 1},
+        {"lost": 1},
+        {"recovered": None},
+        {"slowest": 3.1},
+        {"statuses": Counter({500: 1})},
+        {"statuses": Counter({401: 1})},
+        {"statuses": Counter({0: 1})},
+    ],
+)
+def test_each_kind_of_fault_is_one_complaint(changed: dict[str, Any]) -> None:
+    assert len(list(complaints("database", "frozen", outcome(**changed)))) == 1
+
+
+def test_a_machine_that_is_slow_without_a_fault_is_given_more_time() -> None:
+    assert list(complaints("database", "frozen", outcome(slowest=3.9, usual=1.0))) == []
+    assert len(list(complaints("database", "frozen", outcome(slowest=4.1, usual=1.0)))) == 1
+
+
+def test_only_an_emptied_session_store_may_send_users_to_log_in() -> None:
+    logged_out = outcome(statuses=Counter({401: 1}))
+    assert list(complaints("sessions", "emptied", logged_out)) == []
+    assert len(list(complaints("sessions", "full", logged_out))) == 1
+
+
+def test_a_write_that_a_read_only_database_took_is_a_complaint() -> None:
+    written = outcome(successes=2)
+    assert list(complaints("database", "full", written)) == []
+    assert len(list(complaints("database", "read-only", written))) == 1
+
+
+def test_a_row_shows_statuses_and_figures() -> None:
+    assert row(outcome(wrong_allows=7)).split() == (
+        ["role", "write", "201", "x3,", "503", "x40", "1.50", "s", "7", "0", "0.4", "s"]
+    )
+
+
+def test_a_cell_that_there_is_none_of_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--only", "database:burnt"])
+    assert ended.value.code == 2
+    assert "no cell is called database:burnt" in capsys.readouterr().err
