@@ -7,10 +7,10 @@ from typing import Any, Final, NoReturn
 
 from casbin.model import Model
 from casbin_sqlalchemy_adapter import Adapter
-from sqlalchemy import Connection
 
 from service.authz.rules import checked
 from service.records import casbin_rule
+from service.records.database import SyncConnection
 from service.records.schema import CasbinRule
 
 _WRITERS: Final = (
@@ -34,7 +34,7 @@ class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no type
     brackets, and everything that writes is refused, since a policy is published whole, with its revision.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SyncConnection) -> None:
         """Read through ``connection``, in whatever transaction it is."""
         super().__init__(connection, db_class=CasbinRule, create_all_models=False)
 
@@ -47,7 +47,7 @@ class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no type
         raise NotImplementedError("a policy is loaded whole")
 
 
-def _rows(connection: Connection) -> Iterator[tuple[str, Sequence[str]]]:
+def _rows(connection: SyncConnection) -> Iterator[tuple[str, Sequence[str]]]:
     for number, (kind, *columns) in enumerate(casbin_rule.each_line(connection), start=1):
         # A line of another type has no column count that fits, and is refused with the rest of its text.
         yield f"sys.casbin_rule, line {number}", columns if kind == "p" else [kind, *columns]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
 from service.records import rights, users
+from service.records.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +19,7 @@ class Asker:
     status: str | None = None
 
 
-async def asker(
-    connection: AsyncConnection, user_name: str | None, permissions: Sequence[str] | None
-) -> Asker:
+async def asker(connection: Connection, user_name: str | None, permissions: Sequence[str] | None) -> Asker:
     """Return a user by name, or whoever holds ``permissions``; with neither, a visitor.
 
     ValidationFailed for both at once, an unknown user, and what is no permission code.
@@ -43,7 +40,7 @@ async def asker(
     return Asker(HeldCodes(permissions))
 
 
-async def _user(connection: AsyncConnection, user_name: str) -> Asker:
+async def _user(connection: Connection, user_name: str) -> Asker:
     found = await users.credentials(connection, user_name)
     if found is None:
         raise ValidationFailed(("userName", "There is no such user"))

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 import structlog
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.authz.faults import PolicyFault
 from service.authz.live import LivePolicy
@@ -17,7 +16,7 @@ from service.authz.publisher import publish_if_changed
 from service.authz.shipped import Shipped
 from service.errors import Conflict, Unavailable
 from service.records import policy_revisions
-from service.records.database import Database
+from service.records.database import Connection, Database
 
 WITHIN: Final = 30.0
 """Seconds that a change may take, its turn included; a hundred thousand resources take a few."""
@@ -30,7 +29,7 @@ class Change:
 
     policy: Policy
 
-    def __init__(self, connection: AsyncConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self.connection = connection
 
 
@@ -100,7 +99,7 @@ class PolicyChanges:
         finally:
             self._turn.release()
 
-    async def _publish(self, connection: AsyncConnection, cause: str) -> Policy:
+    async def _publish(self, connection: Connection, cause: str) -> Policy:
         try:
             return await publish_if_changed(connection, self._shipped, cause)
         except PolicyFault as fault:

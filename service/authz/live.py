@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from casbin.model import Model
-from sqlalchemy import Connection
 
 from service.authz.adapter import PolicyAdapter
 from service.authz.faults import PolicyFault
@@ -17,7 +16,7 @@ from service.authz.rules import Rule
 from service.authz.shipped import Shipped
 from service.errors import Unavailable
 from service.records import menus, policy_revisions
-from service.records.database import Database
+from service.records.database import Database, SyncConnection
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
@@ -85,7 +84,7 @@ class LivePolicy:
             raise Unavailable(f"This worker decides by a revision older than {revision}") from None
         return self.current
 
-    def _read(self, connection: Connection) -> Lines:
+    def _read(self, connection: SyncConnection) -> Lines:
         # Kept as Casbin keeps them, the lines of a large policy would keep the garbage collector busy.
         lines = self._model["p"]["p"].policy = _Gathered()
         PolicyAdapter(connection).load_policy(self._model)

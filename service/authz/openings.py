@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from service.authz.explain import LayerExplained
 from service.authz.policy import Policy
 from service.authz.rules import RESOURCE
 from service.kernel.codes import HeldCodes
 from service.records import bindings, roles
+from service.records.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class WouldOpen:
     disabled_buttons: tuple[str, ...]
 
 
-async def would_open(connection: AsyncConnection, policy: Policy, denied: LayerExplained) -> WouldOpen:
+async def would_open(connection: Connection, policy: Policy, denied: LayerExplained) -> WouldOpen:
     """Return what would open ``denied``, the answer of a layer of ``policy``; roles as they are stored."""
     given = await roles.held_codes(connection)
     opening = [

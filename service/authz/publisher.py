@@ -6,9 +6,6 @@ import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import zip_longest
 
-from sqlalchemy import Connection
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from service.authz.derive import Registered, derive, digest_of
 from service.authz.lines import Lines
 from service.authz.policy import Policy
@@ -16,9 +13,10 @@ from service.authz.shipped import Shipped
 from service.records import bindings, casbin_rule, menus, policy_revisions
 from service.records.bindings import BoundResource
 from service.records.casbin_rule import Line
+from service.records.database import Connection, SyncConnection
 
 
-async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, cause: str) -> Policy:
+async def publish_if_changed(connection: Connection, shipped: Shipped, cause: str) -> Policy:
     """Derive the policy from what ``connection`` sees, and publish it if it is not the newest; return it.
 
     All in the caller's transaction: the change that made it necessary, the lines and the revision become
@@ -42,7 +40,7 @@ async def publish_if_changed(connection: AsyncConnection, shipped: Shipped, caus
     return policy
 
 
-async def drift(connection: AsyncConnection, shipped: Shipped) -> str | None:
+async def drift(connection: Connection, shipped: Shipped) -> str | None:
     """Say how the published policy differs from the one that would be published now; None when it doesn't.
 
     Only reads, from a snapshot. Raises PolicyFault when no policy can be built.
@@ -71,8 +69,8 @@ def _derived(shipped: Shipped, bound: Iterable[BoundResource], bits: Mapping[str
     return rules, digest_of(shipped.model_text, rules, bits)
 
 
-async def _stored(connection: AsyncConnection, lines: Collection[Line]) -> bool:
-    def same(sync: Connection) -> bool:
+async def _stored(connection: Connection, lines: Collection[Line]) -> bool:
+    def same(sync: SyncConnection) -> bool:
         # Read to the end, whatever is found: the cursor is open until then.
         differing = [line for found, line in zip_longest(casbin_rule.each_line(sync), lines) if found != line]
         return not differing

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from service.authz.discovery import unregistered, unrouted
 from service.authz.rules import ANYONE, LOGIN
 from service.records import bindings, menus, resources
+from service.records.database import Connection
 from service.records.resources import Resource, ResourceValues
 
 _LONGEST_CODE: Final = 64
@@ -47,7 +46,7 @@ class Differences:
     unrouted: tuple[Resource, ...]
 
 
-async def differences(connection: AsyncConnection, routes: Iterable[KnownRoute]) -> Differences:
+async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> Differences:
     """Compare the routes with what is registered, disabled resources included.
 
     Public routes are left out: nobody is logged in there, so that no resource would ever decide them.
@@ -70,7 +69,7 @@ async def differences(connection: AsyncConnection, routes: Iterable[KnownRoute])
     )
 
 
-async def register(connection: AsyncConnection, proposals: Iterable[Proposal]) -> None:
+async def register(connection: Connection, proposals: Iterable[Proposal]) -> None:
     """Register and bind what is proposed, inside a change that ``PolicyChanges`` has begun."""
     taken = {one.resource_code for one in await resources.registered(connection)}
     for proposal in proposals:

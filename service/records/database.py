@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, Final, TypeAlias
 
 import psycopg
+import sqlalchemy
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
@@ -16,6 +17,8 @@ from sqlalchemy.pool import NullPool
 from service.errors import Unavailable
 from service.records.connection import PromptConnection, conninfo, has_ended
 
+SyncConnection: TypeAlias = sqlalchemy.Connection
+"""The other face of a ``Connection``, for what Casbin calls without ``await``."""
 Connection: TypeAlias = AsyncConnection
 """A connection in a transaction, as those below hand it out."""
 

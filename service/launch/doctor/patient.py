@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from service.authz.shipped import Shipped
 from service.errors import Unavailable
 from service.keyspace.inspection import StoreFacts
-from service.records.database import Database
+from service.records.database import Connection, Database
 from service.records.server_facts import ServerFacts
 from service.settings import Settings
 
@@ -37,7 +35,7 @@ class Patient:
     shipped: Shipped | None = None
 
     @asynccontextmanager
-    async def records(self) -> AsyncIterator[AsyncConnection]:
+    async def records(self) -> AsyncIterator[Connection]:
         """Read the database, all as of one moment; Unanswered when it can't be read."""
         if self.database is None or self.server is None:
             raise Unanswered("the database does not answer")
