@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from service.errors import ValidationFailed
+from service.kernel.field_names import camel
 from service.kernel.names import name_fault, text_fault
-from service.records.user_list import Gender, Status
 
 MAX_EMAIL: Final = 254
 MAX_PHONE: Final = 32
@@ -24,29 +24,21 @@ _PHONE: Final = re.compile(r"\+?[0-9](?:[ ./()-]{0,2}[0-9])*")
 _AVATAR: Final = re.compile(r"(?:https?://|/(?![/\\]))[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
 
 
-class AccountValues(TypedDict, total=False):
-    """What can be said about a user, by column; what is left out stays as it is. None clears."""
-
-    user_name: str
-    nick_name: str
-    email: str | None
-    phone: str | None
-    gender: Gender | None
-    avatar: str | None
-    status: Status
+AccountValues = Mapping[str, Any]
+"""Those of the ``UserValues`` that are given; what is left out stays as it is, and None clears."""
 
 
-def check(values: Mapping[str, Any]) -> None:
-    """Return when ``values`` (``AccountValues``) have the right form; ValidationFailed names all faults."""
+def check(values: AccountValues) -> None:
+    """Return when ``values`` have the right form; ValidationFailed names all faults."""
     if faults := list(_faults(values)):
         raise ValidationFailed(*faults)
 
 
-def _faults(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for column, (field, fault_of) in _FORMS.items():
-        text = values.get(column)
+def _faults(values: AccountValues) -> Iterator[tuple[str, str]]:
+    for name, fault_of in _FORMS.items():
+        text = values.get(name)
         if text is not None and (fault := fault_of(text)):
-            yield field, fault
+            yield camel(name), fault
 
 
 def _email_fault(text: str) -> str | None:
@@ -67,10 +59,10 @@ def _avatar_fault(text: str) -> str | None:
     return None
 
 
-_FORMS: Final[Mapping[str, tuple[str, Callable[[str], str | None]]]] = {
-    "user_name": ("userName", name_fault),
-    "nick_name": ("nickName", text_fault),
-    "email": ("email", _email_fault),
-    "phone": ("phone", _phone_fault),
-    "avatar": ("avatar", _avatar_fault),
+_FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "user_name": name_fault,
+    "nick_name": text_fault,
+    "email": _email_fault,
+    "phone": _phone_fault,
+    "avatar": _avatar_fault,
 }

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from service.errors import Conflict, PermissionDenied, Refusal, RowFault, RowsRefused, ValidationFailed
-
-WITHIN: Final = 60.0
-"""Seconds that the transaction of an import may take, its turn included; a thousand rows take a few."""
 
 Outcome = Literal["created", "updated", "unchanged"]
 
@@ -24,20 +21,6 @@ class ImportedRow:
     outcome: Outcome
     changes: tuple[str, ...] = ()
     note: str | None = None
-
-
-class DryRun(Exception):  # noqa: N818 - nobody erred
-    """Raised in a transaction to undo it once it is known what it would do: ``done``."""
-
-    def __init__(self, done: Iterable[ImportedRow]) -> None:
-        super().__init__()
-        self.done = list(done)
-
-
-def undo_if(*, dry_run: bool, done: Iterable[ImportedRow]) -> None:
-    """Raise DryRun, with what was done, when the transaction is only to tell that."""
-    if dry_run:
-        raise DryRun(done)
 
 
 class RowFaults:

@@ -1,153 +1,95 @@
-"""Many roles in one transaction, with the guards of single changes for each row."""
+"""Many roles from a table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass
 
-from service.administration.administrators import keeping_an_administrator
-from service.administration.delegation import Grantor, grantor
-from service.administration.import_rows import WITHIN, DryRun, ImportedRow, RowFaults, once_each, undo_if
+from service.administration.import_rows import RowFaults, once_each
 from service.administration.roles import check_role
-from service.authn.revocations import Revocations
-from service.kernel.identity import Caller
+from service.administration.table_import import TableImport, TableRow, Work
 from service.records import rights, role_tables, roles
-from service.records.database import Connection, Database
+from service.records.database import Connection
 from service.records.role_tables import CodedRole, MenuTree
 from service.records.roles import RoleValues
 
-_FIELDS: Final = {
-    "role_name": "roleName",
-    "description": "description",
-    "enabled": "enabled",
-    "permissions": "permissions",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RoleRow:
-    """What a row says of a role; ``says`` are the names of those fields that it says something of."""
-
-    row: int
-    role_code: str
-    says: frozenset[str]
-    role_name: str = ""
-    description: str | None = None
-    enabled: bool = True
-    permissions: tuple[str, ...] = ()
+_GIVEN = "permissions"
 
 
 @dataclass(slots=True)
-class _Work:
-    """An import under way: in ``connection``, on behalf of ``giver``."""
+class _Roles:
+    """The roles of a table under way: the tree of menus, and the roles whose rights have changed."""
 
-    connection: Connection
-    giver: Grantor
+    work: Work
     tree: MenuTree
-    faults: RowFaults
-    done: list[ImportedRow] = field(default_factory=list)
-    felt: set[int] = field(default_factory=set)
+    changed: set[int]
 
 
-class RoleImport:
-    """Creates the roles that there are not, and edits those that differ; all rows, or none.
+class RoleImport(TableImport[None, set[int]]):
+    """Imports roles, which are known by their code.
 
     Permissions are named by the codes of Buttons. Menus, which only show pages, are not in the table: a role
     keeps those that it has, and gets those above the Buttons that it is given.
     """
 
-    def __init__(self, database: Database, revocations: Revocations) -> None:
-        self._database = database
-        self._revocations = revocations
-
-    async def run(self, caller: Caller, rows: Sequence[RoleRow], *, dry_run: bool) -> list[ImportedRow]:
-        """Save the rows, unless ``dry_run``; return what came of each, or would.
-
-        Raises ``RowsRefused`` with the faults of all rows; ``Conflict`` when nobody would be left who may do
-        everything; ``RefreshRequired`` and ``Unavailable``.
-        """
+    async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare
         faults = RowFaults()
-        once_each(faults, "roleCode", ((one.row, one.role_code) for one in rows))
+        once_each(faults, "roleCode", ((one.row, one.name) for one in rows))
         faults.demand_none()
-        try:
-            async with self._database.transaction(within=WITHIN) as connection:
-                async with keeping_an_administrator(connection):
-                    giver = await grantor(connection, caller)
-                    work = _Work(connection, giver, await role_tables.menu_tree(connection), faults)
-                    await _save(work, rows)
-                undo_if(dry_run=dry_run, done=work.done)
-                affected = await rights.in_roles(connection, work.felt)
-                await self._revocations.mark_first(affected)
-        except DryRun as undone:
-            return undone.done
-        await self._revocations.mark_all(affected)
-        return work.done
 
-
-async def _save(work: _Work, rows: Sequence[RoleRow]) -> None:
-    known = await role_tables.by_code(work.connection, [one.role_code for one in rows])
-    for one in rows:
-        before = known.get(one.role_code)
-        if before is None:
+    async def _save(self, work: Work, rows: Sequence[TableRow], _prepared: None) -> set[int]:
+        under_way = _Roles(work, await role_tables.menu_tree(work.connection), set())
+        known = await role_tables.by_code(work.connection, [one.name for one in rows])
+        for one in rows:
             with work.faults.of(one.row, "roleCode"):
-                await _create(work, one)
-        elif changes := _changes(before, one):
-            with work.faults.of(one.row, "roleCode"):
-                await _update(work, before, one, changes)
-        else:
-            work.done.append(ImportedRow(one.row, one.role_code, "unchanged"))
-    work.faults.demand_none()
+                if (before := known.get(one.name)) is None:
+                    await _create(under_way, one)
+                else:
+                    await _update(under_way, before, one)
+        return under_way.changed
+
+    async def _affected(self, connection: Connection, changed: set[int]) -> list[int]:
+        return await rights.in_roles(connection, changed)
 
 
-async def _create(work: _Work, one: RoleRow) -> None:
-    values = RoleValues(role_name=one.role_name, description=one.description, enabled=one.enabled)
+async def _create(under_way: _Roles, one: TableRow) -> None:
+    values = RoleValues(**{"role_name": "", **one.values})
     check_role(values.role_name)
-    made = await roles.create(work.connection, one.role_code, values)
-    await _give(work, made.id, one, [])
-    work.done.append(ImportedRow(one.row, one.role_code, "created"))
+    made = await roles.create(under_way.work.connection, one.name, values)
+    await _give(under_way, made.id, one, [])
+    under_way.work.tell(one, "created")
 
 
-async def _update(work: _Work, before: CodedRole, one: RoleRow, changes: tuple[str, ...]) -> None:
+async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
+    work, values = under_way.work, one.differing(before)
+    gives = one.codes is not None and set(one.codes) != set(before.permissions)
+    if not values and not gives:
+        work.tell(one, "unchanged")
+        return
     await work.giver.demand_roles(work.connection, [before.id])
-    values = {name: getattr(one, name) for name in changes if name != "permissions"}
     if "role_name" in values:
         check_role(values["role_name"])
     if values:
         await roles.update(work.connection, before.id, values)
-    if "permissions" in changes:
-        await _give(work, before.id, one, before.permissions)
-    if {"permissions", "enabled"} & set(changes):
-        work.felt.add(before.id)
-    work.done.append(ImportedRow(one.row, one.role_code, "updated", tuple(_FIELDS[name] for name in changes)))
+    if gives:
+        await _give(under_way, before.id, one, before.permissions)
+    if gives or "enabled" in values:
+        under_way.changed.add(before.id)
+    work.tell(one, "updated", [*values, *([_GIVEN] if gives else [])])
 
 
-async def _give(work: _Work, role_id: int, one: RoleRow, had: Sequence[str]) -> None:
+async def _give(under_way: _Roles, role_id: int, one: TableRow, had: Sequence[str]) -> None:
     """Give the Buttons of the row in place of those of ``had``, with the Menus above those that are new."""
-    unknown = [place for place, code in enumerate(one.permissions) if code not in work.tree.buttons]
+    work, buttons, codes = under_way.work, under_way.tree.buttons, one.codes or ()
+    unknown = [place for place, code in enumerate(codes) if code not in buttons]
     for place in unknown:
-        work.faults.add(one.row, f"permissions[{place}]", "There is no such Button")
+        work.faults.add(one.row, f"{_GIVEN}[{place}]", "There is no such Button")
     if unknown:
         return
-    buttons = work.tree.buttons
-    wanted = {buttons[code] for code in one.permissions}
+    wanted = {buttons[code] for code in codes}
     given = wanted - {buttons[code] for code in had}
     kept = set(await roles.menu_ids(work.connection, role_id)) - {buttons[code] for code in had}
-    menus = sorted(wanted | kept | work.tree.with_menus_above(given))
-    with work.faults.of(one.row, "permissions"):
+    menus = sorted(wanted | kept | under_way.tree.with_menus_above(given))
+    with work.faults.of(one.row, _GIVEN):
         await work.giver.demand_menus(work.connection, menus)
         await roles.set_menus(work.connection, role_id, menus)
-
-
-def _changes(before: CodedRole, one: RoleRow) -> tuple[str, ...]:
-    """Return the fields of which the row says something else than is stored."""
-    return tuple(
-        name
-        for name in _FIELDS
-        if name in one.says and _comparable(getattr(one, name)) != _comparable(getattr(before, name))
-    )
-
-
-def _comparable(value: object) -> object:
-    """Return what values are compared by: no text is an empty one, and codes have no order."""
-    return set(value) if isinstance(value, tuple) else value or ""

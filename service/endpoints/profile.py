@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.account_rules import AccountValues
 from service.administration.accounts import Accounts
 from service.authn.password_change import PasswordChange
 from service.endpoints.user import Avatar, Email, Name, Phone
@@ -87,7 +86,7 @@ class Profile:
         """
         saved = await self._accounts.edit_profile(
             call.user,
-            cast(AccountValues, body.given()),
+            body.given(),
             lambda version: demand_match(call, version_tag(version)),
         )
         answer_tag(call, version_tag(saved.version))

@@ -6,13 +6,13 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.role_import import RoleImport, RoleRow
+from service.administration.role_import import RoleImport
 from service.errors import Conflict, RowsRefused
 from service.records import role_tables
 from service.records.database import Database
 from service.records.paging import batches
 from service.web.call import Call
-from service.web.imports import ExportQuery, ImportQuery, ImportReport, report_of
+from service.web.imports import ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.marks import logged, needs, refuses, sends
 from service.web.streams import Stream
 from service.web.table_files import JSON, table_file
@@ -68,14 +68,6 @@ class RoleTableImport:
         not hold. Every row that can't be saved is named by its number. Menus are not in the table: a role
         keeps those it has, and gets those above the Buttons that it is given.
         """
-        rows = [_row(number, one) for number, one in enumerate(body.roles, 1)]
+        rows = table_rows(body.roles, name="role_code", codes="permissions")
         done = await self._imports.run(call.user, rows, dry_run=query.dry_run)
         return report_of(done, dry_run=query.dry_run)
-
-
-def _row(number: int, one: ImportedRole) -> RoleRow:
-    said = one.given()
-    code = said.pop("role_code")
-    if "permissions" in said:
-        said["permissions"] = tuple(said["permissions"])
-    return RoleRow(row=number, role_code=code, says=frozenset(said), **said)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Annotated, cast
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -14,7 +14,6 @@ from service.administration.account_rules import (
     MAX_EMAIL,
     MAX_PHONE,
     MAX_ROLES,
-    AccountValues,
 )
 from service.administration.accounts import Accounts
 from service.errors import Conflict, NotFound, PreconditionFailed
@@ -139,9 +138,7 @@ class Users:
         """Create a user. Nobody gives a role that gives more than they hold."""
         values = body.given()
         password, role_ids = values.pop("password"), values.pop("role_ids")
-        made = await self._accounts.create(
-            call.user, NewUser(cast(AccountValues, values), password, role_ids or ())
-        )
+        made = await self._accounts.create(call.user, NewUser(values, password, role_ids or ()))
         return _answer(call, made)
 
 
@@ -171,9 +168,7 @@ class OneUser:
         """
         values = body.given()
         role_ids = values.pop("role_ids", None)
-        saved = await self._accounts.update(
-            call.user, id, cast(AccountValues, values), role_ids, _match(call)
-        )
+        saved = await self._accounts.update(call.user, id, values, role_ids, _match(call))
         return _answer(call, saved)
 
     @needs("system:user:delete")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, cast
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.account_rules import MAX_ROLES, AccountValues
+from service.administration.account_rules import MAX_ROLES
 from service.administration.user_import import UserImport
-from service.administration.user_rows import UserRow
 from service.endpoints.user import Name, UserFields
 from service.errors import Conflict, RowsRefused
 from service.records import user_tables
 from service.records.database import Database
 from service.records.paging import batches
 from service.web.call import Call
-from service.web.imports import ExportQuery, ImportQuery, ImportReport, report_of
+from service.web.imports import ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.marks import logged, needs, refuses, sends
 from service.web.streams import Stream
 from service.web.table_files import JSON, table_file
@@ -71,13 +70,6 @@ class UserTableImport:
         role that does. A new user without a password is disabled; passwords of others are not set here.
         Every row that can't be saved is named by its number.
         """
-        rows = [_row(number, one) for number, one in enumerate(body.users, 1)]
+        rows = table_rows(body.users, name="user_name", codes="roles")
         done = await self._imports.run(call.user, rows, dry_run=query.dry_run)
         return report_of(done, dry_run=query.dry_run)
-
-
-def _row(number: int, one: ImportedUser) -> UserRow:
-    said = one.given()
-    user_name, roles, password = said.pop("user_name"), said.pop("roles", None), said.pop("password", None)
-    codes = None if roles is None else tuple(roles)
-    return UserRow(number, user_name, cast(AccountValues, said), codes, password)

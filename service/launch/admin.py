@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
+from service.errors import ValidationFailed
 from service.kernel.names import name_fault
 from service.launch.faults import NameFault, PasswordFault, UnpreparedFault
 from service.launch.operator import asked_password, tell_security
-from service.records import rights, users
+from service.records import rights, user_edits, user_tables
 from service.records.database import Database
 from service.records.seed import is_seeded
 from service.settings import Settings
@@ -47,7 +48,11 @@ async def _create(settings: Settings, user_name: str, password: str, role_codes:
             if not await is_seeded(connection):
                 raise UnpreparedFault("The database has no roles yet: start the service once, then try again")
             await rights.lock(connection)  # a role that is deleted meanwhile is gone, or stays
-            return await users.create(connection, user_name, user_name, password_hash, role_codes)
+            roles = await user_tables.role_ids(connection, role_codes)
+            if unknown := sorted(set(role_codes) - set(roles)):
+                raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
+            values = {"user_name": user_name, "nick_name": user_name}
+            return await user_edits.create(connection, password_hash, values, list(roles.values()))
     finally:
         passwords.close()
         await database.close()

@@ -6,6 +6,7 @@ Whoever changes one holds ``rights.lock``, so that what was looked at stays true
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlalchemy import delete as delete_from
@@ -18,29 +19,58 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict
 from service.kernel.names import name_key
 from service.kernel.target import Target
+from service.records.row_mapper import column_values
 from service.records.schema import role, user, user_role
+from service.records.user_list import UserValues
 
 TAKEN = "The user name is taken"
 
 
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A user to be written: those of the ``UserValues`` that are given, and the ids of roles that exist."""
+
+    values: Mapping[str, Any]
+    password_hash: str = field(repr=False)
+    role_ids: Sequence[int] = ()
+
+
 async def create(
-    connection: AsyncConnection, password_hash: str, values: Mapping[str, Any], role_ids: Sequence[int]
+    connection: AsyncConnection, password_hash: str, values: Mapping[str, Any], role_ids: Sequence[int] = ()
 ) -> int:
-    """Write a new user with ``values``, by column, in roles that exist; return the id.
+    """Write one new user and return the id; see ``NewRow``.
 
     Conflict when the name is taken, by ``name_key``; the transaction can go on then.
     """
-    written = (
-        upsert(user)
-        .values(_keyed(values) | {"password_hash": password_hash})
-        .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
-        .returning(user.c.id)
-    )
-    user_id: int | None = (await connection.execute(written)).scalar_one_or_none()
-    if user_id is None:
+    written = await create_all(connection, [NewRow(values, password_hash, role_ids)])
+    if not written:
         raise Conflict(TAKEN, field="userName")
-    await _insert_roles(connection, user_id, role_ids)
-    return user_id
+    return written[name_key(values["user_name"])]
+
+
+async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dict[str, int]:
+    """Write new users with their roles; return the ids of those written, by the key of their name.
+
+    Those whose name is taken by then are left out. Two statements, whatever the number: users that are
+    written one by one hold up everybody else's changes for seconds.
+    """
+    by_key = {name_key(row.values["user_name"]): row for row in rows}
+    if not by_key:
+        return {}
+    written = await connection.execute(
+        upsert(user)
+        .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
+        .returning(user.c.user_name_key, user.c.id),
+        [
+            {**column_values(user, asdict(UserValues(**row.values))), "password_hash": row.password_hash}
+            for row in by_key.values()
+        ],
+    )
+    ids = {row.user_name_key: row.id for row in written}
+    given = [{"user_id": ids[key], "role_id": one} for key in ids for one in by_key[key].role_ids]
+    if given:
+        await connection.execute(insert(user_role), given)
+    return ids
 
 
 async def update(connection: AsyncConnection, target: Target, values: Mapping[str, Any]) -> None:
@@ -52,7 +82,7 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
     try:
         async with connection.begin_nested():
             written = change(user).where(user.c.id == target.user_id)
-            await connection.execute(written.values(_keyed(values) | raised))
+            await connection.execute(written.values(column_values(user, values) | raised))
     except IntegrityError as error:
         if getattr(getattr(error.orig, "diag", None), "constraint_name", "") != "user_user_name_key_key":
             raise
@@ -72,7 +102,9 @@ async def unknown_roles(connection: AsyncConnection, role_ids: Iterable[int]) ->
 
 async def give_roles(connection: AsyncConnection, target: Target, role_ids: Sequence[int]) -> None:
     """Give roles, which the user must not have, to an existing user."""
-    await _insert_roles(connection, target.user_id, role_ids)
+    if role_ids:
+        rows = [{"user_id": target.user_id, "role_id": role_id} for role_id in role_ids]
+        await connection.execute(insert(user_role), rows)
 
 
 async def take_roles(connection: AsyncConnection, target: Target, role_ids: Sequence[int]) -> None:
@@ -80,15 +112,3 @@ async def take_roles(connection: AsyncConnection, target: Target, role_ids: Sequ
     if role_ids:
         taken = (user_role.c.user_id == target.user_id) & user_role.c.role_id.in_(role_ids)
         await connection.execute(delete_from(user_role).where(taken))
-
-
-async def _insert_roles(connection: AsyncConnection, user_id: int, role_ids: Sequence[int]) -> None:
-    if role_ids:
-        rows = [{"user_id": user_id, "role_id": role_id} for role_id in role_ids]
-        await connection.execute(insert(user_role), rows)
-
-
-def _keyed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``values`` with what the name is compared by, if they name the user."""
-    named = {"user_name_key": name_key(values["user_name"])} if "user_name" in values else {}
-    return {**values, **named}

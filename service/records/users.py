@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
-from sqlalchemy import func, insert, select, update
-from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.errors import Conflict, ValidationFailed
 from service.kernel.names import name_key
 from service.records import rights
 from service.records.row_mapper import RowMapper
-from service.records.schema import role, user, user_role
+from service.records.schema import user
 from service.records.user_list import Status, UserNames
 
 
@@ -52,41 +49,6 @@ async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentia
     return await _CREDENTIALS.one_or_none(
         connection, select(*_CREDENTIALS.columns).where(user.c.id == user_id)
     )
-
-
-async def create(
-    connection: AsyncConnection,
-    user_name: str,
-    nick_name: str,
-    password_hash: str,
-    role_codes: Collection[str],
-) -> int:
-    """Write a new, enabled user in the roles of ``role_codes``; return the id.
-
-    Raises Conflict when the name is taken, by ``name_key``, and ValidationFailed for an unknown role.
-    """
-    written = (
-        upsert(user)
-        .values(
-            user_name=user_name,
-            user_name_key=name_key(user_name),
-            nick_name=nick_name,
-            password_hash=password_hash,
-        )
-        .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
-        .returning(user.c.id)
-    )
-    user_id: int | None = (await connection.execute(written)).scalar_one_or_none()
-    if user_id is None:
-        raise Conflict("The user name is taken")
-    chosen = select(role.c.id, role.c.role_code).where(role.c.role_code.in_(role_codes))
-    found = {row.role_code: row.id for row in await connection.execute(chosen)}
-    if unknown := sorted(set(role_codes) - set(found)):
-        raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
-    if found:
-        given = [{"user_id": user_id, "role_id": role_id} for role_id in found.values()]
-        await connection.execute(insert(user_role), given)
-    return user_id
 
 
 async def set_password_hash(

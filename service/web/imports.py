@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from service.administration.table_import import TableRow
 from service.web.table_files import Form
 from service.web.wire import Wire
 
@@ -52,3 +53,17 @@ def report_of(rows: Iterable[Any], *, dry_run: bool) -> ImportReport:
     counts = Counter(one.outcome for one in rows)
     told = [ImportedRow.of(one) for one in rows if one.outcome != UNCHANGED]
     return ImportReport(dry_run, counts["created"], counts["updated"], counts[UNCHANGED], told)
+
+
+def table_rows(rows: Iterable[Wire], *, name: str, codes: str) -> list[TableRow]:
+    """Return the rows of a table, numbered from 1.
+
+    ``name`` is the field that a record is known by, ``codes`` that of all that it is given; a field
+    ``password`` is taken apart, and all others are values of the record.
+    """
+    return [_table_row(number, one.given(), name, codes) for number, one in enumerate(rows, 1)]
+
+
+def _table_row(number: int, said: dict[str, Any], name: str, codes: str) -> TableRow:
+    known_by, given, password = said.pop(name), said.pop(codes, None), said.pop("password", None)
+    return TableRow(number, known_by, said, None if given is None else tuple(given), password)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from service.authz.rules import ANYONE
+from service.kernel.field_names import camel
 from service.web.bodies import is_optional
 from service.web.cookies import CSRF_HEADER
 from service.web.description import Operation
@@ -15,7 +16,7 @@ from service.web.openapi_problems import PROBLEM, problem_examples, problem_resp
 from service.web.routes import GROUP
 from service.web.schemas import Schemas
 from service.web.tables import CSV, Table, header_of
-from service.web.wire import Document, camel
+from service.web.wire import Document
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 _BEARER: Final = {

@@ -125,12 +125,6 @@ class Document(Struct, frozen=True):
     media_type: str
 
 
-def camel(name: str) -> str:
-    """Return the name on the wire of a Python ``name``."""
-    first, *others = name.split("_")
-    return first + "".join(other.title() for other in others)
-
-
 def whole(pattern: str) -> str:
     """Return a regular expression that only a whole text matches, for ``Meta(pattern=…)``.
 

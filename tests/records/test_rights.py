@@ -7,6 +7,7 @@ from sqlalchemy import text
 
 from service.records import rights, users
 from service.records.database import Connection
+from tests.support.seeded import create_user
 
 pytestmark = pytest.mark.anyio
 
@@ -26,7 +27,7 @@ async def id_of(connection: Connection, role_code: str) -> int:
 async def test_reach_counts_disabled_roles_and_disabled_buttons_and_rights_do_not(
     connection: Connection,
 ) -> None:
-    user_id = await users.create(connection, "heron", "heron", "x", ["super"])
+    user_id = await create_user(connection, "heron", "x", "super")
     assert (await rights.of(connection, user_id)).permissions == ("*",)
     await execute(connection, "UPDATE sys.role SET enabled = false WHERE role_code = 'super'")
     await execute(connection, "UPDATE sys.menu SET enabled = false WHERE auth_mark = '*'")
@@ -37,7 +38,7 @@ async def test_reach_counts_disabled_roles_and_disabled_buttons_and_rights_do_no
 
 
 async def test_a_disabled_user_has_no_standing(connection: Connection) -> None:
-    user_id = await users.create(connection, "heron", "heron", "x", ["super"])
+    user_id = await create_user(connection, "heron", "x", "super")
     assert await rights.of_enabled_user(connection, user_id) == rights.Rights(("super",), ("*",))
     await users.set_status(connection, user_id, "disabled")
     assert await rights.of_enabled_user(connection, user_id) is None
@@ -45,8 +46,8 @@ async def test_a_disabled_user_has_no_standing(connection: Connection) -> None:
 
 
 async def test_holders_of_a_menu_are_all_users_of_its_roles(connection: Connection) -> None:
-    first = await users.create(connection, "heron", "heron", "x", ["super"])
-    await users.create(connection, "stork", "stork", "x", [])
+    first = await create_user(connection, "heron", "x", "super")
+    await create_user(connection, "stork", "x")
     found = await connection.execute(text("SELECT id FROM sys.menu WHERE auth_mark = '*'"))
     button = found.scalar_one()
     assert await rights.codes_of_menus(connection, [button]) == {"*"}

@@ -14,7 +14,8 @@ from argon2 import PasswordHasher
 from service.embedded import EmbeddedStores
 from service.oplog.chain import Chain
 from service.oplog.upkeep import Upkeep
-from service.records.database import Database
+from service.records import user_edits, user_tables
+from service.records.database import Connection, Database
 from service.records.migrate import prepare
 from tests.support.databases import NewDatabase, database
 
@@ -51,3 +52,11 @@ def seeded_template(stores: EmbeddedStores) -> Iterator[str]:
 def seeded_database_url(new_database: NewDatabase, seeded_template: str) -> str:
     """The URL of a fresh, migrated and seeded database."""
     return new_database(seeded_template)
+
+
+async def create_user(connection: Connection, name: str, password_hash: str, *role_codes: str) -> int:
+    """Write an enabled user in the roles of ``role_codes``, and return the id."""
+    roles = await user_tables.role_ids(connection, role_codes)
+    assert set(roles) == set(role_codes)
+    values = {"user_name": name, "nick_name": name}
+    return await user_edits.create(connection, password_hash, values, list(roles.values()))

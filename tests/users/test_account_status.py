@@ -29,7 +29,7 @@ from service.records import user_list, users
 from service.settings import Password, Redis
 from tests.authn.conftest import Parts
 from tests.authn.people import USER_AGENT, execute
-from tests.support.seeded import ADMINISTRATOR
+from tests.support.seeded import ADMINISTRATOR, create_user
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
 
@@ -51,7 +51,7 @@ def accounts(parts: Parts) -> Accounts:
 
 async def new_user(parts: Parts, name: str, *roles: str) -> int:
     async with parts.database.transaction() as connection:
-        return await users.create(connection, name, name, await parts.passwords.hash(PASSWORD), roles)
+        return await create_user(connection, name, await parts.passwords.hash(PASSWORD), *roles)
 
 
 async def log_in(parts: Parts, name: str, permission_map: PermissionMap) -> Caller:

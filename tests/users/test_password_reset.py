@@ -13,11 +13,11 @@ from service.errors import LoginFailed, NotFound, PermissionDenied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
-from service.records import users
 from service.settings import Password
 from service.settings import Throttle as Limits
 from tests.authn.conftest import Parts
 from tests.authn.people import USER_AGENT, execute, log_in
+from tests.support.seeded import create_user
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
 
@@ -45,7 +45,7 @@ async def caller_of(parts: Parts, permission_map: PermissionMap, device: str = "
 
 async def new_user(parts: Parts, name: str, *roles: str) -> int:
     async with parts.database.transaction() as connection:
-        return await users.create(connection, name, name, await parts.passwords.hash("old but long"), roles)
+        return await create_user(connection, name, await parts.passwords.hash("old but long"), *roles)
 
 
 async def test_a_reset_ends_every_session_of_the_user(

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.web.wire import MAX_ID, Id, Moment, Page, PageQuery, Wire, camel, envelope, moment, whole
+from service.kernel.field_names import camel
+from service.web.wire import MAX_ID, Id, Moment, Page, PageQuery, Wire, envelope, moment, whole
 
 AT = datetime(2026, 11, 21, 2, 33, 53, 123456, tzinfo=UTC)
 

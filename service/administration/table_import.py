@@ -1,0 +1,117 @@
+"""Tables of users or roles, saved in one transaction with the guards of single changes for each row."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Final, Generic, TypeVar
+
+from service.administration.administrators import keeping_an_administrator
+from service.administration.delegation import Grantor, grantor
+from service.administration.import_rows import ImportedRow, Outcome, RowFaults
+from service.authn.revocations import Revocations
+from service.kernel.field_names import camel
+from service.kernel.identity import Caller
+from service.records.database import Connection, Database
+
+WITHIN: Final = 60.0
+"""Seconds that the transaction of an import may take, its turn included; a thousand rows take a few."""
+
+Prepared = TypeVar("Prepared")
+Changed = TypeVar("Changed")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """What a row says of one record, which is known by ``name``; what is left out stays as it is.
+
+    ``values`` are by field of the record. ``codes`` are those of all that the record is given: the roles of a
+    user, the Buttons of a role; None leaves them. ``password`` is that of a new user.
+    """
+
+    row: int
+    name: str
+    values: Mapping[str, Any]
+    codes: tuple[str, ...] | None = None
+    password: str | None = field(default=None, repr=False)
+
+    def differing(self, before: object) -> dict[str, Any]:
+        """Return the values that are not those of ``before``; no text is an empty one."""
+        return {
+            name: value
+            for name, value in self.values.items()
+            if (value or "") != (getattr(before, name) or "")
+        }
+
+
+@dataclass(slots=True)
+class Work:
+    """An import under way: in ``connection``, on behalf of ``giver``."""
+
+    connection: Connection
+    giver: Grantor
+    faults: RowFaults = field(default_factory=RowFaults)
+    done: list[ImportedRow] = field(default_factory=list)
+
+    def tell(
+        self, one: TableRow, outcome: Outcome, fields: Collection[str] = (), note: str | None = None
+    ) -> None:
+        """Note what came of a row, and which fields are different now."""
+        self.done.append(ImportedRow(one.row, one.name, outcome, tuple(map(camel, fields)), note))
+
+
+class _DryRun(Exception):  # noqa: N818 - nobody erred
+    """Undoes a transaction that was only to tell what it would do."""
+
+
+def _undo_if(*, dry_run: bool) -> None:
+    if dry_run:
+        raise _DryRun
+
+
+class TableImport(ABC, Generic[Prepared, Changed]):
+    """Creates the records that do not exist, and edits those that differ; all rows, or none."""
+
+    def __init__(self, database: Database, revocations: Revocations) -> None:
+        self._database = database
+        self._revocations = revocations
+
+    async def run(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> list[ImportedRow]:
+        """Save the rows, unless ``dry_run``; return what came of each, or would.
+
+        Raises ``RowsRefused`` with the faults of all rows; ``Conflict`` when nobody would be left who may do
+        everything; ``RefreshRequired`` and ``Unavailable``.
+        """
+        prepared = await self._prepare(rows, dry_run=dry_run)
+        try:
+            async with self._database.transaction(within=WITHIN) as connection:
+                async with keeping_an_administrator(connection):
+                    work = Work(connection, await grantor(connection, caller))
+                    changed = await self._save(work, rows, prepared)
+                    work.faults.demand_none()
+                    work.done.sort(key=attrgetter("row"))
+                _undo_if(dry_run=dry_run)
+                affected = await self._affected(connection, changed)
+                await self._revocations.mark_first(affected)
+        except _DryRun:
+            return work.done
+        await self._follow(changed)
+        await self._revocations.mark_all(affected)
+        return work.done
+
+    @abstractmethod
+    async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> Prepared:
+        """Return what the rows need before the transaction; RowsRefused for rows faulty by themselves."""
+
+    @abstractmethod
+    async def _save(self, work: Work, rows: Sequence[TableRow], prepared: Prepared) -> Changed:
+        """Save the rows, note what came of each and what is refused, and return what has changed."""
+
+    @abstractmethod
+    async def _affected(self, connection: Connection, changed: Changed) -> list[int]:
+        """Return the users whose tokens must be refreshed."""
+
+    async def _follow(self, changed: Changed) -> None:
+        """Do what follows the commit."""
