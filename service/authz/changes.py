@@ -54,7 +54,7 @@ class PolicyChanges:
         ``cause`` says who did what, for the list of revisions. No other change of any process happens
         between the first statement of the block and the commit. What the block raises undoes everything, and
         so does Conflict, with ``faults``, when no policy can be built from what would be stored, and
-        Unavailable.
+        Unavailable, also when the database has lost revisions: workers would keep the lost ones in force.
         """
         async with self._own_turn():
             async with self._database.transaction(within=WITHIN) as connection:
@@ -101,8 +101,15 @@ class PolicyChanges:
 
     async def _publish(self, connection: Connection, cause: str) -> Policy:
         try:
-            return await publish_if_changed(connection, self._shipped, cause)
+            policy = await publish_if_changed(connection, self._shipped, cause)
         except PolicyFault as fault:
             raise Conflict(
                 "The policy can't be built from what is stored", faults=list(fault.faults)
             ) from fault
+        in_force = self._live.current
+        if policy.revision < in_force.revision or (
+            policy.revision == in_force.revision and policy.digest != in_force.digest
+        ):
+            _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
+            raise Unavailable("The database has lost policy revisions that are in force")
+        return policy

@@ -71,8 +71,10 @@ class PolicyWatch:
     async def look(self) -> None:
         """Load what is newer than the policy in force, and report; raises nothing but what nobody foresaw."""
         try:
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(even_if_emptied=True) as connection:
                 latest = await policy_revisions.latest(connection)
+            # Revisions are never deleted, so that a database without one has lost its rows.
+            self._database.emptied = latest is None and self._live.current.revision > 0
             await self._load(0 if latest is None else latest.revision)
             await self._report()
         except Unavailable as refusal:

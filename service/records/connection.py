@@ -66,6 +66,14 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
             self.pgconn.finish()
             raise
 
+    async def set_read_only(self, value: bool | None) -> None:
+        """Make transactions read-only, or, with False as with None, what the server has them be.
+
+        False would begin each with READ WRITE, which goes past ``default_transaction_read_only``, and past
+        whatever an operator has set it for. SQLAlchemy sets it after each read-only transaction.
+        """
+        await super().set_read_only(value or None)
+
 
 def has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
     """Tell, without asking the server, whether an idle connection has ended.

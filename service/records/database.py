@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeAlias
 
 import psycopg
 import sqlalchemy
 from sqlalchemy import Engine, create_engine, event, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, InvalidatePoolError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import NullPool
 
 from service.errors import Unavailable
 from service.records.connection import PromptConnection, conninfo, has_ended
+from service.records.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
 """The other face of a ``Connection``, for what Casbin calls without ``await``."""
@@ -23,7 +24,6 @@ Connection: TypeAlias = AsyncConnection
 """A connection in a transaction, as those below hand it out."""
 
 _DRIVER: Final = "postgresql+psycopg://"
-_OUT_OF_REACH: Final = "The database is out of reach"
 # The server gives up a little earlier than the client: its refusal leaves the connection usable.
 _SERVER_SHARE: Final = 0.9
 
@@ -33,12 +33,16 @@ class Database:
 
     Whatever happens to the server (stopped, frozen, unreachable, slow), a transaction ends within its time,
     ``timeout`` seconds unless it asks for more, with ``Unavailable``. That time covers all of it: the wait
-    for a free connection, its opening, every statement, and the caller's own work in between. Nothing needs
-    to be done once the database is back.
+    for a free connection, its opening, every statement, and the caller's own work in between. A server that
+    takes no changes, or has lost tables or rows that every installation has, is unavailable too. The log is
+    told the cause. Nothing needs to be done once the database is back.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0) -> None:
         self._timeout = timeout
+        self._causes = CauseLog()
+        self.emptied = False
+        """Whether rows are known to be lost that every installation has: then nothing else is trusted."""
         address = conninfo(url, statement_timeout=timeout * _SERVER_SHARE)
 
         async def connect() -> PromptConnection:
@@ -61,20 +65,31 @@ class Database:
         )
 
     @asynccontextmanager
-    async def transaction(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
+    async def transaction(
+        self, *, within: float | None = None, even_if_emptied: bool = False
+    ) -> AsyncIterator[AsyncConnection]:
         """Commit when the block ends, roll back when it raises.
 
         ``within`` (seconds) replaces the usual bound, for work that takes longer. Raises Unavailable; when
         that happens during the commit itself, it is not known whether the change was saved.
+        ``even_if_emptied`` is for finding out whether the database still is.
         """
+        if not even_if_emptied:
+            self._check_content()
         async with self._bounded(self._engine, within) as connection:
             yield connection
 
     @asynccontextmanager
     async def snapshot(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
         """Read as of one moment: all statements of the block see the same data. Raises Unavailable."""
+        self._check_content()
         async with self._bounded(self._snapshots, within) as connection:
             yield connection
+
+    def _check_content(self) -> None:
+        if self.emptied:
+            self._causes.tell("no policy revision is left: its rows have been deleted")
+            raise Unavailable(INCOMPLETE)
 
     async def ping(self) -> None:
         """Return when the database answers; raises Unavailable."""
@@ -87,11 +102,13 @@ class Database:
 
     @asynccontextmanager
     async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
-        deadline = asyncio.timeout(within or self._timeout)
+        bound = within or self._timeout
+        deadline = asyncio.timeout(bound)
+        writes = engine is not self._snapshots
         try:
             async with deadline, AsyncExitStack() as stack:
-                connection = await _checkout(engine, stack)
-                with out_of_reach():
+                connection = await self._checkout(engine, stack)
+                with out_of_reach(self._causes.tell, writes=writes, migrated=True):
                     async with connection.begin():
                         if within is not None:
                             limit = round(within * _SERVER_SHARE * 1000)
@@ -100,7 +117,17 @@ class Database:
         except TimeoutError:
             if not deadline.expired():
                 raise
-            raise Unavailable(_OUT_OF_REACH) from None
+            self._causes.tell(f"no answer within {bound:g} s")
+            raise Unavailable(OUT_OF_REACH) from None
+
+    async def _checkout(self, engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:
+        """Take a connection; whatever prevents that, be it a wrong password, is for the operator to mend."""
+        try:
+            return await stack.enter_async_context(engine.connect())
+        except (SQLAlchemyError, OSError) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            self._causes.tell(words_of(cause))
+            raise Unavailable(OUT_OF_REACH) from cause
 
 
 def engine(url: str) -> Engine:
@@ -114,34 +141,6 @@ def engine(url: str) -> Engine:
         hide_parameters=True,
         use_native_hstore=False,
     )
-
-
-@contextmanager
-def out_of_reach() -> Iterator[None]:
-    """Turn the driver's complaints about the connection or the server's state into ``Unavailable``.
-
-    The cause is kept without the statement and its parameters.
-    """
-    try:
-        yield
-    except (OperationalError, InterfaceError) as error:
-        raise Unavailable(_OUT_OF_REACH) from error.orig
-    except DBAPIError as error:
-        if not error.connection_invalidated:
-            raise
-        raise Unavailable(_OUT_OF_REACH) from error.orig
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise Unavailable(_OUT_OF_REACH) from error
-
-
-async def _checkout(engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:
-    """Take a connection; whatever prevents that, be it a wrong password, is for the operator to mend."""
-    try:
-        return await stack.enter_async_context(engine.connect())
-    except DBAPIError as error:
-        raise Unavailable(_OUT_OF_REACH) from error.orig
-    except (SQLAlchemyError, OSError) as error:
-        raise Unavailable(_OUT_OF_REACH) from error
 
 
 def _replace_when_ended(connection: Any, _record: Any, _proxy: Any) -> None:

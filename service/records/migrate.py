@@ -13,7 +13,8 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from service.records.database import engine, out_of_reach
+from service.records.database import engine
+from service.records.failures import out_of_reach
 from service.records.schema import SCHEMA
 from service.records.seed import seed
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import TextClause, text
 from sqlalchemy.exc import DBAPIError
+from structlog.testing import capture_logs
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
@@ -275,3 +276,94 @@ async def test_no_error_shows_a_statement_or_a_parameter(empty_database_url: str
     assert SECRET not in shown
     assert "pg_sleep" not in shown
     assert SECRET not in "".join(traceback.format_exception(refused.value))
+
+
+async def test_a_transaction_after_a_snapshot_is_as_read_only_as_the_server_has_it(
+    empty_database_url: str,
+) -> None:
+    async def write() -> None:
+        await run(database, "INSERT INTO kept VALUES (1)")
+
+    async with opened(empty_database_url, pool_size=1) as database:
+        await run(database, "CREATE TABLE kept (number integer)")
+        await run(database, "SET default_transaction_read_only = on")  # of the session, which stays
+        async with database.snapshot() as reader:
+            await reader.execute(text("SELECT 1"))
+        with pytest.raises(Unavailable, match="takes no changes"):
+            await write()
+        assert await run(database, "SHOW transaction_read_only") == "on"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT 1 FROM nothing",
+        "SELECT nothing",
+        "SELECT 1 FROM nothing.kept",
+        "CREATE TABLE nothing.kept ()",
+        "SELECT nothing()",
+        "SELECT 1::nothing",
+        "COPY nothing TO STDOUT",
+        "SELECT passwd FROM pg_shadow",
+    ],
+)
+async def test_what_migrations_have_made_and_is_missing_is_unavailable(
+    empty_database_url: str, statement: str
+) -> None:
+    async with opened(empty_database_url) as database:
+        with capture_logs() as lines, pytest.raises(Unavailable, match="lacks"):
+            await run(database, statement)
+    assert [(line["event"], line["log_level"]) for line in lines] == [("the database fails", "error")]
+
+
+async def test_a_row_that_every_installation_has_and_is_missing_is_unavailable(
+    empty_database_url: str,
+) -> None:
+    async def read() -> None:
+        async with database.transaction() as connection:
+            (await connection.execute(text("SELECT 1 WHERE false"))).one()
+
+    async with opened(empty_database_url) as database:
+        with pytest.raises(Unavailable, match="lacks"):
+            await read()
+
+
+async def test_the_log_is_told_of_one_cause_once_in_a_while_and_of_no_parameter(
+    empty_database_url: str,
+) -> None:
+    async def wrong() -> None:
+        async with database.transaction() as connection:
+            await connection.execute(text("SELECT :word FROM nothing"), {"word": SECRET})
+
+    async with opened(empty_database_url) as database:
+        with capture_logs() as lines:
+            for _ in range(3):
+                with pytest.raises(Unavailable):
+                    await wrong()
+            with pytest.raises(Unavailable):
+                await run(database, "SELECT pg_sleep(30)")
+    told = [line["reason"] for line in lines]
+    assert told[0] == 'UndefinedTable: relation "nothing" does not exist'
+    assert len(told) == 2
+    assert SECRET not in str(lines)
+
+
+async def test_an_emptied_database_is_unavailable_but_for_whoever_looks_again(
+    empty_database_url: str,
+) -> None:
+    async def look() -> Any:
+        async with database.transaction(even_if_emptied=True) as connection:
+            return (await connection.execute(text("SELECT 1"))).scalar()
+
+    async def read() -> None:
+        async with database.snapshot():
+            pass
+
+    async with opened(empty_database_url) as database:
+        database.emptied = True
+        assert await is_refused(database)
+        with pytest.raises(Unavailable):
+            await read()
+        assert await look() == 1
+        database.emptied = False
+        assert not await is_refused(database)

@@ -1,0 +1,96 @@
+"""Complaints of the database about its own state: they become ``Unavailable``; the log is told why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import Final
+
+import psycopg
+import structlog
+from sqlalchemy.exc import DBAPIError, InterfaceError, NoResultFound, OperationalError, SQLAlchemyError
+
+from service.errors import Unavailable
+
+OUT_OF_REACH: Final = "The database is out of reach"
+READ_ONLY: Final = "The database takes no changes"
+INCOMPLETE: Final = "The database lacks what this service keeps in it"
+
+TELL_EVERY: Final = 10.0
+"""Seconds before the log is told of the same cause again."""
+
+# PostgreSQL manual, Appendix A.
+_READ_ONLY_STATE: Final = "25006"
+_INCOMPLETE_STATES: Final = frozenset(
+    {
+        "3F000",  # a schema is missing
+        "42P01",  # a table
+        "42703",  # a column
+        "42704",  # an index, a type
+        "42883",  # a function
+        "42501",  # a privilege
+    }
+)
+_MOST_CAUSES: Final = 50
+
+_log = structlog.get_logger()
+
+
+class CauseLog:
+    """Tells the log why the database fails: each cause at once, and then not again for ``TELL_EVERY``."""
+
+    def __init__(self) -> None:
+        self._again: dict[str, float] = {}
+
+    def tell(self, cause: str) -> None:
+        """Write an error line with ``cause``, unless there was one lately."""
+        now = monotonic()
+        if now < self._again.get(cause, 0.0):
+            return
+        if len(self._again) >= _MOST_CAUSES:
+            self._again.clear()
+        self._again[cause] = now + TELL_EVERY
+        _log.error("the database fails", reason=cause)
+
+
+def _nobody(_cause: str) -> None:
+    """Tell nobody."""
+
+
+@contextmanager
+def out_of_reach(
+    tell: Callable[[str], None] = _nobody, *, writes: bool = True, migrated: bool = False
+) -> Iterator[None]:
+    """Turn complaints about the connection or the server's state into ``Unavailable``.
+
+    The cause is kept without the statement and its parameters; ``tell`` gets it in words. With ``writes``
+    "read-only" is about the server; without, a statement writes that must not. ``migrated`` says that all
+    migrations have run: what is missing then, be it a table or a row that every installation has, was lost.
+    """
+    try:
+        yield
+    except (SQLAlchemyError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        detail = _detail(error, cause, writes=writes, migrated=migrated)
+        if detail is None:
+            raise
+        tell(words_of(cause))
+        raise Unavailable(detail) from cause
+
+
+def words_of(cause: BaseException | None) -> str:
+    """Return ``cause`` in one line: its kind, and what the server said, which never repeats a parameter."""
+    said = cause.diag.message_primary if isinstance(cause, psycopg.Error) else None
+    return f"{type(cause).__name__}: {said or str(cause).partition(chr(10))[0]}"
+
+
+def _detail(error: Exception, cause: BaseException | None, *, writes: bool, migrated: bool) -> str | None:
+    state = getattr(cause, "sqlstate", None)
+    if writes and state == _READ_ONLY_STATE:
+        return READ_ONLY
+    if migrated and (state in _INCOMPLETE_STATES or isinstance(error, NoResultFound)):
+        return INCOMPLETE
+    lost = isinstance(error, DBAPIError) and error.connection_invalidated
+    unreachable = (OperationalError, InterfaceError, psycopg.OperationalError, psycopg.InterfaceError)
+    return OUT_OF_REACH if lost or isinstance(error, unreachable) else None
