@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
+from service.authn.claims import AccessClaims
 from service.authn.refusals import banned
 from service.authn.tokens import Tokens
 from service.authn.verified import VerifiedTokens
@@ -15,6 +16,7 @@ from service.keyspace import BANNED, SessionStore
 from service.settings import Auth
 
 _MARK = b"refresh:"
+_MARGIN = 60  # seconds by which clocks may differ
 
 
 class _Opened(Struct):
@@ -28,8 +30,10 @@ class Authenticator:
     """Says who sent a token, as of this request."""
 
     def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore) -> None:
-        self._verified = VerifiedTokens(tokens)
+        self._verified = VerifiedTokens(tokens, first_seen=self._first_seen)
+        self._tokens = tokens
         self._store = store
+        self._unsure = settings.refresh_race_window + _MARGIN
         self._asks_store = settings.per_request_deny_check
 
     async def authenticate(self, token: str, permission_map: PermissionMap) -> Caller:
@@ -49,6 +53,11 @@ class Authenticator:
             if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
                 raise RefreshRequired
         return caller
+
+    def _first_seen(self, claims: AccessClaims) -> None:
+        """Have the store know that the tokens of this ``iat`` have been handed out, in case it does not."""
+        if self._tokens.now() - claims.iat < self._unsure:
+            self._store.deliveries.seen(claims.sub, claims.dev, _milliseconds(claims.iat))
 
 
 def _milliseconds(seconds: float) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from service.authn.tokens import Tokens
 from service.kernel.permission_map import PermissionMap
+from service.keyspace import Lease
 from service.records import menus, rights
 from service.records.database import Connection
 
@@ -15,7 +16,8 @@ from service.records.database import Connection
 class TokenPair:
     """What a login or a refresh gives; lives in whole seconds, ``issued`` (the ``iat``) in milliseconds.
 
-    ``ended`` are the devices whose sessions had to go for it.
+    ``ended`` are the devices whose sessions had to go for it. ``lease`` is that of a refresh, which must be
+    confirmed before the tokens are handed out.
     """
 
     access_token: str = field(repr=False)
@@ -27,6 +29,7 @@ class TokenPair:
     user_name: str
     device: str
     ended: tuple[str, ...] = ()
+    lease: Lease | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Final
 
 import structlog
 
@@ -16,6 +20,11 @@ from service.errors import AccountDisabled, RefreshRejected, Refusal, TokenExpir
 from service.keyspace import Rotation, SessionStore
 from service.records import users
 from service.records.database import Database
+
+PATIENCE: Final = 1.0
+"""Seconds that a request waits for another one that may be handing out the same successor."""
+_FIRST_PAUSE: Final = 0.005  # seconds; doubled each time, up to:
+_LONGEST_PAUSE: Final = 0.05
 
 _log = structlog.get_logger(__name__)
 
@@ -38,8 +47,10 @@ class Refresh:
         self._entries = log
 
     async def refresh(self, token: str) -> TokenPair:
-        """Return the successor of the refresh token ``token``: ``verify`` and ``renew`` in one."""
-        return await self.renew(self.verify(token))
+        """Return the successor of the refresh token ``token``: all three steps in one."""
+        pair = await self.renew(self.verify(token))
+        await self.hand_out(pair)
+        return pair
 
     def verify(self, token: str) -> RefreshClaims:
         """Return the claims of a genuine refresh token, which may be spent already.
@@ -54,6 +65,9 @@ class Refresh:
     async def renew(self, claims: RefreshClaims) -> TokenPair:
         """Return the successor of a refresh token, and an access token with the latest rights.
 
+        ``hand_out`` must be called before they are. Until then a repeat of the spent token gets the same
+        successor, so that a refresh of which nobody learned costs no session.
+
         Raises ``RefreshRejected`` with its ``reason``: ``unknown``, ``superseded`` (another request was
         faster), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
         ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
@@ -62,6 +76,29 @@ class Refresh:
             # Before the user is read: a change of the user that is marked later makes this refresh stale.
             as_of = await self._store.clock()
             account = await self._account(claims.sub)
+            rotation = await self._rotate(claims, account, as_of)
+            if rotation.outcome != "stale":
+                return await self._pair(account, rotation)
+            await asyncio.sleep(PAUSE)
+        raise Unavailable("The user is being changed")
+
+    async def hand_out(self, pair: TokenPair, is_gone: Callable[[], Awaitable[bool]] | None = None) -> None:
+        """Have the store know that ``pair`` is handed out, right before it is.
+
+        Raises ``Unavailable`` when that can't be; then it must not be handed out, and a repeat of the spent
+        token gets it. So does one after ``is_gone`` has told that the client does not wait any more.
+        """
+        if pair.lease is None:
+            return
+        if is_gone is not None and await is_gone():
+            await self._store.deliveries.release(pair.lease)
+        else:
+            await self._store.deliveries.confirm(pair.lease)
+
+    async def _rotate(self, claims: RefreshClaims, account: Account, as_of: int) -> Rotation:
+        """Rotate; while another request may be handing out the successor, wait for what comes of that."""
+        until, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
+        while True:
             rotation = await self._store.rotate_session(
                 claims.sub,
                 claims.rid,
@@ -70,10 +107,14 @@ class Refresh:
                 nick_name=account.nick_name,
                 as_of=as_of,
             )
-            if rotation.outcome != "stale":
-                return self._pair(account, rotation)
-            await asyncio.sleep(PAUSE)
-        raise Unavailable("The user is being changed")
+            if rotation.outcome == "late":
+                raise Unavailable("The session store is out of reach")
+            if rotation.outcome != "pending":
+                return rotation
+            if time.monotonic() + pause > until:
+                raise Unavailable("Another request is refreshing this token")
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _account(self, login_id: str) -> Account:
         """Read the user as he is now; end the sessions of one who is gone or disabled, and refuse."""
@@ -90,13 +131,11 @@ class Refresh:
             raise self._entered(RefreshRejected(reason="ended"), login_id, user_name)
         raise self._entered(AccountDisabled(), login_id, user_name)
 
-    def _pair(self, account: Account, rotation: Rotation) -> TokenPair:
+    async def _pair(self, account: Account, rotation: Rotation) -> TokenPair:
         user = (str(account.user_id), account.user_name)
         match rotation.outcome:
             case "rotated" | "again":
-                return self._pairs.issue(
-                    account, rotation.device, rotation.rid, issued=rotation.issued, ends=rotation.ends
-                )
+                return await self._issue(account, rotation)
             case "banned":
                 raise self._entered(banned(rotation.until), *user)
             case "reused":
@@ -107,6 +146,17 @@ class Refresh:
                     device=rotation.device,
                 )
         raise self._entered(RefreshRejected(reason=rotation.outcome), *user, rotation.device or None)
+
+    async def _issue(self, account: Account, rotation: Rotation) -> TokenPair:
+        try:
+            pair = self._pairs.issue(
+                account, rotation.device, rotation.rid, issued=rotation.issued, ends=rotation.ends
+            )
+        except Refusal:  # the roles don't fit into a token: once they do, the same refresh token will do
+            if rotation.lease is not None:
+                await self._store.deliveries.release(rotation.lease)
+            raise
+        return replace(pair, lease=rotation.lease)
 
     def _entered(
         self, refusal: Refusal, login_id: str, user_name: str | None, device: str | None = None

@@ -6,6 +6,7 @@ expiry is asked of the clock of ``Tokens`` each time, and revocation of the sess
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 
 from msgspec import UNSET
@@ -32,9 +33,16 @@ class _Entry:
 class VerifiedTokens:
     """Turns access tokens into callers; remembers at most ``most`` of them, the oldest leave first."""
 
-    def __init__(self, tokens: Tokens, most: int = MOST_TOKENS) -> None:
+    def __init__(
+        self,
+        tokens: Tokens,
+        most: int = MOST_TOKENS,
+        first_seen: Callable[[AccessClaims], None] | None = None,
+    ) -> None:
+        """``first_seen`` is called with the claims of each token that is not remembered."""
         self._tokens = tokens
         self._most = most
+        self._first_seen = first_seen
         self._entries: dict[bytes, _Entry] = {}
         self._held: dict[object, HeldCodes] = {}
         self._held_map: PermissionMap | None = None
@@ -52,6 +60,8 @@ class VerifiedTokens:
             claims = self._tokens.verify_access(token)
             entry = _Entry(claims, self._caller_of(claims, permission_map), permission_map)
             self._keep(digest, entry)
+            if self._first_seen is not None:
+                self._first_seen(claims)
         elif entry.claims.exp <= self._tokens.now():
             del self._entries[digest]
             raise TokenExpired

@@ -106,12 +106,14 @@ class Refresh:
 
         The new access token has the roles and permissions of this moment. Of requests that race with one
         token, one wins and the others are refused as `superseded`; a spent token that comes back later
-        ends the session.
+        ends the session. A client that was answered 503, or not at all, repeats the token.
         """
         await self._throttle.refresh_from(call.address)
         claims = self._refresh.verify(body.refresh_token)
         await self._throttle.refresh_of(claims.sub)
-        return TokenPair.of(await self._refresh.renew(claims))
+        pair = await self._refresh.renew(claims)
+        await self._refresh.hand_out(pair, call.request.is_gone)
+        return TokenPair.of(pair)
 
 
 class RefreshInCookieMode:
@@ -131,12 +133,14 @@ class RefreshInCookieMode:
 
         The new access token has the roles and permissions of this moment. Of requests that race with one
         token, one wins and the others are refused as `superseded`; a spent token that comes back later
-        ends the session. With the cookie, the CSRF token must be in its header.
+        ends the session. A client that was answered 503, or not at all, repeats the token. With the cookie,
+        the CSRF token must be in its header.
         """
         await self._throttle.refresh_from(call.address)
         claims = self._claims(call, body.refresh_token)
         await self._throttle.refresh_of(claims.sub)
         pair = await self._refresh.renew(claims)
+        await self._refresh.hand_out(pair, call.request.is_gone)
         self._cookies.set(call, pair)
         return TokenPair.of(pair)
 

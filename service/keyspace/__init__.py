@@ -14,6 +14,7 @@ key                                     what it is
 ``auth:deny:{login_id}``                ``banned`` or ``refresh:{seconds}``
 ``auth:ban:{login_id}``                 JSON ``reason``, ``since``: what a ban was for
 ``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
+``auth:undelivered:{login_id}:{device}:{issued}``  tokens that nobody is known to have got: a moment
 ``auth:devices:{login_id}``             index of one user's device sessions
 ``auth:online``                         index of all device sessions
 ``auth:online:user:{user_name}``        index of the sessions of that user name
@@ -41,6 +42,7 @@ from service.keyspace.values import (
     Ban,
     BanNote,
     DeviceSession,
+    Lease,
     OnlinePage,
     OnlineSession,
     Opening,
@@ -58,6 +60,7 @@ __all__ = [
     "Counters",
     "DeviceSession",
     "Done",
+    "Lease",
     "LogCounts",
     "LogStream",
     "OnlinePage",

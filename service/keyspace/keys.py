@@ -15,6 +15,11 @@ def device(login_id: str, device: str) -> str:
     return f"auth:device:{login_id}:{device}"
 
 
+def undelivered(login_id: str, device: str, issued: int) -> str:
+    """Name the note that nobody is known to have got the tokens of this ``iat`` (milliseconds)."""
+    return f"auth:undelivered:{login_id}:{device}:{issued}"
+
+
 def snapshots(machine: str) -> str:
     """Name the metrics that the workers of a machine leave for one another."""
     return f"auth:metrics:{machine}"

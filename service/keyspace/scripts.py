@@ -14,6 +14,7 @@ from service.keyspace.connection import within
 Name = Literal[
     "open",
     "rotate",
+    "release",
     "close",
     "ban",
     "ban_of",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterable
 from itertools import islice
 
@@ -13,17 +14,20 @@ from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks
 from service.keyspace.connection import new_connection, open_pool, within
 from service.keyspace.counters import Counters
+from service.keyspace.deliveries import Deliveries
 from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
 from service.keyspace.scripts import Scripts
 from service.keyspace.snapshots import Snapshots
 from service.keyspace.synchronized import SynchronizedClock
-from service.keyspace.values import Ban, BanNote, DeviceSession, Opening, Rotation, SessionFacts
+from service.keyspace.values import Ban, BanNote, DeviceSession, Lease, Opening, Rotation, SessionFacts
 from service.settings import Auth
 from service.settings import Redis as RedisSettings
 
 MARK_BATCH = 500
 SHORT_MARK = 60_000
+HAND_OUT = 1.0
+"""Seconds, beyond the longest wait for the store, that a request may take to hand out what it was leased."""
 _MARGIN = 60
 
 _facts = msgspec.json.Encoder()
@@ -50,6 +54,7 @@ class SessionStore:
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.synchronized = SynchronizedClock()
+        self.deliveries = Deliveries(new_connection(pool), self._scripts, settings.timeout)
         self.online = Online(self._scripts)
         self.counters = Counters(pool, settings.timeout)
         self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
@@ -66,6 +71,12 @@ class SessionStore:
             seconds, microseconds = await self._client.time()
         self.synchronized.observe(int(seconds) + int(microseconds) / 1e6, began)
         return int(seconds) * 1000 + int(microseconds) // 1000
+
+    def _given_up(self) -> int:
+        """Return the store's time when a command that is sent now has been given up; 0 when nobody knows."""
+        if (offset := self.synchronized.since_boot) is None:
+            return 0
+        return round(1000 * (offset + self.synchronized.begin() + self._timeout))
 
     async def open_session(
         self, login_id: str, device: str, rid: str, facts: SessionFacts, *, as_of: int
@@ -92,18 +103,30 @@ class SessionStore:
     async def rotate_session(
         self, login_id: str, rid: str, next_rid: str, *, user_name: str, nick_name: str, as_of: int
     ) -> Rotation:
-        """Replace ``rid`` by ``next_rid`` and take over the user's names; ``as_of`` as for opening."""
+        """Replace ``rid`` by ``next_rid`` and take over the user's names; ``as_of`` as for opening.
+
+        Whoever gets tokens to hand out confirms or releases their lease with ``deliveries``. After
+        ``Unavailable`` nobody knows what became of it, and the same call made again finds out.
+        """
         auth = self._auth
         lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
         windows = (1000 * auth.refresh_race_window, 1000 * auth.refresh_grace)
         changes = _facts.encode({"user_name": user_name, "nick_name": nick_name})
-        arguments = (login_id, rid, next_rid, changes, *lives, *windows, as_of, self._mark_life)
+        lease = self._timeout + HAND_OUT
+        limits = (self._mark_life, self._given_up(), round(1000 * lease))
+        by = time.monotonic() + lease
+        arguments = (login_id, rid, next_rid, changes, *lives, *windows, as_of, *limits)
         outcome, *rest = await self._scripts.run("rotate", *arguments)
         match outcome:
             case b"rotated" | b"again":
-                issued, ends, device, successor = rest
+                issued, ends, device, successor, until = rest
                 return Rotation(
-                    outcome.decode(), successor.decode(), device.decode(), issued=issued, ends=ends
+                    outcome.decode(),
+                    successor.decode(),
+                    device.decode(),
+                    issued=issued,
+                    ends=ends,
+                    lease=Lease(login_id, device.decode(), issued, until, by),
                 )
             case b"banned":
                 return Rotation("banned", until=_until(rest[0]))
@@ -173,6 +196,7 @@ class SessionStore:
     async def close(self) -> None:
         """Disconnect from the store."""
         await self._checks.close()
+        await self.deliveries.close()
         await self._client.aclose()
         await self._pool.disconnect()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from msgspec import Struct
@@ -49,20 +49,40 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """The right of one request to hand out the tokens of a rotation.
+
+    ``until`` is when it ends by the store, ``by`` when it ends at the latest for
+    the request, in seconds of ``time.monotonic``.
+    """
+
+    login_id: str
+    device: str
+    issued: int
+    until: int
+    by: float
+
+
+@dataclass(frozen=True, slots=True)
 class Rotation:
     """What came of rotating a refresh id.
 
-    ``rotated`` and ``again`` (the same successor, within the grace): ``rid``, ``device``, ``issued`` and
-    ``ends`` are for the tokens. ``reused``: the session on ``device`` was ended. ``superseded``, ``ended``
-    and ``unknown`` are refused. ``stale`` and ``banned`` as for ``Opening``.
+    ``rotated`` and ``again`` (the same successor: nobody has got it, or within the grace): ``rid``,
+    ``device``, ``issued`` and ``ends`` are for the tokens, and ``lease`` is for handing them out.
+    ``pending``: another request is about to hand the successor out. ``reused``: the session on ``device``
+    was ended. ``superseded``, ``ended`` and ``unknown`` are refused. ``late``: the store came to it after
+    its caller had given up, and did nothing. ``stale`` and ``banned`` as for ``Opening``.
     """
 
-    outcome: Literal["rotated", "again", "stale", "banned", "unknown", "superseded", "reused", "ended"]
+    outcome: Literal[
+        "rotated", "again", "pending", "late", "stale", "banned", "unknown", "superseded", "reused", "ended"
+    ]
     rid: str = ""
     device: str = ""
     issued: int = 0
     ends: int = 0
     until: int | None = None
+    lease: Lease | None = field(default=None, compare=False)
 
 
 class BanNote(Struct, frozen=True):

@@ -59,6 +59,14 @@ class Request(falcon.asgi.Request):
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
+    async def is_gone(self) -> bool:
+        """Tell whether the client has gone away before its answer, as far as the connection has told yet."""
+        watching = asyncio.ensure_future(self.until_gone())
+        await asyncio.sleep(0)
+        gone = watching.done()
+        watching.cancel()
+        return gone
+
     async def _rest(self, first: bytes, limit: int) -> bytes:
         chunks, length = [first], len(first)
         while length <= limit:

@@ -22,7 +22,15 @@ FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 
 
 async def rotate(store: SessionStore, rid: str, next_rid: str, login_id: str = "1") -> Rotation:
-    return await store.rotate_session(login_id, rid, next_rid, user_name="ann", nick_name="Ann", as_of=LATEST)
+    """Rotate, and hand out what there is to hand out, as each request does."""
+    names = {"user_name": "ann", "nick_name": "Ann"}
+    while True:
+        rotation = await store.rotate_session(login_id, rid, next_rid, **names, as_of=LATEST)
+        if rotation.lease is not None:
+            await store.deliveries.confirm(rotation.lease)
+        if rotation.outcome != "pending":
+            return rotation
+        await asyncio.sleep(0.005)
 
 
 @asynccontextmanager

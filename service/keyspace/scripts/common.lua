@@ -16,6 +16,9 @@ local function device_key(id, device) return 'auth:device:' .. id .. ':' .. devi
 local function devices_key(id) return 'auth:devices:' .. id end
 local function refresh_key(rid) return 'auth:refresh:' .. rid end
 local function spent_key(rid) return 'auth:spent:' .. rid end
+local function undelivered_key(id, device, issued)
+  return string.format('auth:undelivered:%s:%s:%.0f', id, device, tonumber(issued))
+end
 
 local function read_session(id, device)
   local text = redis.call('GET', device_key(id, device))
