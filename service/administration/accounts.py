@@ -58,7 +58,7 @@ class Accounts:
         values = new.values
         account_rules.check(values)
         context = (values["user_name"], values["nick_name"], values.get("email"), values.get("phone"))
-        self._rules.check("password", new.password, context)
+        await self._rules.demand("password", new.password, context)
         return await self._passwords.hash(new.password)
 
     async def update(

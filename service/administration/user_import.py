@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +11,7 @@ from service.administration.account_edits import Edit
 from service.administration.accounts import REASON
 from service.administration.import_rows import RowFaults
 from service.administration.table_import import TableImport, TableRow, Work
-from service.administration.user_rows import WITHOUT_PASSWORD, Wanted, wanted_by
+from service.administration.user_rows import WITHOUT_PASSWORD, Wanted, check_passwords, wanted_by
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
@@ -45,6 +46,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         faults = RowFaults()
         async with self._database.snapshot() as connection:
             wanted = await self._wanted(connection, rows, faults)
+        await asyncio.to_thread(check_passwords, wanted, self._rules, faults)
         faults.demand_none()
         return None if dry_run else await self._hashes(wanted)
 
@@ -78,7 +80,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
     ) -> list[Wanted]:
         codes = {code for one in rows for code in one.codes or ()}
         known = await user_tables.directory(connection, {name_key(one.name) for one in rows}, codes)
-        return wanted_by(rows, known, self._rules, faults)
+        return wanted_by(rows, known, faults)
 
     async def _hashes(self, wanted: Sequence[Wanted]) -> Hashes:
         passwords: dict[int | None, str] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,20 +38,27 @@ class Wanted:
         return (*self.values, *(() if self.role_ids is None else ("roles",)))
 
 
-def wanted_by(
-    rows: Sequence[TableRow], known: Directory, rules: PasswordRules, faults: RowFaults
-) -> list[Wanted]:
-    """Return what each row asks for, and note what is wrong with the rows."""
+def wanted_by(rows: Sequence[TableRow], known: Directory, faults: RowFaults) -> list[Wanted]:
+    """Return what each row asks for, and note what is wrong with the rows, but for their passwords."""
     once_each(faults, "userName", ((one.row, name_key(one.name)) for one in rows))
     found = []
     for one in rows:
         role_ids = _role_ids(one, known, faults)
         before = known.users.get(name_key(one.name))
         if before is None:
-            found.append(_new(one, role_ids, rules, faults))
+            found.append(_new(one, role_ids, faults))
         else:
             found.append(_edit(one, before, role_ids, faults))
     return found
+
+
+def check_passwords(wanted: Iterable[Wanted], rules: PasswordRules, faults: RowFaults) -> None:
+    """Note which passwords of new users won't do; a thousand take some seconds."""
+    for one in wanted:
+        if one.before is None and one.said.password is not None:
+            context = (one.said.name, *(one.values.get(name) for name in ("nick_name", "email", "phone")))
+            with faults.of(one.said.row, "password"):
+                rules.check("password", one.said.password, context)
 
 
 def _role_ids(one: TableRow, known: Directory, faults: RowFaults) -> tuple[int, ...] | None:
@@ -63,7 +70,7 @@ def _role_ids(one: TableRow, known: Directory, faults: RowFaults) -> tuple[int, 
     return tuple(dict.fromkeys(known.roles[code] for code in one.codes if code in known.roles))
 
 
-def _new(one: TableRow, role_ids: tuple[int, ...] | None, rules: PasswordRules, faults: RowFaults) -> Wanted:
+def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
     values = {"user_name": one.name, **one.values}
     if "nick_name" not in values:
         faults.add(one.row, "nickName", "A new user needs one")
@@ -71,10 +78,6 @@ def _new(one: TableRow, role_ids: tuple[int, ...] | None, rules: PasswordRules, 
         account_rules.check(values)
     if one.password is None:
         values["status"] = "disabled"
-    else:
-        context = (one.name, values.get("nick_name"), values.get("email"), values.get("phone"))
-        with faults.of(one.row, "password"):
-            rules.check("password", one.password, context)
     return Wanted(one, None, values, role_ids or ())
 
 

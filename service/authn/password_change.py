@@ -96,7 +96,7 @@ class PasswordChange:
     async def _set(
         self, account: Info, new: str, authorize: Authorize, *, expected_hash: str, keep: Caller | None
     ) -> None:
-        self._rules.check("newPassword", new, (account.user_name, account.nick_name, account.email))
+        await self._rules.demand("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
         async with self._database.transaction() as connection:

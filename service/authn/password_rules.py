@@ -1,31 +1,37 @@
-"""What a new password may be: long enough, and none that a guesser tries first (NIST SP 800-63B §3.1.1.2).
+"""What a new password may be: long enough, and none that is guessed early (NIST SP 800-63B §3.1.1.2).
 
-There are no rules about kinds of characters, which make passwords worse, and nothing is cut off.
+There are no rules about kinds of characters, which make passwords worse. What is hashed is never cut off.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
+import secrets
+import threading
+import unicodedata
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.resources import files
+from typing import Final
 
 from service.errors import ValidationFailed
-from service.kernel.names import name_key
 from service.settings import Password
 
-_SERVICE_NAME = "portcullis"
-_SHORTEST_WORD = 3
-_LONGEST_UNIT = 4
-_RUNS = (
-    "abcdefghijklmnopqrstuvwxyz",
-    "01234567890",
-    "qwertyuiop",
-    "asdfghjkl",
-    "zxcvbnm",
-    "1qaz2wsx3edc4rfv5tgb",
-)
-_LOOK_ALIKES = str.maketrans("013457@$!l", "oieastasii")  # l as well, for 1 may stand for either
-_WORD = re.compile(r"\w+")
+GUESSES: Final = 10**8
+"""The fewest guesses, as estimated, that a password must withstand: those of eight characters at random."""
+JUDGED: Final = 32
+"""How many characters of a password are judged: the time it takes grows faster than their number."""
+
+_SERVICE_NAME: Final = "portcullis"
+_SHORTEST_WORD: Final = 3
+_SIGNS: Final = 4
+"""Kinds of signs that may stand for letters: all their readings are tried, which takes seconds for ten."""
+_STANDS_FOR_LETTER: Final = frozenset("@({[<!|$+%")
+_GENERATED_BYTES: Final = 15  # 20 characters, 120 bits
+_WORD: Final = re.compile(r"\w+")
+_ESTIMATOR: Final = threading.Lock()
+"""The estimator keeps the context of a call where all threads see it."""
 
 
 class PasswordRules:
@@ -34,9 +40,10 @@ class PasswordRules:
     def __init__(self, settings: Password) -> None:
         self._least = settings.min_length
         self._most = settings.max_length
-        text = (files("service.authn") / "common_passwords.txt").read_text("utf-8")
-        lines = (line for line in text.splitlines() if not line.startswith("#"))
-        self._common = frozenset(word.translate(_LOOK_ALIKES) for line in lines for word in line.split())
+
+    async def demand(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
+        """Do what ``check`` does, in a thread: it may take 80 ms, and the first time it loads word lists."""
+        await asyncio.to_thread(self.check, field, password, tuple(context))
 
     def check(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
         """Raise ``ValidationFailed`` for ``field`` unless the rules allow ``password``.
@@ -52,39 +59,54 @@ class PasswordRules:
             return f"must have {self._least} to {self._most} characters"
         if any("\ud800" <= letter <= "\udfff" for letter in password):
             return "must be text"
-        key = name_key(password)
-        if self._is_common(key):
-            return "is among the passwords that are guessed first"
-        if self._is_context(key, context):
-            return "must not be made of a name: your own, your address or that of this service"
+        names = list(dict.fromkeys([_SERVICE_NAME, *_words(context)]))
+        # As it is typed, and as it looks: "password" with a Cyrillic letter is guessed as early.
+        for text in dict.fromkeys((password[:JUDGED], skeleton(password)[:JUDGED])):
+            if _guesses(_readable(text), names) < GUESSES:
+                if any(name in text.lower() for name in names):
+                    return "must not be made of a name: your own, your address or that of this service"
+                return "is among the passwords that are guessed first"
         return None
 
-    def _is_common(self, key: str) -> bool:
-        if _is_regular(key):
-            return True
-        letters = key.translate(_LOOK_ALIKES)
-        plain = re.sub(r"[\W\d_]+", "", key)  # digits and signs as decoration: dragon-2024
-        disguised = re.sub(r"[\W\d_]+", "", letters)  # and in place of letters: dr4gon
-        trimmed = re.sub(r"[\W\d_]+", "", re.sub(r"^[\W\d_]+|[\W\d_]+$", "", key).translate(_LOOK_ALIKES))
-        return not self._common.isdisjoint({plain.translate(_LOOK_ALIKES), disguised, trimmed})
+    def generate(self, context: Iterable[str | None] = ()) -> str:
+        """Return a random password that these rules allow."""
+        known = tuple(context)
+        size = max(_GENERATED_BYTES, -(-self._least * 3 // 4))  # bytes; four characters for three of them
+        while True:
+            password = secrets.token_urlsafe(size)
+            if self.complaint(password, known) is None:
+                return password
 
-    def _is_context(self, key: str, context: Iterable[str | None]) -> bool:
-        """Tell whether too little is left of the password once the names are taken out."""
-        left, found = key, False
-        for word in sorted({_SERVICE_NAME, *_words(context)}, key=len, reverse=True):
-            found = found or word in left
-            left = left.replace(word, "")
-        return found and len(left) < self._least
+
+def skeleton(text: str) -> str:
+    """Return what ``text`` looks like: in small letters of ASCII as far as they look like its own."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    unmarked = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return unmarked.translate(_confusables())
+
+
+@cache
+def _confusables() -> dict[int, str]:
+    lines = (files("service.authn") / "confusables.txt").read_text("utf-8").splitlines()
+    return {ord(letter): line[0] for line in lines if line[0] != "#" for letter in line[2:]}
+
+
+def _guesses(text: str, names: list[str]) -> float:
+    """Return how many guesses find ``text``, by one who also knows ``names``."""
+    # Loaded when first needed: the lists of words take 15 MB, and most workers never see a new password.
+    from zxcvbn import zxcvbn  # noqa: PLC0415
+
+    with _ESTIMATOR:
+        return float(zxcvbn(text, user_inputs=names)["guesses"])
+
+
+def _readable(text: str) -> str:
+    """Return ``text`` with ``_SIGNS`` kinds of signs that may stand for letters at most, others as ``~``."""
+    kinds = dict.fromkeys(letter for letter in text if letter in _STANDS_FOR_LETTER)
+    return text.translate(dict.fromkeys(map(ord, list(kinds)[_SIGNS:]), "~"))
 
 
 def _words(context: Iterable[str | None]) -> Iterator[str]:
     for text in context:
-        key = name_key(text or "")
-        yield from (word for word in (key, *_WORD.findall(key)) if len(word) >= _SHORTEST_WORD)
-
-
-def _is_regular(key: str) -> bool:
-    """Tell whether the text is a short unit again and again, or runs along the alphabet or a keyboard."""
-    if any(key == (key[:size] * len(key))[: len(key)] for size in range(1, _LONGEST_UNIT + 1)):
-        return True
-    return any(key in along for run in _RUNS for along in (run, run[::-1]))
+        for form in ((text or "").lower(), skeleton(text or "")):
+            yield from (word for word in (form, *_WORD.findall(form)) if len(word) >= _SHORTEST_WORD)

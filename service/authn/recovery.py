@@ -74,7 +74,7 @@ class Recovery:
             account = await users.info(connection, user_id)
         if known is None or account is None:
             raise NotFound("There is no such user")
-        self._rules.check("newPassword", new, (account.user_name, account.nick_name, account.email))
+        await self._rules.demand("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
         if enable:
             await self._throttle.unlock(account.user_name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -19,7 +18,6 @@ from service.records.seed_data import ADMINISTRATOR
 from service.settings import Settings
 
 PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
-_RANDOM_BYTES = 15  # 20 characters, 120 bits
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
 
 
@@ -42,7 +40,8 @@ def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLog
     ``SchemaFault`` and ``Unavailable``.
     """
     chosen = environ.get(PASSWORD) or None
-    password = chosen or secrets.token_urlsafe(_RANDOM_BYTES)
+    rules = PasswordRules(settings.password)
+    password = chosen or rules.generate((ADMINISTRATOR,))
     passwords = Passwords(settings.password)
 
     def administrator_hash() -> str:
@@ -57,9 +56,7 @@ def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLog
         return None
     if chosen is None:
         return FirstLogin(ADMINISTRATOR, password)
-    return FirstLogin(
-        ADMINISTRATOR, None, PasswordRules(settings.password).complaint(chosen, (ADMINISTRATOR,))
-    )
+    return FirstLogin(ADMINISTRATOR, None, rules.complaint(chosen, (ADMINISTRATOR,)))
 
 
 def publish_policy(settings: Settings, shipped: Shipped) -> Policy:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from service.authn.password_rules import PasswordRules
 from service.errors import ValidationFailed
 from service.settings import Password
+from tests.support.running import ROOT
 
 CONTEXT = ("alice.w", "Alice Wonder", "alice@example.org", None)
 
@@ -20,16 +25,16 @@ def rules() -> PasswordRules:
     "password",
     [
         "gate, chain and winch",
-        "eight ch",
         "x7#Kq!2z",
         "correct horse battery staple gun",
         "日本語の門と鎖と鍵",
         "päßwörterbücher",
-        "a" * 60 + "b" * 60,
         "alice keeps the northern gate",
         "my password is a long sentence",
         "dragons do not knit",
         "tab\tand\x00nul",
+        "пароли для ворот",
+        "gate and chain, " * 8,
     ],
 )
 def test_what_is_hard_to_guess_is_taken(rules: PasswordRules, password: str) -> None:
@@ -82,6 +87,20 @@ def test_the_longest_password_counts_whole(rules: PasswordRules) -> None:
         "Adm1n1strator",
         "changeme1",
         "\uff50\uff41\uff53\uff53\uff57\uff4f\uff52\uff44",  # in full-width letters
+        "p\u0430ssword",  # with a Cyrillic letter
+        "p\u03b1ssw\u03bfrd1",  # with Greek ones
+        "\u0440\u0430\u0455\u0455word",  # half of it Cyrillic
+        "p\u00e4ssw\u00f6rd",  # with marks
+        "polizei1",
+        "11111111a",
+        "fussball1",
+        "hunde123",
+        "contrase\u00f1a1",
+        "azertyuiop",
+        "hunter2hunter2",
+        "a" * 60 + "b" * 60,
+        "01.02.1987",
+        "eight ch",
     ],
 )
 def test_what_guessers_try_first_is_refused(rules: PasswordRules, password: str) -> None:
@@ -123,3 +142,68 @@ def test_lengths_follow_the_settings() -> None:
 
 def test_half_a_surrogate_pair_is_refused(rules: PasswordRules) -> None:
     assert rules.complaint("gate and \ud800 chain") == "must be text"
+
+
+def test_the_names_of_the_user_count_in_letters_that_look_alike(rules: PasswordRules) -> None:
+    assert (rules.complaint("Al\u0456ce2024", CONTEXT) or "").startswith("must not be made of a name")
+    assert rules.complaint("vornquist-ek", ()) is None
+    assert (rules.complaint("vornquist-ek", ("vornquist-ek",)) or "").startswith("must not be made of a name")
+
+
+def test_one_call_knows_nothing_of_the_names_of_another(rules: PasswordRules) -> None:
+    with ThreadPoolExecutor(4) as threads:
+        found = list(
+            threads.map(
+                lambda number: rules.complaint("vornquist-ek", ("vornquist-ek",) if number % 2 else ()),
+                range(80),
+            )
+        )
+
+    assert [complaint is None for complaint in found] == [number % 2 == 0 for number in range(80)]
+
+
+@pytest.mark.parametrize("least", [8, 30, 128])
+def test_generated_passwords_are_allowed(least: int) -> None:
+    rules = PasswordRules(Password(min_length=least))
+
+    made = {rules.generate(("admin",)) for _ in range(20)}
+
+    assert len(made) == 20
+    assert all(len(one) >= 20 and rules.complaint(one, ("admin",)) is None for one in made)
+
+
+def test_a_generated_password_that_is_refused_is_not_used(
+    rules: PasswordRules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = iter(["password" * 3, "Xw4-kT9_qLr2vB8zMh3N"])
+    monkeypatch.setattr("service.authn.password_rules.secrets.token_urlsafe", lambda _size: next(drawn))
+
+    assert rules.generate() == "Xw4-kT9_qLr2vB8zMh3N"
+
+
+@pytest.mark.parametrize(
+    "password", ["4@8({[<369&#!|1/70$5+%2" * 5, "a" * 128, "p4s5w0rd7!$" * 11, "0123456789" * 12]
+)
+def test_what_is_judged_is_bounded_however_long_a_password_is(password: str) -> None:
+    """Of what costs most to judge, all that counts is judged: 32 characters, and four kinds of signs."""
+    judged: list[str] = []
+
+    def record(text: str, **_names: list[str]) -> dict[str, float]:
+        judged.append(text)
+        return {"guesses": 1e9}
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zxcvbn.zxcvbn", record)
+        assert PasswordRules(Password()).complaint(password) is None
+
+    assert judged
+    for text in judged:
+        assert len(text) <= 32
+        assert len(set(text) & set("@({[<!|$+%")) <= 4
+
+
+def test_whoever_never_judges_a_password_loads_no_word_lists() -> None:
+    code = "import sys, service.authn.password_rules; print('zxcvbn' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+
+    assert done.stdout == "False\n"
