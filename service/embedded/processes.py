@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 _PATIENCE = 5.0  # seconds between asking and killing
+_STILL = "TZX"  # stopped, or ended
 
 
 def at_work_in(directory: Path, program: str) -> list[int]:
@@ -30,6 +31,31 @@ def send(pids: list[int], signal_number: int) -> None:
             continue
 
 
+def freeze_all(directory: Path, program: str) -> None:
+    """Stop what is at work in ``directory`` (SIGSTOP); return once all of it has stopped.
+
+    A child that a process makes before it stops is found by the next look. TimeoutError after 5 s.
+    """
+    deadline = time.monotonic() + _PATIENCE
+    while running := [pid for pid in at_work_in(directory, program) if not has_stopped(pid)]:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{program} in {directory} does not stop: {running}")
+        send(running, signal.SIGSTOP)
+        time.sleep(0.001)
+
+
+def has_stopped(pid: int) -> bool:
+    """Return True when every thread of a process is stopped by a signal, or the process has ended.
+
+    ``kill`` returns before that, and a thread that has not stopped yet may still answer: proc_pid_stat(5).
+    """
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+        return all(_state(thread) in _STILL for thread in threads)
+    except FileNotFoundError:
+        return not Path(f"/proc/{pid}").exists()
+
+
 def end_all(directory: Path, program: str) -> None:
     """End what an earlier owner of ``directory`` left: ask with SIGQUIT, kill after some seconds."""
     deadline = time.monotonic() + _PATIENCE
@@ -42,6 +68,11 @@ def end_all(directory: Path, program: str) -> None:
         )
         asked.update(pids)
         time.sleep(0.02)
+
+
+def _state(entry: Path) -> str:
+    # The name before it is in parentheses and may hold any character.
+    return (entry / "stat").read_text().rpartition(") ")[2][:1]
 
 
 def _is_at_work(entry: Path, target: Path, program: str) -> bool:

@@ -91,16 +91,16 @@ class Server:
             self._keeper.join()
 
     def pause(self) -> None:
-        """Freeze the server and all its children: connections stay open and nothing is answered."""
-        self._signal_all(signal.SIGSTOP)
+        """Freeze the server and all its children: connections stay open and nothing is answered.
+
+        Returns once all of them have stopped. TimeoutError after 5 s.
+        """
+        processes.freeze_all(self._program.directory, self._program.process_name)
 
     def resume(self) -> None:
         """Undo ``pause``."""
-        self._signal_all(signal.SIGCONT)
-
-    def _signal_all(self, signal_number: int) -> None:
         program = self._program
-        processes.send(processes.at_work_in(program.directory, program.process_name), signal_number)
+        processes.send(processes.at_work_in(program.directory, program.process_name), signal.SIGCONT)
 
     def _keep(self) -> None:
         backoff = 0.0

@@ -35,6 +35,7 @@ from tests.benchmarks.load import request_bytes
 from tests.benchmarks.servers import Server, pin_to_last_core, serving
 from tests.support.running import kilobytes
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.waiting import freeze
 
 SHIPPED = read_shipped()
 LIMITS = {10_000: 1.0, 100_000: 10.0}
@@ -160,7 +161,7 @@ def _requests(environ: Mapping[str, str], token: str) -> None:
 def _p99(servers: list[Server], server: Server, token: str, connections: int, a_second: float) -> float:
     others = [one.pid for one in servers if one is not server]
     for pid in others:
-        os.kill(pid, signal.SIGSTOP)
+        freeze(pid)
     try:
         request = request_bytes(TEMPLATE, server.port, Authorization=f"Bearer {token}")
         took = uvloop.run(

@@ -17,6 +17,7 @@ from service.errors import Unavailable
 from service.keyspace import SessionFacts, SessionStore
 from service.settings import Auth, Redis
 from tests.keyspace.conftest import Raw
+from tests.support.waiting import freeze
 
 pytestmark = pytest.mark.anyio
 
@@ -52,7 +53,7 @@ async def _process_id(url: str) -> int:
 
 @contextmanager
 def frozen(process_id: int) -> Iterator[None]:
-    os.kill(process_id, signal.SIGSTOP)
+    freeze(process_id)
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, freeze
 
 ACCESS_KEY = "AKIDTESTS"
 SECRET_KEY = "0p3n-the-gate-of-the-store"
@@ -77,8 +77,8 @@ class S3Server:
         self._process.wait()
 
     def freeze(self) -> None:
-        """Have it accept connections and say nothing."""
-        self._process.send_signal(signal.SIGSTOP)
+        """Have it accept connections and say nothing; return once it has stopped."""
+        freeze(self._process.pid)
 
     def thaw(self) -> None:
         """Have it go on."""

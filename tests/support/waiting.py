@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import Callable
+
+from service.embedded.processes import has_stopped
 
 
 def eventually(holds: Callable[[], bool], *, patience: float = 20.0) -> bool:
@@ -25,3 +29,9 @@ async def eventually_here(holds: Callable[[], bool], *, patience: float = 20.0) 
             return False
         await asyncio.sleep(0.02)
     return True
+
+
+def freeze(pid: int) -> None:
+    """Stop a process (SIGSTOP); return once all its threads have stopped: ``kill`` returns before that."""
+    os.kill(pid, signal.SIGSTOP)
+    assert eventually(lambda: has_stopped(pid)), f"process {pid} does not stop"
