@@ -20,7 +20,8 @@ NAME = "portcullis"
 
 # The builtin provider sorts the same everywhere, whatever C library and locales the machine has.
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "-E", "UTF8")
-_BIRTH = f"CREATE ROLE {NAME} LOGIN;\nCREATE DATABASE {NAME} OWNER {NAME};\n"
+# With -j, a blank line ends a statement.
+_BIRTH = f"CREATE ROLE {NAME} LOGIN;\n\nCREATE DATABASE {NAME} OWNER {NAME};\n\n"
 _SMALL = {
     "listen_addresses": "",
     "max_connections": "100",
@@ -83,8 +84,7 @@ def _create(directory: Path, *, durable: bool) -> None:
         *unsynced,
     )
     single = (str(postgres_program("postgres")), "--single", "-j", "-D", str(aside), "-c", "fsync=off")
-    for statement in _BIRTH.splitlines():
-        _run(*single, "template1", given=f"{statement}\n\n")
+    _run(*single, "template1", given=_BIRTH)
     aside.rename(directory)
 
 

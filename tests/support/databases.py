@@ -29,7 +29,7 @@ def database(stores: EmbeddedStores, template: str = "template1", name: str | No
     owner = sql.Identifier("portcullis")
     with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
         connection.execute(
-            sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY FILE_COPY").format(
+            sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY WAL_LOG").format(
                 new, owner, sql.Identifier(template)
             )
         )
