@@ -1,10 +1,13 @@
 """Run, test, measure and check Portcullis from a checkout, with nothing but Python and pip.
 
     python3 dev.py run [--host H] [--port N] [--workers N] [--data DIR]
-    python3 dev.py test [pytest arguments]
+    python3 dev.py test [--fast | --extended] [pytest arguments]
     python3 dev.py bench [name …]
     python3 dev.py check
     python3 dev.py portcullis [arguments of the command line]
+
+test runs all tests but the extended ones. --fast leaves out those that need a store as well. --extended runs
+the extended ones alone: what takes minutes, and tests of properties with ten times the examples.
 
 The packages that uv.lock names go to .venv, uv itself to .tools, downloads to the cache of uv.
 """
@@ -36,8 +39,13 @@ PROGRAMS = {
     "run": (PLAIN, ["service", "serve"]),
     "portcullis": (PLAIN, ["service"]),
     "bench": (FULL, ["tests.benchmarks"]),
-    # A file of tests stays in one process: its fixtures are started once.
-    "test": (FULL, ["pytest", "--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile"]),
+    "test": (FULL, ["pytest"]),
+}
+# A file of tests stays in one process: its fixtures are started once.
+IN_PARALLEL = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile", "--durations=20")
+SELECTIONS = {
+    "--fast": ("-m", "not stores and not extended"),
+    "--extended": ("-m", "extended or (hypothesis and not stores)", "--hypothesis-profile=extended"),
 }
 CHECKS = (
     ("ruff", "check"),
@@ -56,11 +64,27 @@ def main(arguments: list[str]) -> int:
         return check()
     if command == "test":
         os.chdir(ROOT)
+        rest = pytest_arguments(rest)
+        # Pytest keeps rewritten modules beside the bytecode: making them anew takes seconds each time.
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if command in PROGRAMS:
         extent, words = PROGRAMS[command]
         become(extent, *words, *rest)
     print(__doc__)
     return 0 if command in {"-h", "--help", "help"} else 2
+
+
+def pytest_arguments(arguments: list[str]) -> list[str]:
+    """Return the arguments of pytest for those of ``test``: in parallel unless they name one file alone.
+
+    A single file is over before further processes have started. Options that are given come last and win.
+    """
+    chosen = [word for name, words in SELECTIONS.items() if name in arguments for word in words]
+    others = [argument for argument in arguments if argument not in SELECTIONS]
+    places = [Path(argument.partition("::")[0]) for argument in others if not argument.startswith("-")]
+    named = [place for place in places if place.exists()]
+    alone = len(named) == 1 and named[0].is_file()
+    return [*(() if alone else IN_PARALLEL), *chosen, *others]
 
 
 def become(extent: str, *arguments: str) -> None:

@@ -7,13 +7,24 @@ from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import hypothesis
 import pytest
 import redis
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import NewDatabase, database
+from tests.support.marks import mark_stores
 
 pytest_plugins = ["tests.support.seeded"]
+
+
+# Ten times the examples, and as long as it takes; tests that name a number of their own keep it.
+hypothesis.settings.register_profile("extended", max_examples=1_000, deadline=None)
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    mark_stores(items)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -125,6 +125,7 @@ def end_session(leader: int) -> None:
         return  # nothing is left, as it should be
 
 
+@pytest.mark.stores  # starts them by commands of its own
 def test_the_tour_runs_and_answers_as_it_is_shown(checkout: Path) -> None:
     tour = steps(between(TEXT, "tour"))
     assert len(tour) >= 6

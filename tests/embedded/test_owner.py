@@ -21,6 +21,8 @@ from service.embedded import EmbeddedFault, EmbeddedStores
 from service.embedded.processes import at_work_in
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.stores  # they are started by programs of their own
+
 ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--")

@@ -88,6 +88,34 @@ def test_tests_run_in_the_checkout_on_all_cores_and_arguments_come_last(checkout
     assert words.endswith(" -k some thing\n")
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (["--fast"], [*dev.IN_PARALLEL, "-m", "not stores and not extended"]),
+        (["--fast", "-m", "stores"], [*dev.IN_PARALLEL, "-m", "not stores and not extended", "-m", "stores"]),
+        (
+            ["--extended", "tests/web"],
+            [
+                *dev.IN_PARALLEL,
+                "-m",
+                "extended or (hypothesis and not stores)",
+                "--hypothesis-profile=extended",
+                "tests/web",
+            ],
+        ),
+        (["tests/conftest.py"], ["tests/conftest.py"]),
+        (["-x", "tests/conftest.py::test_it"], ["-x", "tests/conftest.py::test_it"]),
+        (["-n", "2", "tests/conftest.py"], ["-n", "2", "tests/conftest.py"]),
+        (["tests/conftest.py", "dev.py"], [*dev.IN_PARALLEL, "tests/conftest.py", "dev.py"]),
+    ],
+)
+def test_a_selection_becomes_pytests_and_one_file_alone_needs_no_further_processes(
+    monkeypatch: pytest.MonkeyPatch, given: list[str], words: list[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert dev.pytest_arguments(given) == words
+
+
 def test_packages_are_installed_once(checkout: Checkout) -> None:
     checkout.dev("run")
     assert checkout.calls() == [PLAIN]
