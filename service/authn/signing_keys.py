@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -45,7 +46,7 @@ def signing_keys(settings: Auth) -> SigningKeys:
     """Return the keys of the one configured algorithm; ``SettingsError`` names what is wrong with them."""
     if settings.jwt_algorithm.startswith("HS"):
         return _shared_key(settings)
-    private = _read("jwt_private_key", settings.jwt_private_key, lambda pem: load_pem_private_key(pem, None))
+    private = _read_private(settings.jwt_private_key)
     public = _read("jwt_public_key", settings.jwt_public_key, load_pem_public_key)
     if complaint := _complaint(settings.jwt_algorithm, private):
         raise _fault("jwt_private_key", complaint)
@@ -63,7 +64,7 @@ def derived_key(settings: Auth, purpose: bytes) -> bytes:
     if settings.jwt_algorithm.startswith("HS"):
         root = settings.jwt_secret.encode()
     else:
-        key = _read("jwt_private_key", settings.jwt_private_key, lambda pem: load_pem_private_key(pem, None))
+        key = _read_private(settings.jwt_private_key)
         # Every class of private key has it.
         root = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined]  # above
     return HKDF(SHA256(), 32, salt=None, info=b"portcullis " + purpose).derive(root)
@@ -77,6 +78,24 @@ def _shared_key(settings: Auth) -> SigningKeys:
     except ValueError:  # joserfc: the text is an asymmetric public key, which everybody may know
         raise _fault("jwt_secret", "must not be a public key or a certificate") from None
     return SigningKeys(key, key)
+
+
+def _read_private(path: Path | None) -> object:
+    """Return the private key; ``SettingsError`` also for a file that others may read or write.
+
+    A group may read a file of root's where the service is not root: it could read no other one of root's.
+    """
+    try:
+        found = path.stat() if path else None
+    except OSError as error:
+        raise _fault("jwt_private_key", f"can't be read: {error.strerror}") from None
+    if found:
+        of_root = found.st_uid == 0 != os.geteuid()
+        if found.st_mode & (0o037 if of_root else 0o077):
+            raise _fault(
+                "jwt_private_key", f"is open to other users: chmod 600 {path}, or make a new pair of keys"
+            )
+    return _read("jwt_private_key", path, lambda pem: load_pem_private_key(pem, None))
 
 
 def _read(name: str, path: Path | None, load: Callable[[bytes], object]) -> object:

@@ -45,7 +45,7 @@ class Program:
     def spawn(self) -> subprocess.Popen[bytes]:
         """Start the process; it ends with the *thread* that calls this."""
         _set_aside(self.log)
-        with self.log.open("ab") as log:
+        with open(self.log, "ab", opener=_owner_only) as log:
             return subprocess.Popen(  # noqa: S603 - our own programs, our own words
                 guarded(self.command, self.death_signal),
                 cwd=self.directory,
@@ -74,6 +74,11 @@ def server_environment() -> dict[str, str]:
     """Return the few variables that a server's process is given."""
     kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     return kept | {"LC_ALL": "C", "TZ": "UTC"}
+
+
+def _owner_only(path: str, flags: int) -> int:
+    """Open a file that nobody else may read, whatever the umask is of whoever starts the server."""
+    return os.open(path, flags, 0o600)
 
 
 def _set_aside(log: Path) -> None:

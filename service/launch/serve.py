@@ -20,7 +20,8 @@ from service.installation import check_installation
 from service.launch.banner import banner
 from service.launch.faults import ListenFault
 from service.launch.http import HttpProtocol
-from service.launch.prepare import prepare_database, publish_policy
+from service.launch.prepare import PASSWORD, prepare_database, publish_policy
+from service.launch.seclusion import OWNER_ONLY, close_to_others, forget_variable
 from service.launch.stores import Stores, running
 from service.settings import Settings
 from service.web.observe import configure_logging
@@ -42,11 +43,15 @@ def serve(environ: Mapping[str, str]) -> None:
     ``PasswordFault`` and, when an external store is out of reach, ``Unavailable``.
     """
     check_installation()
+    forget_variable(PASSWORD)  # ``environ`` has it, and nobody else needs it
+    os.umask(OWNER_ONLY)
     settings = table.load(environ)
     _check_keys(settings)
     configure_logging(settings.log.format, settings.log.level)
     shipped = configured(settings.policy)
     check_routes(shipped)
+    for name in ("logs", "files"):
+        close_to_others(settings.server.data / name)
     with listener(settings) as bound, running(settings) as stores:
         first = prepare_database(stores.settings, environ)
         policy = publish_policy(stores.settings, shipped)

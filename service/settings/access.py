@@ -99,7 +99,8 @@ class Auth:
         "HS256, 48 for HS384, 64 for HS512. Required once an external database or session store is set.",
     )
     jwt_private_key: OptionalPath = setting(
-        None, help="PEM file of the private key, for the RS, ES and EdDSA algorithms."
+        None,
+        help="PEM file of the private key, for the RS, ES and EdDSA algorithms; its owner alone may read it.",
     )
     jwt_public_key: OptionalPath = setting(
         None, help="PEM file of the public key, for the RS, ES and EdDSA algorithms."

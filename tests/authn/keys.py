@@ -61,6 +61,7 @@ def public_pem(private: Any) -> bytes:
 
 def settings_with(folder: Path, algorithm: Any, private: bytes, public: bytes) -> Auth:
     (folder / "private.pem").write_bytes(private)
+    (folder / "private.pem").chmod(0o600)
     (folder / "public.pem").write_bytes(public)
     return Auth(
         jwt_algorithm=algorithm, jwt_private_key=folder / "private.pem", jwt_public_key=folder / "public.pem"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
-from service.authn.signing_keys import signing_keys
+from service.authn.signing_keys import derived_key, signing_keys
 from service.settings import Auth, SettingsError
 from tests.authn.conftest import SECRET
 from tests.authn.keys import KIND_OF, MAKERS, key, private_pem, public_pem, settings_for, settings_with
@@ -93,3 +94,30 @@ def test_a_public_key_is_no_shared_secret() -> None:
     pem = public_pem(key("RSA")).decode()
 
     assert complaint(Auth(jwt_secret=pem)) == "auth.jwt_secret must not be a public key or a certificate"
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o644])
+def test_a_private_key_that_others_may_read_or_write_is_refused(tmp_path: Path, mode: int) -> None:
+    settings = settings_for(tmp_path, "ES256", SECRET)
+    (tmp_path / "private.pem").chmod(mode)
+
+    assert complaint(settings).startswith("auth.jwt_private_key is open to other users")
+    with pytest.raises(SettingsError, match="open to other users"):
+        derived_key(settings, b"test")
+
+
+@pytest.mark.parametrize(("mode", "taken"), [(0o440, True), (0o640, True), (0o660, False), (0o444, False)])
+def test_a_group_may_read_a_private_key_of_root_where_the_service_is_not_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, taken: bool
+) -> None:
+    settings = settings_for(tmp_path, "ES256", SECRET)
+    private = tmp_path / "private.pem"
+    private.chmod(mode)
+    if os.geteuid() != 0:
+        pytest.skip("the file must be root's")
+    monkeypatch.setattr("service.authn.signing_keys.os.geteuid", lambda: 1000)
+
+    if taken:
+        assert signing_keys(settings).signs
+    else:
+        assert "open to other users" in complaint(settings)

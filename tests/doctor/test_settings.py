@@ -83,7 +83,7 @@ def test_settings_with_which_nothing_would_start_are_told_by_name(
     assert variables.get("JWT_SECRET", "nothing") not in finding.message
 
 
-@pytest.mark.parametrize(("mode", "expected"), [(0o600, "ok"), (0o640, "warning"), (0o644, "fault")])
+@pytest.mark.parametrize(("mode", "expected"), [(0o600, "ok"), (0o640, "fault"), (0o644, "fault")])
 def test_a_private_key_is_for_its_owner_alone(tmp_path: Path, mode: int, expected: str) -> None:
     files = {"private": private_pem(key(KIND_OF["ES256"])), "public": public_pem(key(KIND_OF["ES256"]))}
     variables = {"PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256"}
@@ -97,6 +97,7 @@ def test_a_private_key_is_for_its_owner_alone(tmp_path: Path, mode: int, expecte
 
 def test_keys_that_do_not_fit_the_algorithm_are_a_fault(look: Look, tmp_path: Path) -> None:
     (tmp_path / "private").write_bytes(private_pem(key(KIND_OF["ES256"])))
+    (tmp_path / "private").chmod(0o600)
     (tmp_path / "public").write_bytes(public_pem(key(KIND_OF["ES256"])))
 
     finding = look(

@@ -27,6 +27,7 @@ def signing(folder: Path, algorithm: str) -> dict[str, str]:
         return chosen | {"JWT_SECRET": secrets.token_urlsafe(64)}
     private, public = folder / "private.pem", folder / "public.pem"
     private.write_bytes(private_pem(key(KIND_OF[algorithm])))
+    private.chmod(0o600)
     public.write_bytes(public_pem(key(KIND_OF[algorithm])))
     return chosen | {
         "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(private),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 from service.authn.signing_keys import signing_keys
 from service.errors import Unavailable
@@ -23,7 +22,7 @@ def signing_key(patient: Patient) -> Finding:
     try:
         if not auth.jwt_algorithm.startswith("HS"):
             signing_keys(auth)
-            return _key_file(auth.jwt_algorithm, auth.jwt_private_key)
+            return ok(f"{auth.jwt_algorithm}, a pair of keys that fit")
         secret = auth.jwt_secret or _kept_secret(patient)
     except SettingsError as wrong:
         return fault("; ".join(one.message for one in wrong.faults), "see docs/settings.md, section auth")
@@ -41,15 +40,6 @@ def _kept_secret(patient: Patient) -> str:
     """Return the secret of the data directory without making one; SettingsError when it is open to others."""
     data = patient.settings.server.data
     return local_secret(data, 1) if os.path.lexists(data / _LOCAL_FILE) else ""
-
-
-def _key_file(algorithm: str, path: Path | None) -> Finding:
-    mode = path.stat().st_mode if path else 0
-    if mode & (stat.S_IRWXO | stat.S_IWGRP):
-        return fault(f"{algorithm}, and others may read or write {path}", f"chmod 600 {path}")
-    if mode & stat.S_IRGRP:
-        return warning(f"{algorithm}, and a group may read {path}", f"chmod 600 {path}")
-    return ok(f"{algorithm}, a pair of keys that fit")
 
 
 def configuration_file(patient: Patient) -> Finding:
