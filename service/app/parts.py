@@ -19,6 +19,7 @@ from service.administration.resources import ResourceChanges
 from service.administration.role_import import RoleImport
 from service.administration.roles import RoleChanges
 from service.administration.user_import import UserImport
+from service.app.readiness import readiness
 from service.authn.attempts import Attempts
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
@@ -53,6 +54,7 @@ from service.web.cookies import Cookies
 from service.web.credentials import CookieToken, HeaderToken
 from service.web.gate import Gate
 from service.web.metrics import WorkerMetrics
+from service.web.operator_token import OperatorToken
 from service.web.samples import Sample
 from service.web.traffic import Traffic
 
@@ -62,6 +64,7 @@ class Parts:
 
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
         database, auth, worker = settings.database, settings.auth, _worker_name()
+        self.worker = worker
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
@@ -113,9 +116,18 @@ class Parts:
         self.role_import = RoleImport(self.database, self.revocations)
         self.traffic = Traffic()
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
-        self.metrics_token = settings.server.metrics_token
+        self.operator_token = OperatorToken(settings.server.metrics_token)
         revisions = PublishedRevisions(self.live, reader_of(self.database))
         self.gate = Gate(token, Authenticator(auth, tokens, self.store), self.live, revisions)
+        self.readiness = readiness(
+            worker=worker,
+            database=self.database,
+            store=self.store,
+            watch=self.watch,
+            clock_watch=self.clock_watch,
+            objects=self.objects,
+            journal=self.journal,
+        )
 
     def _own_samples(self) -> Iterator[Sample]:
         yield Sample("portcullis_policy_revision", self.live.current.revision, {})

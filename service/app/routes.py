@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
 
 from falcon.asgi import App, Response
 
 from service import __version__
 from service.app.parts import Parts
+from service.app.readiness import facts
 from service.endpoints import (
     auth,
     binding,
@@ -75,16 +77,12 @@ def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
     routes.add("/api/file/{id}", file.OneFile(parts.database, downloads, parts.uploads))
     routes.add("/api/file/{id}/public-link", public_file.FileLink(parts.links))
     routes.add("/api/public/file/{token}", public_file.PublicFile(parts.links, downloads))
-    checks = {
-        "database": parts.database.ping,
-        "sessions": parts.store.ping,
-        "files": parts.objects.ping,
-        "policy": parts.watch.state,
-        "logs": parts.journal.state,
-    }
     routes.add_outside("/health/live", Live())
-    routes.add_outside("/health/ready", Ready(checks))
-    routes.add_outside("/metrics", Metrics(parts.metrics, parts.metrics_token))
+    routes.add_outside(
+        "/health/ready",
+        Ready(parts.readiness, parts.operator_token, partial(facts, parts.worker, parts.watch)),
+    )
+    routes.add_outside("/metrics", Metrics(parts.metrics, parts.operator_token))
     access_cookie = cookies.access if cookies.on else None
     add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
     return routes

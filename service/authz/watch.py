@@ -15,6 +15,7 @@ import structlog
 from service.authz.faults import PolicyFault
 from service.authz.live import LivePolicy
 from service.errors import Unavailable
+from service.kernel.health import Health, State
 from service.records import policy_revisions, policy_workers
 from service.records.database import Database
 from service.records.policy_workers import REPORT_EVERY, PolicyWorker
@@ -92,18 +93,11 @@ class PolicyWatch:
         here = PolicyWorker(self._worker, self._live.current.revision, self.fault, datetime.now(UTC))
         return sorted([here, *(one for one in found if one.worker != self._worker)], key=attrgetter("worker"))
 
-    async def state(self) -> str:
-        """Return the revision in force here, whether it had to be kept, and those of all workers, in words.
-
-        Unavailable before there is one. What strangers must not read, such as why, is left out.
-        """
+    def health(self) -> Health:
+        """Return ``down`` before there is a policy, and ``degraded`` while an older one had to be kept."""
         revision = self._live.current.revision
-        if not revision:
-            raise Unavailable("The policy is not loaded yet")
-        words = f"revision {revision}"
-        if self.fault is not None:
-            words += ", kept: it can't be renewed"
-        return words + f"; workers: {', '.join(str(one.revision) for one in await self.workers())}"
+        state: State = "down" if not revision else "degraded" if self.fault is not None else "up"
+        return Health(state, {"revision": revision, "fault": self.fault})
 
     async def leave(self) -> None:
         """Report that this worker ends; when the database is out of reach, silence will tell it."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 import obstore
@@ -28,6 +30,7 @@ PART: Final = 5 * 1024 * 1024
 _IN_FLIGHT: Final = 2  # parts of one object on their way to the store
 _CHUNK: Final = 512 * 1024
 _LISTED: Final = 500
+_LATELY: Final = 60.0  # seconds
 _CODE: Final = re.compile(r"<Code>([A-Za-z]{1,64})</Code>")
 _NO_BUCKET: Final = "NoSuchBucket"
 _NO_RANGES: Final = "Received non-partial response"
@@ -45,8 +48,14 @@ class ObjectStore:
     def __init__(self, open_: Opener, description: str, directory: Path | None = None) -> None:
         """Open the store by ``open_``; ``directory`` is where it is, if it is a local one."""
         self._open = open_
-        self._directory = directory
+        self._put_failed = -math.inf
+        self.directory = directory
         self.description = description
+
+    @property
+    def refused_lately(self) -> bool:
+        """Whether the last object that was put failed, less than a minute ago."""
+        return monotonic() - self._put_failed < _LATELY
 
     @cached_property
     def _store(self) -> Store:
@@ -69,8 +78,18 @@ class ObjectStore:
             if len(first) > PART:
                 await self._put_in_parts(key, first, pieces)
                 return
-        with _told("put into"):
+        with self._putting():
             await obstore.put_async(self._store, key, bytes(first), use_multipart=False)
+
+    @contextmanager
+    def _putting(self) -> Iterator[None]:
+        try:
+            with _told("put into"):
+                yield
+        except Unavailable:
+            self._put_failed = monotonic()
+            raise
+        self._put_failed = -math.inf
 
     async def _put_in_parts(self, key: str, first: bytearray, rest: AsyncIterator[bytes]) -> None:
         failures: list[Exception] = []
@@ -86,7 +105,7 @@ class ObjectStore:
             except Exception as error:  # noqa: BLE001 - raised below
                 failures.append(error)
 
-        with _told("put into"):
+        with self._putting():
             await obstore.put_async(self._store, key, together(), chunk_size=PART, max_concurrency=_IN_FLIGHT)
         for failure in failures:
             await self.delete(key)
@@ -154,9 +173,9 @@ class ObjectStore:
 
         Only a local directory can tell; an S3 store has rules of its own for it.
         """
-        if self._directory is None:
+        if self.directory is None:
             return []
-        return await asyncio.to_thread(unfinished_in, self._directory, prefix)
+        return await asyncio.to_thread(unfinished_in, self.directory, prefix)
 
 
 @contextmanager

@@ -23,6 +23,7 @@ key                                     what it is
 ``auth:log:stream``                     batches of log entries on their way into the database
 ``auth:log:counts``                     what became of the entries: a hash of numbers
 ``auth:log:sent:{worker}``              number of the last batch that a worker put into the stream
+``auth:probe``                            written by readiness checks
 ``rate:…``                              throttling counters and known devices
 ======================================  =====================================================================
 

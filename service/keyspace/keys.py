@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 BANNED = b"banned"
+PROBE = "auth:probe"
 
 
 def deny(login_id: str) -> str:

@@ -17,6 +17,7 @@ from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
 from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
+from service.keyspace.probe import Probe
 from service.keyspace.scripts import Scripts
 from service.keyspace.snapshots import Snapshots
 from service.keyspace.synchronized import SynchronizedClock
@@ -59,6 +60,7 @@ class SessionStore:
         self.counters = Counters(pool, settings.timeout)
         self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
         self.log = LogStream(self._scripts)
+        self.probe = Probe(pool, settings.timeout)
 
     async def check(self, login_id: str, device: str) -> Answer:
         """Return the deny marker of the user and the device session, in one shared round trip."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from typing import Final
+from dataclasses import asdict
+from typing import Any, Final
 
 import structlog
 
 from service.errors import Unavailable
+from service.kernel.health import Health
 from service.keyspace import Batch, LogCounts, LogStream
 from service.oplog.chain import Chain
 from service.oplog.collector import Collector
@@ -90,21 +92,19 @@ class Journal:
         """Return what became of the entries of all workers; raises Unavailable."""
         return await self._stream.counts()
 
-    async def state(self) -> str:
-        """Return the counts in words, for the readiness check; a log that lags makes nothing unready."""
+    async def health(self) -> Health:
+        """Return ``degraded`` while this worker can't send or write entries, with the counts.
+
+        The counts are those of all workers, or this worker's own when the session store can't be asked.
+        """
+        counts: dict[str, Any]
         try:
             async with asyncio.timeout(_TELL_WITHIN):
-                all_of = await self.totals()
+                counts = asdict(await self.totals())
         except (Unavailable, TimeoutError):
-            here = self.collector
-            return (
-                f"waiting; this worker: accepted {here.counts.accepted}, dropped {here.counts.dropped}, "
-                f"in memory {here.waiting}"
-            )
-        return (
-            f"accepted {all_of.accepted}, written {all_of.written}, dropped {all_of.dropped}, "
-            f"set aside {all_of.set_aside}, under way {all_of.under_way}"
-        )
+            counts = {**self.collector.tally(), "alone": True}
+        waits = self._sender.held_up or self._writer.held_up
+        return Health("degraded" if waits else "up", counts)
 
     async def _write(self) -> None:
         await self._upkeep.tried.wait()

@@ -32,7 +32,8 @@ class Sender:
         self._worker = worker
         self._most_bytes = most_bytes
         self._dropped_told = 0
-        self._held_up = False
+        self.held_up = False
+        """Whether entries wait because the last attempt failed."""
 
     async def run(self) -> None:
         """Send until cancelled; raises nothing else."""
@@ -64,13 +65,13 @@ class Sender:
         except Exception:  # noqa: BLE001 - an entry must not be lost with an error that nobody foresaw
             _log.exception("entries of the logs can't be sent")
             return False
-        if self._held_up:
+        if self.held_up:
             _log.info("entries of the logs go on their way again", **self._collector.tally())
-        self._held_up = False
+        self.held_up = False
         return True
 
     def _say(self, reason: str) -> bool:
-        if not self._held_up:
+        if not self.held_up:
             _log.warning("entries of the logs wait in memory", reason=reason, **self._collector.tally())
-        self._held_up = True
+        self.held_up = True
         return False

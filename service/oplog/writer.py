@@ -67,7 +67,8 @@ class Writer:
         self._claim_after = claim_after
         self._claim_again = 0.0
         self._unfinished = False
-        self._held_up = False
+        self.held_up = False
+        """Whether entries wait because the last attempt failed."""
 
     async def run(self) -> None:
         """Write until cancelled; raises nothing else."""
@@ -130,8 +131,8 @@ class Writer:
         return self._claim_after
 
     def _say(self, reason: str | None) -> None:
-        if reason is not None and not self._held_up:
+        if reason is not None and not self.held_up:
             _log.warning("entries of the logs wait to be written", reason=reason)
-        elif reason is None and self._held_up:
+        elif reason is None and self.held_up:
             _log.info("entries of the logs are written again")
-        self._held_up = reason is not None
+        self.held_up = reason is not None

@@ -8,7 +8,6 @@ import resource
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from hmac import compare_digest
 from typing import Final
 
 import msgspec
@@ -17,6 +16,7 @@ from service.errors import NotFound, Unauthenticated, Unavailable
 from service.keyspace.snapshots import Snapshots
 from service.web.call import Call
 from service.web.marks import refuses
+from service.web.operator_token import OperatorToken
 from service.web.samples import MEDIA_TYPE, Sample, exposition
 from service.web.wire import Document
 
@@ -69,10 +69,10 @@ class WorkerMetrics:
 class Metrics:
     """GET /metrics."""
 
-    def __init__(self, metrics: WorkerMetrics, token: str) -> None:
-        """Answer those who send ``token`` as their bearer token; nobody when it is empty."""
+    def __init__(self, metrics: WorkerMetrics, token: OperatorToken) -> None:
+        """Answer those who hold ``token``; nobody when it is not set."""
         self._metrics = metrics
-        self._expected = f"Bearer {token}".encode() if token else None
+        self._token = token
 
     @refuses(NotFound, Unauthenticated)
     async def on_get(self, call: Call) -> Document:
@@ -81,9 +81,9 @@ class Metrics:
         Needs the bearer token of the setting `server.metrics_token`; where that is empty there is nothing
         here.
         """
-        if self._expected is None:
+        if not self._token.is_set:
             raise NotFound
-        if not compare_digest(call.request.raw_header(b"authorization") or b"", self._expected):
+        if not self._token.is_held(call):
             raise Unauthenticated
         return Document(exposition(await self._metrics.of_all()), MEDIA_TYPE)
 

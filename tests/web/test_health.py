@@ -1,41 +1,57 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from service.kernel.health import Health, State
 from service.web.entrance import Entrance, falcon_app
-from service.web.health import Check, Live, Ready
+from service.web.health import Check, Live, ReadinessChecks, Ready
+from service.web.operator_token import OperatorToken
 from service.web.routes import Routes
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
 pytestmark = pytest.mark.anyio
 
-
-async def up() -> None:
-    return None
+TOKEN = "mX3-" * 8
 
 
-async def stale() -> str:
-    return "revision 12, not renewed for 40 s"
+def found(state: State, **details: Any) -> Check:
+    async def check() -> Health:
+        return Health(state, details)
+
+    return check
 
 
-async def down() -> None:
+async def down() -> Health:
     raise ConnectionError("postgresql://admin:hunter2@db is away")
 
 
-async def hanging() -> None:
+async def hanging() -> Health:
     await asyncio.sleep(3600)
+    raise AssertionError
 
 
-async def get(path: str, **checks: Check) -> Answer:
+async def facts() -> Mapping[str, Any]:
+    return {"version": "1.2.3"}
+
+
+def service(checks: ReadinessChecks, token: str = TOKEN) -> Entrance:
     app = falcon_app()
     routes = Routes(app, OpenGate())
     routes.add_outside("/health/live", Live())
-    routes.add_outside("/health/ready", Ready(checks, within=0.05))
+    routes.add_outside("/health/ready", Ready(checks, OperatorToken(token), facts))
     routes.check([])
-    return await ask(Entrance(app), "GET", path)
+    return Entrance(app)
+
+
+async def get(path: str, *headers: tuple[str, str], token: str = TOKEN, **checks: Check) -> Answer:
+    return await ask(
+        service(ReadinessChecks(checks, {"database"}, within=0.05), token), "GET", path, *headers
+    )
 
 
 async def test_a_live_process_says_so_whatever_its_parts_do() -> None:
@@ -43,18 +59,95 @@ async def test_a_live_process_says_so_whatever_its_parts_do() -> None:
     assert (answer.status, answer.json) == (200, {"data": {"status": "live"}})
 
 
-async def test_ready_names_the_state_of_each_part() -> None:
-    answer = await get("/health/ready", database=up, policy=stale)
+async def test_ready_names_the_state_of_each_part_and_nothing_else() -> None:
+    answer = await get("/health/ready", database=found("up", version="18.1"), files=found("up"))
     assert (answer.status, answer.json["data"]) == (
         200,
-        {"status": "ready", "parts": {"database": "up", "policy": "revision 12, not renewed for 40 s"}},
+        {"status": "ready", "parts": {"database": "up", "files": "up"}},
     )
 
 
-@pytest.mark.parametrize("check", [down, hanging])
-async def test_one_part_that_is_down_or_hangs_makes_it_not_ready(check: Check) -> None:
-    answer = await get("/health/ready", database=check, sessions=up)
+@pytest.mark.parametrize(
+    ("check", "state"),
+    [(found("degraded"), "degraded"), (found("read_only"), "read_only"), (down, "down"), (hanging, "down")],
+)
+async def test_a_part_that_requests_can_do_without_degrades(check: Check, state: str) -> None:
+    answer = await get("/health/ready", database=found("up"), files=check)
+    assert (answer.status, answer.json["data"]) == (
+        200,
+        {"status": "degraded", "parts": {"database": "up", "files": state}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("check", "state"), [(found("read_only"), "read_only"), (down, "down"), (hanging, "down")]
+)
+async def test_a_vital_part_that_is_down_hangs_or_refuses_writes_makes_it_not_ready(
+    check: Check, state: str
+) -> None:
+    answer = await get("/health/ready", database=check, files=found("up", version="18.1"))
     assert (answer.status, answer.code) == (503, "unavailable")
-    assert answer.json["parts"] == {"database": "down", "sessions": "up"}
+    assert answer.json["parts"] == {"database": state, "files": "up"}
     assert answer.header("retry-after") == "1"
     assert b"hunter2" not in answer.body
+    assert "details" not in answer.json
+
+
+async def test_a_vital_part_that_works_with_a_loss_leaves_it_ready() -> None:
+    answer = await get("/health/ready", database=found("degraded"))
+    assert (answer.status, answer.json["data"]["status"]) == (200, "degraded")
+
+
+@pytest.mark.parametrize("state", ["up", "read_only"])
+async def test_the_operators_token_shows_the_details_ready_or_not(state: State) -> None:
+    header = ("Authorization", f"Bearer {TOKEN}")
+    answer = await get("/health/ready", header, database=found(state, version="18.1"))
+    document = answer.json["data"] if state == "up" else answer.json
+    assert document["details"] == {"version": "1.2.3", "database": {"version": "18.1"}}
+
+
+@pytest.mark.parametrize(("sent", "token"), [(f"Bearer {TOKEN}x", TOKEN), ("Bearer ", ""), ("", "")])
+async def test_another_token_shows_no_more_than_none(sent: str, token: str) -> None:
+    answer = await get("/health/ready", ("Authorization", sent), token=token, database=found("up"))
+    assert (answer.status, answer.json["data"]) == (200, {"status": "ready", "parts": {"database": "up"}})
+
+
+async def test_all_who_ask_at_once_or_soon_after_share_one_look_even_if_one_goes_away() -> None:
+    looks = 0
+    release = asyncio.Event()
+
+    async def counted() -> Health:
+        nonlocal looks
+        looks += 1
+        await release.wait()
+        return Health("up")
+
+    checks = ReadinessChecks({"database": counted}, {"database"}, within=30, every=30)
+    asked = [asyncio.create_task(checks.look()) for _ in range(10)]
+    await asyncio.sleep(0)
+    asked[0].cancel()
+    await asyncio.sleep(0)
+    release.set()
+    assert [one["database"].state for one in await asyncio.gather(*asked[1:])] == ["up"] * 9
+    assert (await checks.look())["database"].state == "up"
+    assert looks == 1
+
+
+async def test_a_look_is_taken_again_when_the_last_one_is_old() -> None:
+    states: list[State] = ["up", "down", "up"]
+
+    async def next_one() -> Health:
+        return Health(states.pop(0))
+
+    checks = ReadinessChecks({"database": next_one}, {"database"}, every=0)
+    assert [(await checks.look())["database"].state for _ in range(3)] == ["up", "down", "up"]
+
+
+async def test_a_worker_that_is_withdrawn_is_not_ready_however_its_parts_fare() -> None:
+    checks = ReadinessChecks({"database": found("up")}, {"database"})
+    app = service(checks)
+    assert (await ask(app, "GET", "/health/ready")).status == 200
+    checks.withdraw("The service is stopping")
+    answer = await ask(app, "GET", "/health/ready")
+    assert (answer.status, answer.code) == (503, "unavailable")
+    assert answer.json["detail"] == "The service is stopping"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -11,9 +11,10 @@ from openapi_spec_validator import validate
 
 from service.errors import Conflict, NotFound
 from service.web.entrance import falcon_app
-from service.web.health import Live, Ready
+from service.web.health import Live, ReadinessChecks, Ready
 from service.web.openapi import openapi
 from service.web.openapi_problems import refusals_of
+from service.web.operator_token import OperatorToken
 from service.web.routes import Routes
 from tests.web.example_service import TEMPLATES, OpenGate
 
@@ -22,13 +23,17 @@ pytestmark = pytest.mark.anyio
 INFO = {"title": "Example", "version": "1.0", "description": "Things."}
 
 
+async def _no_facts() -> Mapping[str, Any]:
+    return {}
+
+
 @pytest.fixture(scope="module")
 def routes() -> Routes:
     table = Routes(falcon_app(), OpenGate())
     for template, endpoint in TEMPLATES.items():
         table.add(template, endpoint)
     table.add_outside("/health/live", Live())
-    table.add_outside("/health/ready", Ready({}))
+    table.add_outside("/health/ready", Ready(ReadinessChecks({}, ()), OperatorToken(""), _no_facts))
     return table
 
 

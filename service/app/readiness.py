@@ -1,0 +1,60 @@
+"""What the readiness check looks at, and what of it a request can't do without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from service import __version__
+from service.authz.watch import PolicyWatch
+from service.files.health import FilesCheck
+from service.files.object_store import ObjectStore
+from service.kernel.clock import rfc3339
+from service.kernel.health import Health
+from service.keyspace import ClockWatch, SessionStore
+from service.oplog.journal import Journal
+from service.records.database import Database
+from service.records.health import database_health
+from service.web.health import Check, ReadinessChecks
+
+VITAL: Final = ("database", "sessions", "policy", "clock")
+"""Without one of these nobody can authenticate, be authorized, log in or change anything."""
+
+
+def readiness(
+    *,
+    worker: str,
+    database: Database,
+    store: SessionStore,
+    watch: PolicyWatch,
+    clock_watch: ClockWatch,
+    objects: ObjectStore,
+    journal: Journal,
+) -> ReadinessChecks:
+    """Return the checks of the worker of this name, made of its parts."""
+
+    async def clock() -> Health:
+        return clock_watch.health()
+
+    async def policy() -> Health:
+        return watch.health()
+
+    checks: Mapping[str, Check] = {
+        "database": partial(database_health, database, worker),
+        "sessions": store.probe.health,
+        "policy": policy,
+        "clock": clock,
+        "files": FilesCheck(objects, objects.directory).health,
+        "logs": journal.health,
+    }
+    return ReadinessChecks(checks, VITAL)
+
+
+async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:
+    """Return the version, the name of this worker, and what all workers of all nodes decide by."""
+    workers = [
+        {"worker": one.worker, "revision": one.revision, "fault": one.fault, "seen": rfc3339(one.seen_time)}
+        for one in await watch.workers()
+    ]
+    return {"version": __version__, "worker": worker, "workers": workers}
