@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.app.parts import Parts
+from service.authn import agents
 
 
 class Lifespan:
@@ -25,6 +26,7 @@ class Lifespan:
         parts = self._parts
         work = (parts.watch, parts.clock_watch, parts.sweep, parts.metrics)
         self._running = [asyncio.create_task(one.run()) for one in work]
+        agents.prepare()  # here: no request should wait for it, and a command that makes parts needs none
         # What is there by now stays: the collector need not walk all of it, amid requests, to find that out.
         gc.collect()
         gc.freeze()

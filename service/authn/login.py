@@ -34,7 +34,6 @@ class Login:
         self._store = store
         self._passwords = passwords
         self._pairs = pairs
-        describe("")  # its first call is slow: not in a request
 
     async def login(
         self, user_name: str, password: str, device: str | None, address: str, user_agent: str

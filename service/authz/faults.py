@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from service.kernel.operator_error import OperatorError
 
-class PolicyFault(Exception):  # noqa: N818 - the design's word; like a refusal, it is raised on purpose
+
+class PolicyFault(OperatorError):  # noqa: N818 - the design's word; like a refusal, it is raised on purpose
     """The model or the policy lines can't be used; ``faults`` are sentences for whoever mends them."""
 
     def __init__(self, *faults: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from service.kernel.operator_error import OperatorError
 
-class EmbeddedFault(Exception):  # noqa: N818 - the house calls what a person must mend a fault
+
+class EmbeddedFault(OperatorError):  # noqa: N818 - the house calls what a person must mend a fault
     """An embedded store can't start; the message is for the person at the terminal and says what to do."""

@@ -1,4 +1,8 @@
-"""The commands: each finds its function here, and every fault that an operator can mend ends in words."""
+"""The commands: each finds its function here, and every error that an operator can correct ends in words.
+
+A command imports what it runs when it runs: importing all of the service takes a second, and ``settings`` or
+``admin list`` need a small part of it.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +13,8 @@ from pathlib import Path
 from typing import TextIO
 
 from service import settings as table
-from service.app import check_routes
-from service.authz.faults import PolicyFault
-from service.authz.shipped import configured
-from service.embedded import EmbeddedFault
 from service.errors import Refusal, ValidationFailed
-from service.launch.admin import create_user
-from service.launch.admin_list import list_users
-from service.launch.admin_reset import reset_password
-from service.launch.audit import verify
-from service.launch.doctor import as_json, as_text, diagnose, status_of
-from service.launch.faults import LaunchFault
-from service.launch.policy import export_policy, sync
-from service.launch.serve import serve
-from service.launch.stores import reachable
-from service.records.migrate import SchemaFault, migrate
-from service.settings import SettingsError
-from service.web.observe import configure_logging
-from service.web.routes import RoutesFault
-
-_EXPECTED = (EmbeddedFault, LaunchFault, PolicyFault, Refusal, RoutesFault, SchemaFault, SettingsError)
+from service.kernel.operator_error import OperatorError
 
 Environ = Mapping[str, str]
 
@@ -41,14 +27,16 @@ def run(options: Namespace, environ: Environ) -> int:
         for error in refusal.extra["errors"]:
             _say(f"portcullis: {error['field']}: {error['message']}", sys.stderr)
         return 1
-    except _EXPECTED as fault:
-        _say(f"portcullis: {fault}", sys.stderr)
+    except (OperatorError, Refusal) as error:
+        _say(f"portcullis: {error}", sys.stderr)
         return 1
     except KeyboardInterrupt:
         return 130  # as shells report SIGINT
 
 
 def _serve(_options: Namespace, environ: Environ) -> None:
+    from service.launch.serve import serve
+
     serve(environ)
 
 
@@ -57,6 +45,9 @@ def _settings(_options: Namespace, _environ: Environ) -> None:
 
 
 def _check(_options: Namespace, environ: Environ) -> None:
+    from service.app import check_routes
+    from service.authz.shipped import configured
+
     settings = table.load(environ)
     shipped = configured(settings.policy)
     check_routes(shipped)
@@ -66,28 +57,43 @@ def _check(_options: Namespace, environ: Environ) -> None:
 
 
 def _export(options: Namespace, environ: Environ) -> None:
+    from service.launch.policy import export_policy
+    from service.launch.stores import reachable
+
     with reachable(table.load(environ)) as settings:
         _say(export_policy(settings, Path(options.folder)))
 
 
 def _sync(options: Namespace, environ: Environ) -> None:
+    from service.launch.policy import sync
+    from service.launch.stores import reachable
+
     with reachable(table.load(environ)) as settings:
         _say(sync(settings, dry_run=options.dry_run))
 
 
 def _migrate(_options: Namespace, environ: Environ) -> None:
+    from service.launch.stores import reachable
+    from service.records.migrate import migrate
+
     with reachable(table.load(environ)) as settings:
         changed = migrate(settings.database.url)
     _say("The database has been migrated." if changed else "The database has this version's schema already.")
 
 
 def _create(options: Namespace, environ: Environ) -> None:
+    from service.launch.admin import create_user
+    from service.launch.stores import reachable
+
     with reachable(table.load(environ)) as settings:
         user_id = create_user(settings, options.user_name, options.role)
     _say(f"User {options.user_name} has id {user_id}.")
 
 
 def _reset(options: Namespace, environ: Environ) -> None:
+    from service.launch.admin_reset import reset_password
+    from service.launch.stores import reachable
+
     with reachable(table.load(environ)) as settings:
         done = reset_password(settings, options.user_name, enable=options.enable)
     _say(f"The password of {done.user_name}, id {done.user_id}, is set; {done.ended} sessions have ended.")
@@ -96,11 +102,17 @@ def _reset(options: Namespace, environ: Environ) -> None:
 
 
 def _list(options: Namespace, environ: Environ) -> None:
+    from service.launch.admin_list import list_users
+    from service.launch.stores import reachable
+
     with reachable(table.load(environ)) as settings:
         _say(list_users(settings, options.role, as_json=options.json))
 
 
 def _verify(options: Namespace, environ: Environ) -> None:
+    from service.launch.audit import verify
+    from service.launch.stores import reachable
+
     with reachable(table.load(environ)) as settings:
         verify(
             settings,
@@ -113,6 +125,9 @@ def _verify(options: Namespace, environ: Environ) -> None:
 
 
 def _doctor(options: Namespace, environ: Environ) -> int:
+    from service.launch.doctor import as_json, as_text, diagnose, status_of
+    from service.web.observe import configure_logging
+
     configure_logging("auto", "error", sys.stderr.buffer)  # standard output is the report's
     findings = diagnose(environ)
     _say(as_json(findings) if options.json else as_text(findings))

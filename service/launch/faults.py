@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from service.kernel.operator_error import OperatorError
 
-class LaunchFault(Exception):  # noqa: N818 - named for what is wrong, not for the act of raising
+
+class LaunchFault(OperatorError):  # noqa: N818 - named for what is wrong, not for the act of raising
     """The root of the launcher's own faults."""
 
 

@@ -13,6 +13,7 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
+from service.kernel.operator_error import OperatorError
 from service.records.database import engine
 from service.records.failures import out_of_reach
 from service.records.schema import SCHEMA
@@ -24,7 +25,7 @@ LEAST_SERVER: Final = 17_00_00
 """The oldest PostgreSQL that will do, as it numbers itself: identity columns of partitioned tables."""
 
 
-class SchemaFault(Exception):  # noqa: N818 - named for what is wrong with the schema
+class SchemaFault(OperatorError):  # noqa: N818 - named for what is wrong with the schema
     """This version of the program can't work with the database; the message says why, for the operator."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from service.kernel.operator_error import OperatorError
+
 
 class Fault(NamedTuple):
     """One fault: the setting (``auth.max_devices``), variable or file, and a sentence safe to print."""
@@ -13,7 +15,7 @@ class Fault(NamedTuple):
     message: str
 
 
-class SettingsError(Exception):
+class SettingsError(OperatorError):
     """The settings can't be used; ``faults`` holds every reason found, in the order of the table."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:

@@ -13,6 +13,7 @@ from service.authz.coverage import coverage_faults
 from service.authz.paths import registered_fault
 from service.authz.rules import METHODS, Rule
 from service.errors import MethodNotAllowed
+from service.kernel.operator_error import OperatorError
 from service.web.description import Operation
 from service.web.gate import Gate
 from service.web.operation import Responder, responder_of
@@ -23,7 +24,7 @@ GROUP: Final = "/api/"
 """What the templates of all guarded routes start with."""
 
 
-class RoutesFault(Exception):  # noqa: N818 - the word of start-up checks throughout the project
+class RoutesFault(OperatorError):  # noqa: N818 - the word of start-up checks throughout the project
     """Routes that must not be served; ``faults`` has a sentence for each."""
 
     def __init__(self, faults: Iterable[str]) -> None:

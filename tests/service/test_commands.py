@@ -1,0 +1,70 @@
+"""A command starts quickly, since it imports only what it runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.running import environment, portcullis
+
+# Writes the names of the packages that are imported once the command has ended.
+PROBE = """
+import json, sys
+from service.__main__ import main
+status = main(sys.argv[1:])
+print()
+names = {name.partition(".")[0] for name, module in sys.modules.items() if module is not None}
+print(json.dumps([status, sorted(names)]))
+"""
+HEAVY = {"alembic", "casbin", "falcon", "joserfc", "obstore", "psycopg", "redis", "sqlalchemy", "uvicorn"}
+NEVER_USED = {"pygments", "rich", "yaml"}
+
+
+def imported_by(folder: Path, *arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PROBE, *arguments],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    status, names = json.loads(done.stdout.splitlines()[-1])
+    assert status == 0
+    return set(names)
+
+
+def test_the_table_of_settings_needs_no_library_of_stores_requests_or_decisions(tmp_path: Path) -> None:
+    assert imported_by(tmp_path, "settings") & (HEAVY | NEVER_USED) == set()
+
+
+def test_a_check_of_the_policy_starts_no_server_and_loads_no_terminal_library(tmp_path: Path) -> None:
+    imported = imported_by(tmp_path, "policy", "check")
+    assert {"casbin", "falcon"} <= imported
+    assert imported & (NEVER_USED | {"uvicorn", "ua_parser_builtins"}) == set()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["admin", "create", "--help"]])
+def test_help_is_given_without_any_library(tmp_path: Path, arguments: list[str]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-P", "-X", "importtime", "-m", "service", *arguments],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "service.installation" in done.stderr
+    assert not any(f" {name}" in done.stderr for name in (*HEAVY, *NEVER_USED, "msgspec", "structlog"))
+
+
+def test_a_fault_of_any_part_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "empty.conf").touch()
+    refused = portcullis(tmp_path, "policy", "check", PORTCULLIS_POLICY__MODEL=str(tmp_path / "empty.conf"))
+    assert refused.status == 1
+    assert refused.errors.startswith("portcullis: ")
+    assert "Traceback" not in refused.errors
