@@ -140,6 +140,7 @@ class Parts:
     async def close(self) -> None:
         """Let go of threads and connections."""
         self.passwords.close()
+        await self.uploads.finish()
         await self.revocations.finish()
         await self.journal.finish()
         await self.store.close()

@@ -20,6 +20,8 @@ Store = LocalStore | S3Store
 Opener = Callable[[], Store]
 
 _CONNECT: Final = timedelta(seconds=2)
+_RETRY: Final = timedelta(seconds=1)
+"""How late a request is repeated at most: an error that took longer must not double the wait."""
 _NO_LIMIT: Final = timedelta(days=1)
 """For a whole transfer, which takes as long as its client: only silence is bounded."""
 
@@ -62,6 +64,6 @@ def _s3(settings: Objstore) -> S3Store:
             "read_timeout": silence,
             "timeout": _NO_LIMIT,
         },
-        retry_config={"max_retries": 1, "retry_timeout": silence},
+        retry_config={"max_retries": 1, "retry_timeout": min(_RETRY, silence)},
         config=keys if settings.access_key else None,  # without them the machine's own are looked for
     )

@@ -54,6 +54,7 @@ class Uploads:
         self._limits = limits
         self._taken = frozenset(name.strip() for name in limits.types.split(","))
         self._turns = Turns(limits.concurrent)
+        self._clearing: set[asyncio.Task[None]] = set()
 
     def refuse_length(self, least: int) -> None:
         """Raise TooLarge for a file of ``least`` bytes or more, if that is over the limit."""
@@ -74,6 +75,12 @@ class Uploads:
             content_type = type_of(offer.name, head, self._taken)
             reserved = await self._reserve(offer, head, content_type)
             return await self._store(reserved, head, offer.content)
+
+    async def finish(self) -> None:
+        """Let go of what is still being cleared; the sweep does the rest."""
+        for clearing in self._clearing:
+            clearing.cancel()
+        await asyncio.gather(*self._clearing, return_exceptions=True)
 
     async def clear(self, file_id: int, key: str) -> None:
         """Delete the object and the row of a discarded file. What fails is left to the sweep."""
@@ -102,19 +109,28 @@ class Uploads:
             renew=partial(self._renew, reserved.file_id),
             every=_RENEW_EVERY,
         )
-        stored = False
         try:
             await self._objects.put(reserved.key, incoming.pieces())
-            async with self._database.transaction() as connection:
-                if not await uploads.settle(connection, reserved.file_id, incoming.size, incoming.sha256):
-                    raise Unavailable("The upload took too long")
-                record = await files.read(connection, reserved.file_id)
-            stored = True
-            return record
-        finally:
-            if not stored:
-                # Also when the request is cancelled: the rest of the work must not be.
-                await asyncio.shield(self._give_up(reserved))
+            return await self._settle(reserved, incoming)
+        except Unavailable:
+            self._begin_clearing(reserved)  # the answer does not wait, once more, for what is away
+            raise
+        except BaseException:
+            # Also when the request is cancelled: the rest of the work must not be.
+            await asyncio.shield(self._begin_clearing(reserved))
+            raise
+
+    async def _settle(self, reserved: Reservation, incoming: Incoming) -> files.File:
+        async with self._database.transaction() as connection:
+            if not await uploads.settle(connection, reserved.file_id, incoming.size, incoming.sha256):
+                raise Unavailable("The upload took too long")
+            return await files.read(connection, reserved.file_id)
+
+    def _begin_clearing(self, reserved: Reservation) -> asyncio.Task[None]:
+        clearing = asyncio.create_task(self._give_up(reserved))
+        self._clearing.add(clearing)
+        clearing.add_done_callback(self._clearing.discard)
+        return clearing
 
     async def _renew(self, file_id: int) -> bool:
         async with self._database.transaction() as connection:

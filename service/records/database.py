@@ -33,9 +33,10 @@ class Database:
 
     Whatever happens to the server (stopped, frozen, unreachable, slow), a transaction ends within its time,
     ``timeout`` seconds unless it asks for more, with ``Unavailable``. That time covers all of it: the wait
-    for a free connection, its opening, every statement, and the caller's own work in between. A server that
-    takes no changes, or has lost tables or rows that every installation has, is unavailable too. The log is
-    told the cause. Nothing needs to be done once the database is back.
+    for a free connection, its opening, every statement, and the caller's own work in between. One that asks
+    for more has to get a first answer from the server within ``timeout`` as well. A server that takes no
+    changes, or has lost tables or rows that every installation has, is unavailable too. The log is told the
+    cause. Nothing needs to be done once the database is back.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0) -> None:
@@ -70,8 +71,9 @@ class Database:
     ) -> AsyncIterator[AsyncConnection]:
         """Commit when the block ends, roll back when it raises.
 
-        ``within`` (seconds) replaces the usual bound, for work that takes longer. Raises Unavailable; when
-        that happens during the commit itself, it is not known whether the change was saved.
+        ``within`` (seconds) replaces the usual bound, for work that takes longer; the first answer of the
+        server is awaited no longer than usual. Raises Unavailable; when that happens during the commit
+        itself, it is not known whether the change was saved.
         ``even_if_emptied`` is for finding out whether the database still is.
         """
         if not even_if_emptied:
@@ -103,7 +105,9 @@ class Database:
     @asynccontextmanager
     async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
         bound = within or self._timeout
-        deadline = asyncio.timeout(bound)
+        begun = asyncio.get_running_loop().time()
+        # A server that is silent from the start is away, however long the work would take.
+        deadline = asyncio.timeout_at(begun + min(bound, self._timeout))
         writes = engine is not self._snapshots
         try:
             async with deadline, AsyncExitStack() as stack:
@@ -113,11 +117,13 @@ class Database:
                         if within is not None:
                             limit = round(within * _SERVER_SHARE * 1000)
                             await connection.execute(text(f"SET LOCAL statement_timeout = {limit:d}"))
+                            deadline.reschedule(begun + bound)
                         yield connection
         except TimeoutError:
             if not deadline.expired():
                 raise
-            self._causes.tell(f"no answer within {bound:g} s")
+            waited = asyncio.get_running_loop().time() - begun
+            self._causes.tell(f"no answer within {round(waited)} s")
             raise Unavailable(OUT_OF_REACH) from None
 
     async def _checkout(self, engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
 import psycopg
@@ -12,13 +12,17 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.errors import Unavailable
-from service.files.object_store import PART, object_store
+from service.files.connections import opener
+from service.files.object_store import PART, ObjectStore, object_store
 from service.files.sweep import Sweep
+from service.files.uploads import Offer, Uploads
 from service.records.database import Database
+from service.settings import Objstore, Upload
 from tests.files.forms import PNG, disposition, download, form, send_slowly, upload, uploaded
 from tests.files.test_object_store import settings_of
 from tests.support.inside import Inside, inside
 from tests.support.s3 import SECRET_KEY, S3Server
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +56,54 @@ async def ready_with(service: Inside, status: str, files: str) -> bool:
     return False
 
 
+class Stuck(ObjectStore):
+    """Takes nothing, and does not answer a request to delete before it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__(opener(Objstore(), Path()), "stuck")
+        self.answers = asyncio.Event()
+
+    async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
+        raise Unavailable(f"{key} of {pieces} is refused")
+
+    async def delete(self, key: str) -> None:
+        assert key
+        await self.answers.wait()
+
+
+async def test_a_refused_upload_does_not_wait_for_the_store_to_delete_what_is_left(fresh_url: str) -> None:
+    async def content() -> AsyncGenerator[bytes, None]:
+        yield PNG
+
+    def states() -> list[str]:
+        with psycopg.connect(fresh_url) as connection:
+            return [state for (state,) in connection.execute("SELECT state FROM sys.file")]
+
+    database, objects = Database(fresh_url), Stuck()
+    uploads = Uploads(database, objects, Upload())
+    async with asyncio.timeout(20):
+        with pytest.raises(Unavailable):
+            await uploads.receive(Offer(1, "a.png", content()))
+    assert await eventually_here(lambda: states() == ["discarded"])
+    objects.answers.set()
+    assert await eventually_here(lambda: states() == [])
+    await uploads.finish()
+    await database.close()
+
+
+async def test_what_is_still_being_cleared_when_the_service_ends_is_left_to_the_sweep(fresh_url: str) -> None:
+    async def content() -> AsyncGenerator[bytes, None]:
+        yield PNG
+
+    database = Database(fresh_url)
+    uploads = Uploads(database, Stuck(), Upload())
+    with pytest.raises(Unavailable):
+        await uploads.receive(Offer(1, "a.png", content()))
+    async with asyncio.timeout(20):
+        await uploads.finish()
+    await database.close()
+
+
 @pytest.mark.parametrize("way", ["stopped", "frozen"])
 async def test_a_store_that_goes_away_in_the_middle_of_an_upload_is_a_503_and_leaves_nothing(
     service: Inside, own_s3: S3Server, way: str
@@ -75,6 +127,20 @@ async def test_a_store_that_goes_away_in_the_middle_of_an_upload_is_a_503_and_le
     assert (await upload(service)).status == 201
     (stored,) = (await service.data("GET", "/api/file/list"))["items"]
     await service.data("DELETE", f"/api/file/{stored['id']}")
+    await nothing_left(service, own_s3)
+
+
+async def test_a_silent_store_is_waited_for_once(service: Inside, own_s3: S3Server) -> None:
+    data = await uploaded(service)
+    own_s3.freeze()
+    try:
+        async with asyncio.timeout(20):  # each waits one second
+            assert (await upload(service)).code == "unavailable"
+            assert (await upload(service, content=PNG + bytes(2 * PART))).code == "unavailable"
+            assert (await download(service, data["id"])).code == "unavailable"
+            assert (await service.ask("DELETE", f"/api/file/{data['id']}")).status == 200
+    finally:
+        own_s3.thaw()
     await nothing_left(service, own_s3)
 
 
@@ -179,8 +245,8 @@ async def test_a_database_that_hangs_in_the_middle_of_an_upload_is_a_503_and_lea
     async with inside(fresh_url, redis_url, **variables) as service:
         with capture_logs() as lines, psycopg.connect(fresh_url) as connection:
             answer = await send_slowly(service, pieces(connection))
+            assert await eventually_here(lambda: "upload not cleared" in [line["event"] for line in lines])
         assert answer.code == "unavailable"
-        assert "upload not cleared" in [line["event"] for line in lines]
         assert own_s3.keys() != []  # nothing may be deleted that may have been settled
 
         with psycopg.connect(fresh_url) as connection:

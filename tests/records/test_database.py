@@ -135,6 +135,28 @@ async def test_a_server_that_restarts_between_two_requests_goes_unnoticed(fragil
         assert not any(await asyncio.gather(*(is_refused(database) for _ in range(6))))
 
 
+async def test_a_frozen_server_is_away_no_later_where_more_time_was_asked_for(
+    fragile: EmbeddedStores,
+) -> None:
+    async def change() -> None:
+        async with database.transaction(within=3600):
+            pass
+
+    async def read() -> None:
+        async with database.snapshot(within=3600):
+            pass
+
+    async with opened(fragile.database_url, pool_size=2) as database:  # which ends after ``BOUND`` seconds
+        await all_can_be_used_at_once(database, 2)
+        fragile.postgres.pause()
+        try:
+            work = [change(), read(), change(), read()]  # over connections that are there, and new ones
+            ends = await asyncio.gather(*work, return_exceptions=True)
+        finally:
+            fragile.postgres.resume()
+        assert [type(end) for end in ends] == [Unavailable] * 4
+
+
 async def test_a_frozen_server_is_unavailable_and_forgotten_once_it_thaws(fragile: EmbeddedStores) -> None:
     async with (
         opened(fragile.database_url, pool_size=3) as database,
