@@ -33,6 +33,7 @@ REFUSAL: Final = "portcullis.refusal"
 """The key, in the ASGI scope, of the refusal that the HTTP server has found; most requests have none."""
 
 _COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 _log = structlog.get_logger()
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 """The versions of HTTP that Falcon knows. The HTTP server passes on 0.9 and 2.0 of a request line too."""
@@ -88,7 +89,7 @@ class Entrance:
             if REFUSAL in scope:
                 raise scope[REFUSAL]  # noqa: TRY301 - answered below, as what is refused later
             _refuse_ambiguous(scope)
-            await self._app(scope, receive, send_with_headers)
+            await self._app(scope, _without_waiting(scope, receive), send_with_headers)
         except ClientGone:
             call.cut_off = True  # the server sees no end of the answer, if anybody is there after all
         except Exception as error:
@@ -118,6 +119,26 @@ class Entrance:
             await send({"type": "websocket.close"})
         else:
             await self._app(scope, receive, send)
+
+
+def _without_waiting(scope: Scope, receive: Receive) -> Receive:
+    """Return what Falcon is to call instead of ``receive``.
+
+    Falcon takes the first event before it looks for a route. Of a request with a body that is its first
+    piece: a client that sends none would wait for its refusal, or be invited to send it (RFC 9110 §10.1.1).
+    """
+    if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
+        return receive
+    is_first = True
+
+    async def receive_later() -> Message:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            return {"type": "http.request", "body": b"", "more_body": True}
+        return await receive()
+
+    return receive_later
 
 
 def _refuse_ambiguous(scope: Scope) -> None:

@@ -19,6 +19,7 @@ from service.web.call import Call
 from service.web.observe import clock, json_line, json_output
 
 _SERVER_FAULTS: Final = 500
+_CLIENTS_DOING: Final = 501  # anybody can ask for what is not implemented, and fill the log with faults
 
 
 class _Line(Struct, omit_defaults=True):
@@ -51,7 +52,7 @@ class RequestLog:
 
     def write(self, call: Call) -> None:
         """Write the line of ``call``, which is over."""
-        if not self._all and call.status < _SERVER_FAULTS:
+        if not self._all and not _is_fault(call.status):
             return
         line = _line(call)
         if self._output is not None:
@@ -71,11 +72,15 @@ class RequestLog:
             self._output(b"\n".join(lines))
 
 
+def _is_fault(status: int) -> bool:
+    return status >= _SERVER_FAULTS and status != _CLIENTS_DOING
+
+
 def _line(call: Call) -> _Line:
     operation, decision, status = call.operation, call.decision, call.status
     line = _Line(
         "request",
-        "error" if status >= _SERVER_FAULTS else "info",
+        "error" if _is_fault(status) else "info",
         clock.text(),
         call.request_id,
         call.scope["method"],

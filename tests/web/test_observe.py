@@ -12,8 +12,9 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from service.errors import NotImplementedHere
 from service.kernel.origin import ORIGIN
-from service.web.entrance import Message
+from service.web.entrance import REFUSAL, Message
 from service.web.observe import configure_logging
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example
@@ -174,6 +175,15 @@ async def test_a_fault_is_logged_with_its_traceback_and_its_request(out: io.Byte
     assert (fault["level"], fault["operation"]) == ("error", "GET /api/faulty")
     assert "RuntimeError" in fault["exception"]
     assert (request["level"], request["status"]) == ("error", 500)
+
+
+@pytest.mark.anyio
+async def test_what_is_not_implemented_is_no_fault_of_ours(out: io.BytesIO) -> None:
+    app, _ = example()
+    refusal: dict[str, Any] = {REFUSAL: NotImplementedHere("The coding is not understood")}
+    answer = await ask(app, "POST", "/", **refusal)
+    (line,) = lines(out)
+    assert (answer.status, line["status"], line["level"]) == (501, 501, "info")
 
 
 @pytest.mark.anyio
