@@ -9,6 +9,7 @@ from service.app.lifespan import Lifespan
 from service.app.parts import Parts
 from service.app.routes import add_routes
 from service.authz.shipped import Shipped
+from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
 from service.web.address import address_behind
 from service.web.entrance import Entrance, falcon_app
@@ -21,14 +22,14 @@ def create_app(settings: Settings, shipped: Shipped) -> Entrance:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
     parts = Parts(settings, shipped)
     app = falcon_app()
-    add_routes(app, parts).check(shipped.endpoints)
+    add_routes(app, parts).check(shipped.endpoints, codes_by_endpoint())
     app.add_middleware(Lifespan(parts))
     address_of = address_behind(settings.server.trusted_proxies)
     return Entrance(app, address_of, parts.traffic.count, parts.collector.operation)
 
 
 def check_routes(shipped: Shipped) -> Routes:
-    """Return all routes; RoutesFault unless each has a mark, and endpoint lines in ``shipped`` that agree.
+    """Return all routes; RoutesFault unless each has a mark, and lines and catalogue agree with the marks.
 
     The parts are made for this alone: of no real store, and never started.
     """
@@ -42,7 +43,7 @@ def check_routes(shipped: Shipped) -> Routes:
     parts = Parts(nowhere, shipped)
     try:
         routes = add_routes(falcon_app(), parts)
-        routes.check(shipped.endpoints)
+        routes.check(shipped.endpoints, codes_by_endpoint())
     finally:
         parts.passwords.close()
     return routes

@@ -1,11 +1,11 @@
-"""Whether the routes of the code and the endpoint lines say the same."""
+"""Whether the routes of the code, the endpoint lines and the catalogue of permissions say the same."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 
-from service.authz.rules import ENDPOINT, Rule
+from service.authz.rules import ANYONE, ENDPOINT, LOGIN, Rule
 
 Route = tuple[str, str, AbstractSet[str]]
 """Method, template, and what the marks require: codes, or one of ``@anyone`` and ``@login``."""
@@ -31,6 +31,24 @@ def coverage_faults(routes: Iterable[Route], endpoints: Iterable[Rule]) -> list[
         elif wanted != found:
             faults.append(f"{name}: the code requires {_listed(wanted)}, the lines require {_listed(found)}")
     return faults
+
+
+def catalogue_faults(routes: Iterable[Route], catalogue: Mapping[str, AbstractSet[str]]) -> list[str]:
+    """Return a sentence for each route and each endpoint of the catalogue that the other does not confirm.
+
+    ``catalogue`` gives the codes of each endpoint that needs one. Empty when code and catalogue agree.
+    """
+    declared = {f"{method} {template}": set(codes) - {ANYONE, LOGIN} for method, template, codes in routes}
+    faults = [
+        f"{name}: the catalogue of permissions says that it is opened by {_listed(codes)}: no such route"
+        for name, codes in sorted(catalogue.items())
+        if name not in declared
+    ]
+    return faults + [
+        f"{name}: the code requires {_listed(codes)}, the catalogue of permissions says {_listed(catalogued)}"
+        for name, codes in sorted(declared.items())
+        if codes != (catalogued := catalogue.get(name, frozenset()))
+    ]
 
 
 def _listed(codes: Iterable[str]) -> str:

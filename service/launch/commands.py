@@ -73,12 +73,16 @@ def _sync(options: Namespace, environ: Environ) -> None:
 
 
 def _migrate(_options: Namespace, environ: Environ) -> None:
+    from service.launch.additions import additions_told
     from service.launch.stores import reachable
-    from service.records.migrate import migrate
+    from service.records.migrate import additions, migrate
 
     with reachable(table.load(environ)) as settings:
         changed = migrate(settings.database.url)
+        pending = additions(settings.database.url)
     _say("The database has been migrated." if changed else "The database has this version's schema already.")
+    for line in additions_told(pending):
+        _say(line)
 
 
 def _create(options: Namespace, environ: Environ) -> None:

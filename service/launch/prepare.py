@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import structlog
+
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authz.policy import Policy
@@ -19,6 +21,9 @@ from service.settings import Settings
 
 PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
+
+
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,8 @@ class FirstLogin:
 def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLogin | None:
     """Bring the database to this version and seed it if it is new; return the first login if so.
 
+    What this version adds to the catalogue of permissions is told to the log, with the roles that gain it.
+
     The administrator's password is ``PORTCULLIS_ADMIN_PASSWORD``, else random. Raises ``PasswordFault``,
     ``SchemaFault`` and ``Unavailable``.
     """
@@ -49,10 +56,17 @@ def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLog
         return asyncio.run(passwords.hash(password))
 
     try:
-        seeded = migrate.prepare(settings.database.url, administrator_hash)
+        prepared = migrate.prepare(settings.database.url, administrator_hash)
     finally:
         passwords.close()
-    if not seeded:
+    if found := prepared.additions:
+        _log.info(
+            "this version has brought permissions",
+            codes=list(found.codes),
+            resources=list(found.resources),
+            gained_by={role: list(codes) for role, codes in found.gained_by.items()},
+        )
+    if not prepared.new:
         return None
     if chosen is None:
         return FirstLogin(ADMINISTRATOR, password)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -14,10 +15,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from service.kernel.operator_error import OperatorError
+from service.records import policy_revisions, rights
 from service.records.database import engine
 from service.records.failures import out_of_reach
 from service.records.schema import SCHEMA
-from service.records.seed import seed
+from service.records.seed import is_new, seed
+from service.records.seed_catalogue import Additions, bring, is_complete, pending
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
@@ -47,15 +50,40 @@ def demand_current(url: str) -> None:
             raise SchemaFault("The database does not have this version's schema: start the service once")
 
 
-def prepare(url: str, administrator_hash: Callable[[], str]) -> bool:
-    """Migrate the database at ``url`` and seed it if it is new; tell whether it was seeded.
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Whether the database was new, and what this version has brought to one that was not."""
+
+    new: bool
+    additions: Additions
+
+
+def prepare(url: str, administrator_hash: Callable[[], str]) -> Prepared:
+    """Migrate the database at ``url``; seed it if it is new, and else bring what this version adds.
 
     As ``migrate``, in the same transaction. ``administrator_hash`` is called only to seed: it returns the
     Argon2 hash of the first administrator's password.
     """
     with _exclusively(url) as connection:
         _upgrade(connection)
-        return seed(connection, administrator_hash)
+        if is_new(connection):
+            seed(connection, administrator_hash)
+            return Prepared(new=True, additions=Additions())
+        if is_complete(connection):
+            return Prepared(new=False, additions=Additions())
+        # Nobody changes menus or rights meanwhile.
+        for key in (policy_revisions.LOCK, rights.LOCK):
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
+        return Prepared(new=False, additions=bring(connection))
+
+
+def additions(url: str) -> Additions:
+    """Return what the next start will bring to the database at ``url``; nothing if it was never seeded.
+
+    Only reads; the schema must be that of this version. Raises Unavailable.
+    """
+    with out_of_reach(), engine(url).connect() as connection:
+        return Additions() if is_new(connection) else pending(connection)
 
 
 def stored_schema(connection: Connection) -> str | None:

@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.schema import policy_revision
 
-_LOCK: Final = 0x706F6C69_63790000  # "policy"
+LOCK: Final = 0x706F6C69_63790000  # "policy"
+"""The advisory lock of the changes of this table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ async def lock(connection: AsyncConnection) -> None:
     The first statement of a transaction that publishes. Lines derived before would lack the change of
     whoever held the lock, and rows written before could make the two wait for one another.
     """
-    await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 
 
 async def latest(connection: AsyncConnection) -> PolicyRevision | None:

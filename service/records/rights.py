@@ -11,7 +11,8 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.schema import menu, role, role_menu, user, user_role
 
-_LOCK: Final = 0x72696768_74730000  # "rights"
+LOCK: Final = 0x72696768_74730000  # "rights"
+"""The advisory lock of changes of rights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ async def lock(connection: AsyncConnection) -> None:
 
     A transaction that also publishes takes the lock of the policy before this one.
     """
-    await connection.execute(select(func.pg_advisory_xact_lock(_LOCK)))
+    await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
 async def of(connection: AsyncConnection, user_id: int) -> Rights:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, NoReturn
 
 from falcon.asgi import App, Response
 from falcon.constants import COMBINED_METHODS
 from falcon.routing import CompiledRouter
 
-from service.authz.coverage import coverage_faults
+from service.authz.coverage import catalogue_faults, coverage_faults
 from service.authz.paths import registered_fault
 from service.authz.rules import METHODS, Rule
 from service.errors import MethodNotAllowed
@@ -90,9 +91,12 @@ class Routes:
             raise RoutesFault([f"{template} is in {GROUP}: use add"])
         self.outside += self._add(template, endpoint, None, ())
 
-    def check(self, endpoint_rules: Iterable[Rule]) -> None:
+    def check(
+        self, endpoint_rules: Iterable[Rule], catalogue: Mapping[str, AbstractSet[str]] | None = None
+    ) -> None:
         """Raise RoutesFault with all routes that lack a mark, and all differences from ``endpoint_rules``.
 
+        As well those from ``catalogue``, the codes by endpoint, unless these routes have none.
         Every method but GET needs ``@logged`` as well.
         """
         faults = [
@@ -110,11 +114,13 @@ class Routes:
             for operation in self.operations
             if operation.access and operation.method != "GET" and operation.mark.logged is None
         ]
-        marked = (operation for operation in self.operations if operation.access)
-        faults += coverage_faults(
-            [(operation.method, operation.template, frozenset(operation.access)) for operation in marked],
-            endpoint_rules,
-        )
+        marked = [
+            (operation.method, operation.template, frozenset(operation.access))
+            for operation in self.operations
+            if operation.access
+        ]
+        faults += coverage_faults(marked, endpoint_rules)
+        faults += [] if catalogue is None else catalogue_faults(marked, catalogue)
         if faults:
             raise RoutesFault(faults)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from service.authz.coverage import coverage_faults
+from service.authz.coverage import catalogue_faults, coverage_faults
 from service.authz.rules import Rule
 
 LINES = [
@@ -35,4 +35,29 @@ def test_codes_that_differ_are_told() -> None:
 def test_a_route_that_requires_nothing_never_agrees_with_a_line() -> None:
     assert coverage_faults([ROUTES[0], ("POST", "/login", set())], LINES) == [
         "POST /login: the code requires nothing at all, the lines require @anyone"
+    ]
+
+
+CATALOGUE = {"GET /a": {"x:create", "x:list"}}
+
+
+def test_nothing_is_said_when_code_and_catalogue_agree() -> None:
+    assert catalogue_faults(ROUTES, CATALOGUE) == []
+
+
+def test_a_code_that_is_not_in_the_catalogue_is_a_fault() -> None:
+    assert catalogue_faults([*ROUTES, ("PUT", "/b", {"x:update"})], CATALOGUE) == [
+        "PUT /b: the code requires x:update, the catalogue of permissions says nothing at all"
+    ]
+
+
+def test_a_catalogued_endpoint_that_is_open_to_everybody_logged_in_is_a_fault() -> None:
+    assert catalogue_faults([("GET", "/a", {"@login"})], CATALOGUE) == [
+        "GET /a: the code requires nothing at all, the catalogue of permissions says x:create or x:list"
+    ]
+
+
+def test_an_endpoint_of_the_catalogue_that_no_route_serves_is_a_fault() -> None:
+    assert catalogue_faults(ROUTES, {**CATALOGUE, "GET /gone": {"x:gone"}}) == [
+        "GET /gone: the catalogue of permissions says that it is opened by x:gone: no such route"
     ]

@@ -268,7 +268,7 @@ async def test_a_user_who_is_deleted_while_the_import_waits_is_not_made_anew(
 ) -> None:
     await give(service, {"userName": "heron", "nickName": "Heron"})
     async with await psycopg.AsyncConnection.connect(service.database_url) as other:
-        await other.execute("SELECT pg_advisory_xact_lock(%s)", (rights._LOCK,))
+        await other.execute("SELECT pg_advisory_xact_lock(%s)", (rights.LOCK,))
         asked = asyncio.create_task(service.ask("POST", IMPORT, {"users": [{"userName": "heron"} | row]}))
         assert await eventually_here(lambda: waits(service.database_url))
         await other.execute("DELETE FROM sys.user WHERE user_name = 'heron'")

@@ -75,6 +75,33 @@ def test_a_worker_that_stays_behind_is_named(look: Look, database_url: str) -> N
     assert finding.message == "1 of 2 don't decide by revision 1: node-2 by 0 (another model.conf)"
 
 
+def test_codes_without_an_enabled_button_are_named(look: Look, database_url: str) -> None:
+    carried = look()["permission-codes"]
+    execute(database_url, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:file:share'")
+    lacking = look()["permission-codes"]
+
+    assert (carried.state, lacking.state) == ("ok", "warning")
+    assert lacking.message == "no enabled Button carries system:file:share: only wildcards grant it"
+
+
+def test_what_the_next_start_adds_is_told_with_the_roles_that_gain_it(look: Look, database_url: str) -> None:
+    execute(database_url, "DELETE FROM sys.seeded WHERE code = 'system:file:share'")
+    execute(
+        database_url,
+        "DELETE FROM sys.role_menu USING sys.menu WHERE id = menu_id AND auth_mark = 'system:file:share'",
+    )
+    execute(database_url, "DELETE FROM sys.menu WHERE auth_mark = 'system:file:share'")
+
+    found = look()["permission-codes"]
+
+    assert found.state == "warning"
+    assert found.message == (
+        "The next start adds the Buttons of system:file:share. "
+        "The role admin gains by its wildcards: system:file:share. "
+        "The role super gains by its wildcards: system:file:share."
+    )
+
+
 def test_routes_that_nobody_has_registered_are_counted_until_they_are(
     look: Look, database_url: str, tmp_path: Path
 ) -> None:

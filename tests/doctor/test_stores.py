@@ -106,7 +106,7 @@ def test_the_command_exits_by_the_worst_that_it_has_found(
     assert [line.split()[:2] for line in lenient.output.splitlines()[:-1]] == [
         line.split()[:2] for line in strict.output.splitlines()[:-1]
     ]
-    assert lenient.output.splitlines()[-1].startswith("Checks: 24; warning ")
+    assert lenient.output.splitlines()[-1].startswith("Checks: 25; warning ")
 
 
 def test_no_secret_is_ever_printed(tmp_path: Path) -> None:

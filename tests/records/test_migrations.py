@@ -17,7 +17,7 @@ from service.records.schema import SCHEMA, metadata
 
 PREPARE = (
     "import sys; from service.records.migrate import prepare; "
-    "print(prepare(sys.argv[1], lambda: f'hash of {sys.argv[2]}'))"
+    "print(prepare(sys.argv[1], lambda: f'hash of {sys.argv[2]}').new)"
 )
 
 

@@ -7,8 +7,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.codes import is_code
 from service.records import bindings, menus, rights, roles, users
 from service.records.database import engine
-from service.records.migrate import prepare
+from service.records.migrate import Prepared, prepare
 from service.records.schema import menu
+from service.records.seed_catalogue import Additions
 from tests.support.seeded import ADMINISTRATOR
 
 pytestmark = pytest.mark.anyio
@@ -107,7 +108,9 @@ def test_what_an_operator_deleted_stays_deleted(seeded_database_url: str) -> Non
         connection.execute(text("DELETE FROM sys.action_resource"))
         connection.execute(text("DELETE FROM sys.resource"))
         connection.execute(text('DELETE FROM sys."user"'))
-    assert prepare(seeded_database_url, lambda: pytest.fail("no password is needed")) is False
+    assert prepare(seeded_database_url, lambda: pytest.fail("no password is needed")) == Prepared(
+        new=False, additions=Additions()
+    )
     with engine(seeded_database_url).connect() as connection:
         assert names(connection) == ["super", "admin", "user"]
         assert connection.execute(text("SELECT count(*) FROM sys.resource")).scalar_one() == 0

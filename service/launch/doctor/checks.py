@@ -40,6 +40,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("policy-files", policy_checks.policy_files),
     ("published-policy", policy_checks.published_policy),
     ("policy-workers", policy_checks.policy_workers_agree),
+    ("permission-codes", policy_checks.permission_codes),
     ("routes", policy_checks.routes),
     ("administrators", user_checks.enough_administrators),
     ("first-administrator", user_checks.first_administrator),

@@ -8,9 +8,11 @@ from service.authz.publisher import drift
 from service.authz.rules import UNREGISTERED
 from service.authz.shipped import configured
 from service.authz.sync import KnownRoute, differences
+from service.kernel.permission_catalogue import permissions
+from service.launch.additions import additions_told
 from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.patient import Patient
-from service.records import policy_revisions, policy_workers
+from service.records import policy_revisions, policy_workers, seed_catalogue
 from service.web.routes import RoutesFault
 
 _NAMED = 3  # of many, in one line
@@ -61,6 +63,21 @@ async def policy_workers_agree(patient: Patient) -> Finding:
         f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(said)}",
         "start those nodes again with the same version and settings",
     )
+
+
+async def permission_codes(patient: Patient) -> Finding:
+    """A code that no Button carries can be given to nobody but by a wildcard."""
+    async with patient.records() as connection:
+        additions = await connection.run_sync(seed_catalogue.pending)
+        lacking = await connection.run_sync(seed_catalogue.lacking)
+    if additions:
+        return warning(" ".join(additions_told(additions)), "start the service, which adds them")
+    if lacking:
+        return warning(
+            f"no enabled Button carries {', '.join(lacking)}: only wildcards grant it",
+            "create or enable a Button with the code, or leave it to those who hold a wildcard",
+        )
+    return ok(f"each of the {len(permissions())} codes has an enabled Button")
 
 
 async def routes(patient: Patient) -> Finding:

@@ -18,6 +18,7 @@ from service.records.schema.files import file, object_space
 from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import CasbinRule, casbin_rule, policy_revision, policy_worker
+from service.records.schema.seeds import seeded
 
 __all__ = [
     "SCHEMA",
@@ -38,6 +39,7 @@ __all__ = [
     "resource",
     "role",
     "role_menu",
+    "seeded",
     "user",
     "user_role",
 ]

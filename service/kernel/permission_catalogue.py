@@ -1,0 +1,186 @@
+"""The catalogue of permission codes: what each one opens, and the Button that it is seeded as.
+
+To add a code: put it here, mark its endpoint with ``@needs``, and write its lines into
+``policies/endpoints.csv``. A start compares the three. A new database is seeded with the Buttons of all
+codes, and an upgraded one gets the Button of a new code once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """A code, the title of its Button, and the endpoints that it opens, such as ``GET /api/user/list``."""
+
+    code: str
+    title: str
+    opens: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the administration interface: a Menu, and its permissions in the order of their Buttons."""
+
+    name: str
+    title: str
+    icon: str
+    permissions: tuple[Permission, ...]
+
+
+def _page(name: str, title: str, icon: str, *permissions: tuple[str, ...]) -> Page:
+    """Return a page; each permission is its action, its title, and what it opens."""
+    return Page(
+        name,
+        title,
+        icon,
+        tuple(
+            Permission(f"system:{name}:{action}", title, tuple(opens))
+            for action, title, *opens in permissions
+        ),
+    )
+
+
+CATALOGUE: Final = (
+    _page(
+        "user",
+        "Users",
+        "user",
+        ("list", "List users", "GET /api/user/list"),
+        ("detail", "Read a user", "GET /api/user/{id}"),
+        ("create", "Create users", "POST /api/user", "GET /api/role/list"),
+        ("update", "Edit users", "PUT /api/user/{id}", "PUT /api/user/{id}/status", "GET /api/role/list"),
+        ("delete", "Delete users", "DELETE /api/user/{id}"),
+        ("reset-password", "Reset passwords", "PUT /api/user/{id}/password"),
+        ("export", "Export users", "GET /api/user/export"),
+        ("import", "Create and edit users from a table", "POST /api/user/import"),
+    ),
+    _page(
+        "role",
+        "Roles",
+        "shield",
+        ("list", "List roles", "GET /api/role/list", "GET /api/role/{id}"),
+        ("create", "Create roles", "POST /api/role"),
+        ("update", "Edit roles", "PUT /api/role/{id}"),
+        ("delete", "Delete roles", "DELETE /api/role/{id}"),
+        (
+            "permission",
+            "Read and set the permissions of roles",
+            "GET /api/role/{id}/permissions",
+            "PUT /api/role/{id}/permissions",
+        ),
+        ("export", "Export roles", "GET /api/role/export"),
+        ("import", "Create and edit roles from a table, permissions included", "POST /api/role/import"),
+    ),
+    _page(
+        "menu",
+        "Menus",
+        "menu",
+        ("list", "List menus", "GET /api/menu/list", "GET /api/menu/{id}"),
+        ("create", "Create menus", "POST /api/menu"),
+        ("update", "Edit menus", "PUT /api/menu/{id}"),
+        ("delete", "Delete menus", "DELETE /api/menu/{id}"),
+    ),
+    _page(
+        "resource",
+        "Resources",
+        "link",
+        ("list", "List and read resources", "GET /api/resource/list", "GET /api/resource/{id}"),
+        ("create", "Create resources", "POST /api/resource"),
+        ("update", "Edit resources", "PUT /api/resource/{id}", "PUT /api/resource/{id}/enabled"),
+        ("delete", "Delete resources", "DELETE /api/resource/{id}"),
+        (
+            "bind",
+            "Bind Buttons and resources",
+            "GET /api/resource/{id}/buttons",
+            "PUT /api/resource/{id}/buttons",
+            "GET /api/menu/{id}/resources",
+            "PUT /api/menu/{id}/resources",
+        ),
+    ),
+    _page(
+        "policy",
+        "Policy",
+        "scale",
+        (
+            "read",
+            "Read and explain the policy",
+            "GET /api/policy",
+            "POST /api/policy/explain",
+            "GET /api/policy/coverage",
+        ),
+        ("reload", "Reload the policy", "POST /api/policy/reload"),
+    ),
+    _page(
+        "online",
+        "Online users",
+        "activity",
+        ("list", "List sessions", "GET /api/online/list"),
+        ("kick", "End sessions", "DELETE /api/online/{login_id}", "DELETE /api/online/{login_id}/{device}"),
+        (
+            "ban",
+            "Ban and unban users",
+            "POST /api/online/{login_id}/ban",
+            "DELETE /api/online/{login_id}/ban",
+        ),
+    ),
+    _page(
+        "operation-log",
+        "Operation log",
+        "list",
+        ("list", "List operations", "GET /api/operation-log/list"),
+        ("detail", "Read an operation", "GET /api/operation-log/{id}"),
+        ("export", "Export operations", "GET /api/operation-log/export"),
+    ),
+    _page(
+        "login-log",
+        "Login log",
+        "log-in",
+        ("list", "List logins", "GET /api/login-log/list"),
+        ("export", "Export logins", "GET /api/login-log/export"),
+    ),
+    _page(
+        "file",
+        "Files",
+        "file",
+        ("list", "List files", "GET /api/file/list"),
+        ("upload", "Upload files", "POST /api/file"),
+        ("download", "Download files", "GET /api/file/{id}"),
+        ("delete", "Delete files", "DELETE /api/file/{id}"),
+        (
+            "share",
+            "Make and revoke public links",
+            "POST /api/file/{id}/public-link",
+            "DELETE /api/file/{id}/public-link",
+        ),
+    ),
+)
+"""All pages, in the order of the menu."""
+
+
+def permissions(pages: Iterable[Page] = CATALOGUE) -> dict[str, Permission]:
+    """Return all permissions by code, in the order of the catalogue."""
+    return {one.code: one for page in pages for one in page.permissions}
+
+
+def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[str]]:
+    """Return, for each endpoint that needs a code, the codes any one of which opens it."""
+    found: dict[str, set[str]] = {}
+    for one in permissions(pages).values():
+        for endpoint in one.opens:
+            found.setdefault(endpoint, set()).add(one.code)
+    return {endpoint: frozenset(codes) for endpoint, codes in found.items()}
+
+
+def markdown() -> str:
+    """Return the catalogue as the table of the documentation."""
+    lines = ["| Code | Button | Opens |", "| --- | --- | --- |"]
+    lines += [
+        f"| `{one.code}` | {page.title}: {one.title} | {', '.join(f'`{name}`' for name in one.opens)} |"
+        for page in CATALOGUE
+        for one in page.permissions
+    ]
+    return "\n".join(lines) + "\n"
