@@ -124,6 +124,12 @@ class MethodNotAllowed(Refusal):
         super().__init__(headers={"Allow": ", ".join(sorted(allowed))})
 
 
+class RequestTimeout(Refusal):
+    """The head or the body of the request did not arrive in time (RFC 9110 §15.5.9)."""
+
+    status, code, title = 408, "request_timeout", "The request took too long to arrive"
+
+
 class Conflict(Refusal):
     """A duplicate name, the last administrator, a record still in use, or a policy that can't be built."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import replace
+from functools import partial
 
 from service.app.lifespan import Lifespan
 from service.app.parts import Parts
@@ -25,7 +26,8 @@ def create_app(settings: Settings, shipped: Shipped) -> Entrance:
     add_routes(app, parts).check(shipped.endpoints, codes_by_endpoint())
     app.add_middleware(Lifespan(parts))
     address_of = address_behind(settings.server.trusted_proxies)
-    return Entrance(app, address_of, parts.traffic.count, parts.collector.operation)
+    stop = partial(parts.readiness.withdraw, "The service is stopping")
+    return Entrance(app, address_of, parts.traffic.count, parts.collector.operation, stop)
 
 
 def check_routes(shipped: Shipped) -> Routes:

@@ -7,9 +7,6 @@ import socket
 import sys
 from collections.abc import Mapping
 
-import uvicorn
-from uvicorn.supervisors import Multiprocess
-
 from service import settings as table
 from service.app import check_routes
 from service.authn.signing_keys import signing_keys
@@ -18,17 +15,17 @@ from service.files.bucket import create_bucket
 from service.files.object_store import object_store
 from service.installation import check_installation
 from service.launch.banner import banner
-from service.launch.faults import ListenFault
-from service.launch.http import HttpProtocol
+from service.launch.capacity import raise_file_limit
+from service.launch.listening import listener
 from service.launch.prepare import PASSWORD, prepare_database, publish_policy
 from service.launch.seclusion import OWNER_ONLY, close_to_others, forget_variable
+from service.launch.server import DRAIN
 from service.launch.stores import Stores, running
+from service.launch.supervisor import Supervisor
 from service.settings import Settings
 from service.web.observe import configure_logging
 
-KEEP_ALIVE = 75  # seconds; longer than the usual proxy's, so that no request meets a closing connection
-DRAIN = 10  # seconds that requests in flight get at a stop
-BACKLOG = 2048
+STOP_MARGIN = 10  # seconds for a worker to let go of its stores, after its grace and its drain
 
 # mallopt(3): the 19 MiB of a password hash go back to the system instead of staying in an arena per thread:
 # after forty logins a worker of 100 MB had grown to 140 MB.
@@ -68,23 +65,6 @@ def serve(environ: Mapping[str, str]) -> None:
         _run_workers(stores, bound)
 
 
-def listener(settings: Settings) -> socket.socket:
-    """Return the socket that all workers accept from; ``ListenFault`` when the address can't be had."""
-    host, port = settings.server.host, settings.server.port
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    bound = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind((host, port))
-        # Listening already: the address is ours, and early clients wait instead of being refused.
-        bound.listen(BACKLOG)
-    except OSError as error:
-        bound.close()
-        raise ListenFault(f"{host} port {port} can't be listened on: {error.strerror}") from error
-    bound.set_inheritable(True)
-    return bound
-
-
 def _check_keys(settings: Settings) -> None:
     """Raise ``SettingsError`` for keys that don't fit: a worker would find out, and be started for ever."""
     if settings.auth.jwt_secret or not settings.auth.jwt_algorithm.startswith("HS"):
@@ -99,20 +79,6 @@ def _address(bound: socket.socket) -> str:
 def _run_workers(stores: Stores, bound: socket.socket) -> None:
     # Workers read their settings from the environment: what was filled in here must be in it.
     os.environ.update({**_MALLOC, **os.environ, **stores.settings.environment()})
-    config = uvicorn.Config(
-        "service.launch.worker:app",
-        factory=True,
-        workers=stores.settings.server.workers,
-        loop="uvloop",
-        http=HttpProtocol,
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=DRAIN,
-        backlog=BACKLOG,
-    )
-    Multiprocess(config, sockets=[bound]).run()
+    raise_file_limit()
+    server = stores.settings.server
+    Supervisor(bound, server.workers, server.stop_grace + DRAIN + STOP_MARGIN).run()

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import socket
 import sys
+import threading
+from multiprocessing.connection import Connection
+from time import sleep
 
 # structlog and ua-parser take these in wherever they are installed: six megabytes of each worker for colours
 # and a file format that it never uses. Before they are imported, which the lines below do.
-for _unused in ("rich", "yaml"):
-    sys.modules.setdefault(_unused, None)  # type: ignore[arg-type]
+if multiprocessing.parent_process() is not None:  # the launcher, and tests, import this module as well
+    for _unused in ("rich", "yaml"):
+        sys.modules.setdefault(_unused, None)  # type: ignore[arg-type]
 
-# ruff: noqa: E402 - see above
+import uvicorn
+
 from service.app import create_app
 from service.authz.shipped import configured
+from service.launch.http import HttpProtocol
 from service.launch.parent import end_with_parent
+from service.launch.server import DRAIN, WorkerServer
 from service.settings import load
-from service.web.entrance import Entrance
 from service.web.observe import configure_logging
 
+BEAT = 1.0
+"""How often a worker tells the launcher that it runs, in seconds."""
 
-def app() -> Entrance:
-    """Return the application of this worker, with the settings that the launcher put into the environment."""
+
+def run(listener: socket.socket, launcher: Connection) -> None:
+    """Serve ``listener`` until told to stop, with the settings that the launcher put into the environment.
+
+    Writes to ``launcher`` once a second. Exits with status 3 when the application does not start.
+    """
     end_with_parent()
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
-    return create_app(settings, configured(settings.policy))
+    threading.Thread(target=_beat, args=(launcher,), daemon=True).start()
+    app = create_app(settings, configured(settings.policy))
+    config = uvicorn.Config(
+        app,
+        loop="uvloop",
+        http=HttpProtocol,
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=DRAIN,
+    )
+    WorkerServer(config, listener, settings, app.stop).run()
+
+
+def _beat(launcher: Connection) -> None:
+    while True:
+        try:
+            launcher.send_bytes(b".")
+        except OSError:  # the launcher has gone, and this process follows
+            return
+        sleep(BEAT)

@@ -62,6 +62,49 @@ class Server:
         "environment, a list in the file. From any other peer the header is ignored, and the peer's own "
         "address is the client's.",
     )
+    head_timeout: float = setting(
+        15.0,
+        unit="s",
+        check=between(0.1, 300.0),
+        help="How long the head of a request may take, and a new connection to send its first byte.",
+    )
+    body_timeout: float = setting(
+        15.0, unit="s", check=between(0.1, 300.0), help="Longest silence within the body of a request."
+    )
+    min_rate: int = setting(
+        500,
+        unit="bytes/s",
+        check=between(0, 1_000_000),
+        help="The slowest that a client may send a body, measured over `body_timeout`, or take an answer, "
+        "measured over `write_timeout`. 0: anything but silence will do.",
+    )
+    write_timeout: float = setting(
+        30.0,
+        unit="s",
+        check=between(0.1, 300.0),
+        help="How long an answer may wait for a client that does not take it; then the connection is reset.",
+    )
+    keep_alive: float = setting(
+        75.0,
+        unit="s",
+        check=between(1.0, 3600.0),
+        help="How long a connection is kept open after an answer. Longer than the same setting of the proxy, "
+        "or the proxy may send a request into a connection that is being closed.",
+    )
+    max_connections: int = setting(
+        0,
+        check=between(0, 1_000_000),
+        help="Connections of one worker; one more is answered 503 and closed. 0: 10,000, or as many as the "
+        "limit for open files allows.",
+    )
+    stop_grace: float = setting(
+        5.0,
+        unit="s",
+        check=between(0.0, 300.0),
+        help="How long a service that is told to stop still takes connections and requests, while "
+        "`/health/ready` answers 503 and each answer closes its connection. Longer than a load balancer "
+        "needs to notice.",
+    )
     metrics_token: str = setting(
         "",
         secret=True,

@@ -108,4 +108,9 @@ def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
     for name, value in headers:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return value.decode("ascii")
+    return new_request_id()
+
+
+def new_request_id() -> str:
+    """Return an id for a request that brings none."""
     return f"{getrandbits(64):016x}"

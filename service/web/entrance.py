@@ -7,6 +7,7 @@ refusal in its scope, so that it is answered and logged as any other.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
 
@@ -15,11 +16,11 @@ from falcon import HTTPError
 from falcon.asgi import App, Response
 
 from service.authz.paths import canonical
-from service.errors import BadRequest
+from service.errors import BadRequest, Refusal
 from service.kernel.origin import ORIGIN
 from service.records.operation_logs import OperationEvent
-from service.web.call import AddressOf, Call, Scope, peer_address
-from service.web.problems import MEDIA_TYPE, answer, refused
+from service.web.call import AddressOf, Call, Scope, new_request_id, peer_address
+from service.web.problems import MEDIA_TYPE, answer, document, refused
 from service.web.request import Request
 from service.web.request_log import RequestLog
 from service.web.routes import Router
@@ -60,16 +61,23 @@ class Entrance:
         address_of: AddressOf = peer_address,
         count: Callable[[Call], None] | None = None,
         record: Callable[[OperationEvent], None] | None = None,
+        stop: Callable[[], None] = lambda: None,
     ) -> None:
         """Call ``count``, if there is one, with each request that is over.
 
-        ``record`` takes the entries of logged operations; it neither waits nor fails.
+        ``record`` takes the entries of logged operations; it neither waits nor fails. ``stop`` is called once
+        when the process is about to stop.
         """
         self._app = app
         self._count = count
         self._address_of = address_of
         self._record = record
         self._log = RequestLog()
+        self._stop = stop
+
+    def stop(self) -> None:
+        """Say that the process is about to stop: from now on it is not ready."""
+        self._stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one ASGI connection."""
@@ -156,6 +164,23 @@ def _headers(call: Call) -> list[tuple[bytes, bytes]]:
     if call.policy is not None:
         headers.append((b"x-policy-revision", b"%d" % call.policy.revision))
     return headers
+
+
+def raw_answer(refusal: Refusal) -> bytes:
+    """Return the whole HTTP/1.1 answer to a client whose request is not read, before it is disconnected."""
+    request_id = new_request_id()
+    body = document(refusal, request_id)
+    headers = {
+        "Content-Type": MEDIA_TYPE,
+        "Content-Length": len(body),
+        "Connection": "close",
+        "X-Request-Id": request_id,
+        **{name.decode(): value.decode() for name, value in _COMMON},
+        **refusal.headers,
+    }
+    lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]
+    lines += [f"{name.lower()}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
 
 async def _send_refusal(call: Call, error: Exception, send: Send) -> None:

@@ -28,6 +28,9 @@ _BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
 _BY_TITLE: dict[str, st.SearchStrategy[Any]] = {
     "server.port": st.integers(0, 65535),
     "server.workers": st.integers(1, 64),
+    "server.min_rate": st.integers(0, 10**6),
+    "server.max_connections": st.integers(0, 10**6),
+    "server.keep_alive": st.floats(1, 3600),
     "server.metrics_token": st.sampled_from(["", "mX3-" * 8]),
     "database.url": st.sampled_from(["", "postgresql://u:p%40w@h:1/d", "postgresql:///d?host=/run/x"]),
     "database.pool_size": st.integers(1, 200),

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, which answers nothing that could be read in two ways."""
+"""uvicorn's HTTP protocol, which serves nothing that could be read in two ways, and never waits for ever."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any, Final, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from service.errors import BadRequest, HeadTooLarge, Refusal
+from service.errors import BadRequest, HeadTooLarge, Refusal, RequestTimeout
+from service.launch.http.deadlines import Deadlines, Overdue, Phase
 from service.launch.http.framing import MAX_HEAD, Head, check_head
 from service.launch.http.incoming import IncomingBody
-from service.launch.http.lingering import LingeringTransport
+from service.launch.http.lingering import LINGER, LINGER_BYTES, LingeringTransport, reset
+from service.launch.http.state import WorkerState
 from service.web.entrance import REFUSAL
 
-LINGER: Final = 2.0
-"""How long a closed connection takes in what the client still sends, in seconds."""
-
-LINGER_BYTES: Final = 4_194_304
-"""How much of it, in bytes."""
+FIRST_BYTE_AT_STOP: Final = 1.0
+"""How long a connection that has sent nothing yet may begin a request once the worker stops, in seconds."""
 
 _PER_BODY_BYTE: Final = 8  # a body in chunks of one byte each has six around each, and is nobody's usual one
 
@@ -31,10 +30,18 @@ class HttpProtocol(HttpToolsProtocol):
 
     _around = 0  # bytes of the message that are not of its body; the piece in which it begins is not counted
     _in_head = False
+    _in_body = False
     _deaf = False
     _lingering = False
     _dropped = 0  # bytes that came after the last request
     _body: IncomingBody | None = None
+    _deadlines: Deadlines
+    server_state: WorkerState
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a first request."""
+        self._deadlines = Deadlines(self.server_state.limits, self.loop.time())
+        super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
         """Parse what has arrived."""
@@ -42,16 +49,18 @@ class HttpProtocol(HttpToolsProtocol):
             self._drop(data)
             return
         self._around += len(data)
-        self._unset_keepalive_if_required()
+        self._deadlines.taken += len(data)
+        if self._deadlines.phase is Phase.IDLE:
+            self._deadlines.begin(Phase.HEAD, self.loop.time())
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
             self._deaf = True
         except httptools.HttpParserError:
             # What follows is not a request, whatever it looks like.
-            self._refuse(BadRequest("The request is no valid HTTP"))
+            self.refuse(BadRequest("The request is no valid HTTP"))
         if self._around > MAX_HEAD:
-            self._refuse(HeadTooLarge())
+            self.refuse(HeadTooLarge())
 
     def on_message_begin(self) -> None:
         """Begin the head of a request."""
@@ -74,42 +83,91 @@ class HttpProtocol(HttpToolsProtocol):
         try:
             check_head(head)
         except Refusal as refusal:
-            self._refuse(refusal)
+            self.refuse(refusal)
             raise  # the parser stops here
         super().on_headers_complete()
         self._in_head = False
-        if head.has_body:
-            self._body = IncomingBody(self.cycle)
-            self._close_gently(self.cycle)
-        if upgrade:
+        if upgrade or self.server_state.stopping:
             self.cycle.keep_alive = False
+        if head.has_body:
+            self._in_body = True
+            self._body = IncomingBody(self.cycle)
+        if upgrade or head.has_body:
             self._close_gently(self.cycle)
+        self._deadlines.begin(Phase.BODY if self._in_body else Phase.BUSY, self.loop.time())
 
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body; its reader has a limit for it."""
         self._around -= _PER_BODY_BYTE * len(body)
         super().on_body(body)
 
+    def on_message_complete(self) -> None:
+        """End the request."""
+        super().on_message_complete()
+        if self._in_body:
+            self._in_body = False
+            self._deadlines.begin(
+                Phase.IDLE if self.cycle.response_complete else Phase.BUSY, self.loop.time()
+            )
+
     def on_response_complete(self) -> None:
         """Begin the next request, unless this was the last."""
-        if self._lingering:
-            self.server_state.total_requests += 1
-        else:
-            super().on_response_complete()
+        self.server_state.total_requests += 1
+        if self._lingering or self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        if self._in_body:
+            return
+        answered = self.cycle.response_complete
+        phase = Phase.BUSY if not answered else Phase.HEAD if self._in_head else Phase.IDLE
+        self._deadlines.begin(phase, self.loop.time())
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def enforce_deadlines(self, now: float) -> None:
+        """Close the connection, or refuse its request, if the client is too slow. ``now`` is the loop's."""
+        unsent = self.transport.get_write_buffer_size()
+        late = self._deadlines.overdue(now, paused=self.flow.read_paused, unsent=unsent)
+        if late is Overdue.READER:
+            reset(self.transport)
+        elif late is Overdue.IDLE:
+            self.transport.close()
+        elif late is Overdue.REQUEST:
+            self.refuse(RequestTimeout())
+
+    def begin_stop(self) -> None:
+        """Have the answer that is under way be the last of this connection."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+
+    def shutdown(self) -> None:
+        """Close the connection unless a request is under way, or may be."""
+        self.begin_stop()
+        if self.cycle is not None and not self.cycle.response_complete:
+            return
+        if not self._deadlines.taken:
+            self.loop.call_later(FIRST_BYTE_AT_STOP, self._close_unless_begun)
+        elif not self._in_head:
+            self.transport.close()
+
+    def refuse(self, refusal: Refusal) -> None:
         """Have ``refusal`` answered after all earlier requests, and take nothing more from the client."""
-        if self._deaf:
+        if self._deaf or self.transport.is_closing():
             return
         self._deaf = True
-        if self._in_head or self.cycle is None:
+        self._deadlines.begin(Phase.BUSY, self.loop.time())
+        if self._in_body:
+            self._refuse_body(refusal)
+        elif self._in_head or self.cycle is None or not self.cycle.response_complete:
             self._answer(refusal)
-        elif self.cycle.response_complete:
+        else:
+            self._linger()
+
+    def _refuse_body(self, refusal: Refusal) -> None:
+        if self.cycle.response_complete:
             self._linger()
         elif self._body is not None:
             self._body.break_off(refusal)
-        else:  # between two requests, of which the earlier is not answered yet
-            self._answer(refusal)
 
     def _answer(self, refusal: Refusal) -> None:
         if not self._in_head:
@@ -155,5 +213,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._dropped = 0
         self.transport.write_eof()
         self.flow.resume_reading()
-        self._unset_keepalive_if_required()
-        self.timeout_keep_alive_task = self.loop.call_later(LINGER, self.transport.close)
+        self.loop.call_later(LINGER, self.transport.close)
+
+    def _close_unless_begun(self) -> None:
+        if not self._deadlines.taken:
+            self.transport.close()

@@ -1,0 +1,123 @@
+"""How long a connection may take for each thing that it does.
+
+No timer belongs to a connection: the worker looks at all of them once a second, so a deadline is up to a
+second late, and a request costs no more than the note of what it waits for.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+
+class Limits(NamedTuple):
+    """Seconds, but for ``rate``: the fewest bytes a second of a body, and of an answer that is not taken."""
+
+    head: float
+    body: float
+    write: float
+    keep_alive: float
+    rate: int
+
+
+class Phase(Enum):
+    """What a connection waits for."""
+
+    HEAD = 1  # the rest of a head, or a first byte
+    BODY = 2
+    BUSY = 3  # the application
+    IDLE = 4  # another request
+
+
+class Overdue(Enum):
+    """What has taken too long."""
+
+    REQUEST = 1
+    IDLE = 2
+    READER = 3
+
+
+class Deadlines:
+    """The times of one connection, in seconds of the loop's clock. ``taken`` counts the bytes that came."""
+
+    __slots__ = (
+        "_blocked",
+        "_blocked_bytes",
+        "_limits",
+        "_seen",
+        "_window",
+        "_window_bytes",
+        "phase",
+        "since",
+        "taken",
+    )
+
+    def __init__(self, limits: Limits, now: float) -> None:
+        self._limits = limits
+        self.taken = 0
+        self._blocked: float | None = None
+        self._blocked_bytes = 0
+        self.begin(Phase.HEAD, now)
+
+    def begin(self, phase: Phase, now: float) -> None:
+        """Note what the connection waits for from now on."""
+        self.phase = phase
+        self.since = now
+        if phase is Phase.BODY:
+            self._seen = self.taken
+            self._open_window(now)
+
+    def overdue(self, now: float, *, paused: bool, unsent: int) -> Overdue | None:
+        """Return what has taken too long, None when nothing has. Call it about once a second.
+
+        ``paused`` says that the service itself reads nothing for the moment, which counts against nobody;
+        ``unsent`` is the number of bytes that wait for the client to take them.
+        """
+        if self._is_blocked(now, unsent):
+            return Overdue.READER
+        if self.phase is Phase.BUSY:
+            return None
+        if self.phase is Phase.BODY:
+            return Overdue.REQUEST if self._is_body_late(now, paused) else None
+        if self.phase is Phase.IDLE:
+            return Overdue.IDLE if now - self.since > self._limits.keep_alive else None
+        if now - self.since <= self._limits.head:
+            return None
+        return Overdue.REQUEST if self.taken else Overdue.IDLE
+
+    def _is_body_late(self, now: float, paused: bool) -> bool:
+        if paused or self.taken != self._seen:
+            self.since = now
+            self._seen = self.taken
+        if paused:
+            self._open_window(now)
+            return False
+        if now - self.since > self._limits.body:
+            return True
+        if (length := now - self._window) < self._limits.body:
+            return False
+        slow = self.taken - self._window_bytes < self._limits.rate * length
+        self._open_window(now)
+        return slow
+
+    def _open_window(self, now: float) -> None:
+        """Begin to measure the rate anew."""
+        self._window = now
+        self._window_bytes = self.taken
+
+    def _is_blocked(self, now: float, unsent: int) -> bool:
+        """Tell whether the client takes less of its answer than it must.
+
+        More to send than before means that something was taken: the application waits while much is unsent.
+        """
+        if not unsent:
+            self._blocked = None
+            return False
+        if self._blocked is None or unsent > self._blocked_bytes:
+            self._blocked, self._blocked_bytes = now, unsent
+            return False
+        if (length := now - self._blocked) <= self._limits.write:
+            return False
+        slow = self._blocked_bytes - unsent < self._limits.rate * length
+        self._blocked, self._blocked_bytes = now, unsent
+        return slow

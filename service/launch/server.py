@@ -1,0 +1,105 @@
+"""The server of one worker: uvicorn's, which looks after its connections and stops in two steps."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+from typing import Final, cast
+
+import structlog
+import uvicorn
+
+from service.launch.acceptor import Acceptor
+from service.launch.capacity import most_connections
+from service.launch.http import HttpProtocol, Limits, WorkerState
+from service.settings import Settings
+
+DRAIN: Final = 10
+"""How long requests in flight may take once nothing new is accepted, in seconds."""
+
+_LOOK = 10  # ticks of uvicorn's main loop, of a tenth of a second each
+_log = structlog.get_logger()
+
+
+class WorkerServer(uvicorn.Server):
+    """Serves ``listener``, which it closes.
+
+    At SIGTERM the grace begins: requests are still served, and each connection closes after its answer. Then
+    the listener is closed, and requests in flight have ``DRAIN`` seconds. SIGINT skips the grace.
+    """
+
+    server_state: WorkerState
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        listener: socket.socket,
+        settings: Settings,
+        announce_stop: Callable[[], None],
+    ) -> None:
+        """Take what is called once when the stop begins."""
+        super().__init__(config)
+        self.server_state = WorkerState(_limits(settings))
+        self._acceptor = Acceptor(listener, self._protocol, self._connections, most_connections(settings))
+        self._grace = settings.server.stop_grace
+        self._grace_ends: float | None = None
+        self._announce_stop = announce_stop
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Note that the worker must stop; called by the system at SIGTERM and SIGINT."""
+        if sig == signal.SIGINT:
+            self._grace = 0.0
+            if self._grace_ends is not None:
+                self._grace_ends = 0.0
+        super().handle_exit(sig, frame)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start the application, then accept."""
+        await super().startup(sockets or [])
+        self._acceptor.start()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Look after the connections; tell whether the grace of a stop is over. Called ten times a second."""
+        must_stop = await super().on_tick(counter)
+        now = asyncio.get_running_loop().time()
+        if counter % _LOOK == 0:
+            for connection in self._connections():
+                connection.enforce_deadlines(now)
+            self._acceptor.tidy()
+        if not must_stop:
+            return False
+        if self._grace_ends is None:
+            self._begin_stop(now)
+        return now >= cast(float, self._grace_ends)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept nothing more, and end when the requests in flight are answered."""
+        self._begin_stop(0.0)
+        await self._acceptor.close()
+        await super().shutdown(sockets)
+
+    def _begin_stop(self, now: float) -> None:
+        self._grace_ends = now + self._grace
+        if self.server_state.stopping:
+            return
+        _log.info("stopping", grace=self._grace, connections=len(self.server_state.connections))
+        self.server_state.stopping = True
+        self._announce_stop()
+        for connection in self._connections():
+            connection.begin_stop()
+
+    def _connections(self) -> list[HttpProtocol]:
+        return cast(list[HttpProtocol], list(self.server_state.connections))
+
+    def _protocol(self) -> HttpProtocol:
+        return HttpProtocol(self.config, self.server_state, self.lifespan.state)
+
+
+def _limits(settings: Settings) -> Limits:
+    server = settings.server
+    return Limits(
+        server.head_timeout, server.body_timeout, server.write_timeout, server.keep_alive, server.min_rate
+    )
