@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -14,6 +17,8 @@ from service.errors import Unavailable
 from service.keyspace import SessionStore
 from service.settings import Auth, Redis
 from tests.keyspace.conftest import Raw
+from tests.support.running import descendants
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -59,6 +64,29 @@ async def test_a_store_that_refuses_writes_is_read_only_until_it_takes_them(
         assert (health.state, health.details) == ("read_only", {"reason": reason})
     finally:
         await own_raw.execute_command(*accept.split())
+    assert (await own_store.probe.health()).state == "up"
+
+
+async def test_a_store_whose_snapshot_failed_is_read_only(own_store: SessionStore, own_raw: Raw) -> None:
+    """By default a server refuses writes then (``stop-writes-on-bgsave-error``)."""
+    await own_raw.config_set("save", "3600 1")
+    await own_raw.config_set("rdb-key-save-delay", 5_000_000)  # microseconds: time enough to kill it
+    await own_raw.set("a", "b")
+    server = (await own_raw.info("server"))["process_id"]
+    before = set(descendants(server))
+    await own_raw.bgsave()
+    try:
+        assert await eventually_here(lambda: bool(set(descendants(server)) - before))
+        for child in set(descendants(server)) - before:
+            os.kill(child, signal.SIGKILL)
+        for _ in range(500):
+            if (await own_raw.info("persistence"))["rdb_last_bgsave_status"] == "err":
+                break
+            await asyncio.sleep(0.02)
+        assert await own_store.probe.health() == ("read_only", {"reason": "MISCONF"})
+    finally:
+        await own_raw.config_set("save", "")
+        await own_raw.config_set("rdb-key-save-delay", 0)
     assert (await own_store.probe.health()).state == "up"
 
 
