@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import TextClause, text
 from sqlalchemy.exc import DBAPIError
@@ -389,3 +390,36 @@ async def test_an_emptied_database_is_unavailable_but_for_whoever_looks_again(
         assert await look() == 1
         database.emptied = False
         assert not await is_refused(database)
+
+
+async def test_a_server_made_read_only_is_so_for_connections_that_are_there(fragile: EmbeddedStores) -> None:
+    administrator = fragile.url_of("portcullis", administrator=True)
+
+    async def configure(value: str) -> None:
+        # Each on its own: neither may be part of a transaction.
+        with psycopg.connect(administrator, autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {value}")
+            connection.execute("SELECT pg_reload_conf()")
+
+    async def until(value: str) -> None:
+        shown = text("SHOW default_transaction_read_only")
+        while True:
+            async with database.transaction() as connection:
+                if (await connection.execute(shown)).scalar() == value:
+                    return
+            await asyncio.sleep(0.01)
+
+    async with opened(fragile.database_url, pool_size=1) as database:
+        await run(database, "CREATE TABLE kept_here (number integer)")
+        async with database.snapshot() as reader:
+            before = (await reader.execute(text("SELECT pg_backend_pid()"))).scalar()
+        await configure("on")
+        try:
+            await until("on")
+            with pytest.raises(Unavailable, match="takes no changes"):
+                await run(database, "INSERT INTO kept_here VALUES (1)")
+            assert await run(database, "SELECT pg_backend_pid()") == before
+        finally:
+            await configure("off")
+        await until("off")
+        await run(database, "DROP TABLE kept_here")
