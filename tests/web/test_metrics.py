@@ -43,6 +43,7 @@ async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_p
     assert value(text, f"{duration}_bucket", route="/api/user/info", le="+Inf") == 2
     assert 0 < value(text, f"{duration}_sum", route="/api/user/info") < 60
     assert value(text, "portcullis_policy_revision") == 1
+    assert abs(value(text, "portcullis_clock_offset_seconds")) < 1
     assert value(text, "portcullis_resident_memory_bytes") > 10_000_000
     assert "/no/such" not in text
 
