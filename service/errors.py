@@ -209,8 +209,8 @@ class RateLimited(Refusal):
 
     status, code, title = 429, "rate_limited", "Too many attempts"
 
-    def __init__(self, retry_after: int, limit: str = "") -> None:
-        super().__init__(headers={"Retry-After": str(max(1, retry_after))})
+    def __init__(self, retry_after: int, limit: str = "", detail: str | None = None) -> None:
+        super().__init__(detail, headers={"Retry-After": str(max(1, retry_after))})
         self.limit = limit
 
 

@@ -51,14 +51,18 @@ class MenuChanges:
         self._revocations = revocations
 
     async def create(self, caller: Caller, menu_type: MenuType, values: MenuValues) -> SavedMenu:
-        """Write a new menu; ``ValidationFailed``, and ``Conflict`` for a code that another Button has."""
+        """Write a new menu.
+
+        Raises ``ValidationFailed``, ``Conflict`` for a code that another Button has, and ``RateLimited``
+        while too many bit positions wait.
+        """
         _check(menu_type, values)
         cause = f"{values.auth_mark or values.title!r} created by {caller.user_name}"
         async with self._changes.begin(cause) as change:
             giver = await grantor(change.connection, caller)
             _demand(giver, values.auth_mark)
             await _check_place(change.connection, None, values.parent_id)
-            saved = await menu_writes.create(change.connection, menu_type, values)
+            saved = await menu_writes.create(change.connection, menu_type, values, caller.user_id)
         return SavedMenu(saved, change.policy)
 
     async def update(
@@ -72,7 +76,7 @@ class MenuChanges:
         """Replace what ``values`` say of a menu; ``menu_type`` is the one it has, or None.
 
         Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a code that another Button has and
-        when it would leave nobody who may do everything.
+        when it would leave nobody who may do everything; ``RateLimited`` as ``create`` does.
         """
         async with self._changes.begin(f"menu {menu_id} edited by {caller.user_name}") as change:
             async with keeping_an_administrator(change.connection):
@@ -83,7 +87,7 @@ class MenuChanges:
                 _demand(giver, values.auth_mark)
                 if values.parent_id != before.parent_id:
                     await _check_place(change.connection, menu_id, values.parent_id)
-                saved = await menu_writes.update(change.connection, before, values)
+                saved = await menu_writes.update(change.connection, before, values, caller.user_id)
             affected = await _affected(change.connection, before, saved)
             await self._revocations.mark_first(affected)
         await self._revocations.mark_all(affected)
@@ -96,11 +100,11 @@ class MenuChanges:
         """
         cause = f"menu {menu_id} deleted by {caller.user_name}"
         async with self._changes.begin(cause) as change:
-            await _for_change(change.connection, caller, menu_id, match)
+            _, before = await _for_change(change.connection, caller, menu_id, match)
             uses = await menu_uses.of(change.connection, menu_id, NAMED)
             if uses:
                 raise _in_use(uses)
-            await menu_writes.delete(change.connection, menu_id)
+            await menu_writes.delete(change.connection, before, caller.user_id)
         return change.policy
 
 

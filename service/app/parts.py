@@ -81,7 +81,7 @@ class Parts:
         self.live = LivePolicy(shipped)
         self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
         announced = partial(announcements, database.url, casbin_rule.CHANNEL)
-        self.watch = PolicyWatch(self.live, self.database, announced, worker)
+        self.watch = PolicyWatch(self.live, self.database, announced, worker, token_life=auth.access_timeout)
         self.passwords = Passwords(settings.password)
         tokens = Tokens(auth, self.store.synchronized.now)
         pairs = Pairs(tokens, lambda: self.live.current.permission_map)
@@ -130,7 +130,9 @@ class Parts:
         )
 
     def _own_samples(self) -> Iterator[Sample]:
-        yield Sample("portcullis_policy_revision", self.live.current.revision, {})
+        policy = self.live.current
+        yield Sample("portcullis_policy_revision", policy.revision, {})
+        yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})
         offset = self.store.synchronized.offset
         if offset is not None:
             yield Sample("portcullis_clock_offset_seconds", offset, {})

@@ -54,14 +54,13 @@ class Pairs:
     async def account(self, connection: Connection, user_id: int, user_name: str, nick_name: str) -> Account:
         """Return the user with the rights that are stored.
 
-        A code that the map in force doesn't know was given to a Button a moment ago: this process is about
-        to load the policy with its bit, and the token would lack the code for as long as it lives. So the
-        bits are read as well then.
+        So are the bits, once there is a map in force. That of this process may be old: a token would lack a
+        code that has just been given to a Button, or carry a bit that is about to mean another code.
         """
         held = await rights.of(connection, user_id)
         known = self._permission_map()
-        if known and not known.knows(held.permissions):
-            known = PermissionMap(await menus.permission_bits(connection))
+        if known and held.permissions:
+            known = PermissionMap(await menus.permission_bits(connection, held.permissions))
         return Account(user_id, user_name, nick_name, held.roles, held.permissions, known)
 
     def issue(self, account: Account, device: str, rid: str, *, issued: int, ends: int) -> TokenPair:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable
 from typing import Final
 
@@ -16,10 +17,18 @@ from service.authz.rules import Rule
 from service.authz.shipped import Shipped
 from service.errors import Unavailable
 from service.records import menus, policy_revisions
+from service.records.bit_positions import UNCONFIRMED
 from service.records.database import Database, SyncConnection
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
+
+
+_UNCONFIRMED: Final = UNCONFIRMED.total_seconds()
+
+
+def _now() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class LivePolicy:
@@ -29,12 +38,30 @@ class LivePolicy:
     """
 
     def __init__(self, shipped: Shipped) -> None:
-        self.current = Policy(shipped.model_text)
+        self._none = self._newest = Policy(shipped.model_text)
+        self._confirmed = _now()
         self._model_text = shipped.model_text
         self._model = Model()
         self._model.load_model_from_text(shipped.model_text)
         self._loading = asyncio.Lock()
         self._swapped = asyncio.Event()
+
+    @property
+    def current(self) -> Policy:
+        """The policy in force; one that denies everything when it was not confirmed for ``UNCONFIRMED``.
+
+        A bit of a token may mean another code by then, in a policy that never came here.
+        """
+        return self._newest if _now() < self._confirmed + _UNCONFIRMED else self._none
+
+    def confirm(self, since: float) -> None:
+        """Note that others knew at ``since``, by ``now``, which revision this process decides by."""
+        self._confirmed = max(self._confirmed, since)
+
+    @staticmethod
+    def now() -> float:
+        """Return the seconds since the machine was started, also those that it slept."""
+        return _now()
 
     async def load(self, database: Database) -> bool:
         """Put the newest published policy in force; tell whether there was a newer one.
@@ -66,7 +93,7 @@ class LivePolicy:
         """Put ``policy`` in force if it is newer than the one that is; tell whether it was."""
         newer = policy.revision > self.current.revision
         if newer:
-            self.current = policy
+            self._newest = policy
             self._swapped.set()
             self._swapped = asyncio.Event()
         return newer

@@ -16,7 +16,7 @@ from service.authz.faults import PolicyFault
 from service.authz.live import LivePolicy
 from service.errors import Unavailable
 from service.kernel.health import Health, State
-from service.records import policy_revisions, policy_workers
+from service.records import bit_positions, policy_revisions, policy_workers
 from service.records.database import Database
 from service.records.policy_workers import REPORT_EVERY, PolicyWorker
 
@@ -39,7 +39,8 @@ class PolicyWatch:
 
     An announcement may get lost, with the connection or in a failover; then the next look finds the revision.
     What can't be loaded is told by ``fault``, and the last valid policy stays in force. Each look reports to
-    ``sys.policy_worker``, under the name ``worker``, what this process decides by.
+    ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to ``sys.token_life``
+    that it issues access tokens that live ``token_life`` seconds.
     """
 
     def __init__(
@@ -49,12 +50,14 @@ class PolicyWatch:
         announced: Announced,
         worker: str,
         *,
+        token_life: int,
         poll_every: float = POLL_EVERY,
     ) -> None:
         self._live = live
         self._database = database
         self._announced = announced
         self._worker = worker
+        self._token_life = token_life
         self._poll_every = poll_every
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
@@ -124,8 +127,11 @@ class PolicyWatch:
         now = (self._live.current.revision, self.fault)
         if now == self._reported and monotonic() < self._report_again:
             return
+        since = self._live.now()
         async with self._database.transaction() as connection:
             await policy_workers.report(connection, self._worker, *now)
+            await bit_positions.report_life(connection, self._token_life)
+        self._live.confirm(since)
         self._reported, self._report_again = now, monotonic() + REPORT_EVERY
 
     def _say(self, fault: str | None) -> None:

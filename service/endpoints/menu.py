@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.menu_tree import MAX_DEPTH
 from service.administration.menus import MenuChanges, SavedMenu
-from service.errors import Conflict, NotFound, PreconditionFailed
+from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records import menu_writes, menus
 from service.records.database import Database
@@ -133,7 +133,7 @@ class Menus:
     @created
     @needs("system:menu:create")
     @logged("menu", "create", "INSERT")
-    @refuses(Conflict)
+    @refuses(Conflict, RateLimited)
     async def on_post(self, call: Call, body: NewMenu) -> SavedMenuAnswer:
         """Create a Menu, or a Button with a permission code that the caller holds."""
         return _answer(call, await self._changes.create(call.user, body.menu_type, _values(body)))
@@ -157,7 +157,7 @@ class OneMenu:
 
     @needs("system:menu:update")
     @logged("menu", "update", "UPDATE")
-    @refuses(NotFound, Conflict, PreconditionFailed)
+    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
     async def on_put(self, call: Call, body: MenuEdit, id: int) -> SavedMenuAnswer:
         """Replace what is said about a menu.
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 class PermissionMap:
     """An immutable map of codes to the bit positions of their Buttons.
 
-    Positions come from a sequence and are never given twice, so a bit of an old token can only mean the
-    code it was issued for, or nothing.
+    A position that is given again was free until every token with its old meaning had expired, so a bit can
+    only mean the code it was issued for, or nothing.
     """
 
     __slots__ = ("_by_bit", "_by_code")
@@ -27,9 +27,10 @@ class PermissionMap:
     def __bool__(self) -> bool:
         return bool(self._by_code)
 
-    def knows(self, codes: Iterable[str]) -> bool:
-        """Tell whether each of ``codes`` has a bit."""
-        return all(code in self._by_code for code in codes)
+    @property
+    def highest(self) -> int:
+        """The highest position of a code; -1 without one."""
+        return max(self._by_bit, default=-1)
 
     def encode(self, codes: Iterable[str]) -> str:
         """Return ``codes`` as standard base64 with padding; bit ``n`` is in byte ``n >> 3``, lowest first.

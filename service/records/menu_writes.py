@@ -15,9 +15,9 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
+from service.records import bit_positions
 from service.records.menus import COLUMNS, Menu, MenuType
 from service.records.schema import menu
-from service.records.schema.access import bit_position
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +35,45 @@ class MenuValues:
     enabled: bool | None = None
 
 
-async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuValues) -> Menu:
-    """Write a new menu, enabled unless ``values`` say otherwise; a Button gets a bit of its own.
+async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuValues, user_id: int) -> Menu:
+    """Write a new menu for a user, enabled unless ``values`` say otherwise; a Button gets a bit of its own.
 
-    Conflict when its code belongs to another Button.
+    Conflict when its code belongs to another Button; RateLimited as ``bit_positions.give`` says.
     """
     stored = _stored(values) | {"menu_type": menu_type}
     if menu_type == "Button":
         await _refuse_taken(connection, values)
+        stored["bit_position"] = await bit_positions.give(connection, user_id)
     else:
         stored["bit_position"] = null()
     written = insert(menu).values(stored).returning(*COLUMNS)
     return Menu(*(await connection.execute(written)).one())
 
 
-async def update(connection: AsyncConnection, before: Menu, values: MenuValues) -> Menu:
-    """Replace what ``values`` say of the existing menu ``before``.
+async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int) -> Menu:
+    """Replace what ``values`` say of the existing menu ``before``, for a user.
 
-    A Button whose code changes gets a new bit: a token with the old one must not be read as holding the new
-    code. Conflict when the code belongs to another Button.
+    A Button whose code changes gets another bit: a token with the old one must not be read as holding the
+    new code. Conflict when the code belongs to another Button; RateLimited as ``bit_positions.give`` says.
     """
     stored = _stored(values) | {"version": menu.c.version + 1, "update_time": func.now()}
     if before.menu_type == "Button" and values.auth_mark != before.auth_mark:
         await _refuse_taken(connection, values)
-        stored["bit_position"] = bit_position.next_value()
+        stored["bit_position"] = await bit_positions.give(connection, user_id)
+        await _retire(connection, before, user_id)
     written = change(menu).where(menu.c.id == before.id).values(stored).returning(*COLUMNS)
     return Menu(*(await connection.execute(written)).one())
 
 
-async def delete(connection: AsyncConnection, menu_id: int) -> None:
-    """Delete a menu that nothing refers to."""
-    await connection.execute(delete_from(menu).where(menu.c.id == menu_id))
+async def delete(connection: AsyncConnection, before: Menu, user_id: int) -> None:
+    """Delete a menu that nothing refers to, for a user."""
+    await connection.execute(delete_from(menu).where(menu.c.id == before.id))
+    await _retire(connection, before, user_id)
+
+
+async def _retire(connection: AsyncConnection, before: Menu, user_id: int) -> None:
+    if before.bit_position is not None:
+        await bit_positions.retire(connection, before.bit_position, user_id)
 
 
 def _stored(values: MenuValues) -> dict[str, Any]:

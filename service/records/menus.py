@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -124,11 +125,15 @@ async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:
     return set((await connection.execute(statement.distinct())).scalars())
 
 
-async def permission_bits(connection: AsyncConnection) -> dict[str, int]:
-    """Return the bit position of every permission code, that is of every enabled Button."""
+async def permission_bits(
+    connection: AsyncConnection, codes: Collection[str] | None = None
+) -> dict[str, int]:
+    """Return the bit position of every permission code, that is of every enabled Button, or of ``codes``."""
     statement = select(menu.c.auth_mark, menu.c.bit_position).where(
         menu.c.menu_type == "Button", menu.c.enabled
     )
+    if codes is not None:
+        statement = statement.where(menu.c.auth_mark.in_(codes))
     return {row.auth_mark: row.bit_position for row in await connection.execute(statement)}
 
 

@@ -15,7 +15,9 @@ from service.records.schema import policy_worker
 REPORT_EVERY: Final = 5.0
 """Seconds after which a worker reports again, even if nothing has changed."""
 
-_FORGOTTEN: Final = timedelta(seconds=3 * REPORT_EVERY)
+_SILENT: Final = timedelta(seconds=3 * REPORT_EVERY)
+KEPT: Final = timedelta(hours=13)
+"""How long a silent worker's last report is kept: nearly as long it may read tokens by what it had then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +31,11 @@ class PolicyWorker:
 
 
 async def report(connection: AsyncConnection, worker: str, revision: int, fault: str | None) -> None:
-    """Note that ``worker`` lives and decides by ``revision``; forget those that no longer report."""
+    """Note that ``worker`` lives and decides by ``revision``; forget those that have been silent for long."""
     row = upsert(policy_worker).values(worker=worker, revision=revision, fault=fault)
     renewed = {"revision": revision, "fault": fault, "seen_time": func.now()}
     await connection.execute(row.on_conflict_do_update(index_elements=[policy_worker.c.worker], set_=renewed))
-    silent = select(policy_worker.c.worker).where(policy_worker.c.seen_time < func.now() - _FORGOTTEN)
+    silent = select(policy_worker.c.worker).where(policy_worker.c.seen_time < func.now() - KEPT)
     # A row that somebody holds is being renewed or removed already; waiting could end in a deadlock.
     unheld = silent.with_for_update(skip_locked=True)
     await connection.execute(delete(policy_worker).where(policy_worker.c.worker.in_(unheld)))
@@ -46,6 +48,6 @@ async def leave(connection: AsyncConnection, worker: str) -> None:
 
 async def present(connection: AsyncConnection) -> list[PolicyWorker]:
     """Return the workers that have reported lately, by name."""
-    lately = policy_worker.c.seen_time >= func.now() - _FORGOTTEN
+    lately = policy_worker.c.seen_time >= func.now() - _SILENT
     found = await connection.execute(select(policy_worker).where(lately).order_by(policy_worker.c.worker))
     return [PolicyWorker(*row) for row in found]

@@ -14,6 +14,10 @@ FAMILIES: Final = {
     "portcullis_http_request_duration_seconds": ("histogram", "Seconds from the first byte to the answer."),
     "portcullis_denials_total": ("counter", "Requests that the policy denied, by the layer that did."),
     "portcullis_policy_revision": ("gauge", "The policy revision by which the worker decides."),
+    "portcullis_permission_bit_highest": (
+        "gauge",
+        "The highest bit position of a permission code; -1: none.",
+    ),
     "portcullis_clock_offset_seconds": ("gauge", "Seconds that the session store's clock is ahead of ours."),
     "portcullis_log_entries_total": ("counter", "Entries for the operation and login logs, by their fate."),
     "portcullis_resident_memory_bytes": ("gauge", "Resident memory of the worker."),

@@ -69,7 +69,7 @@ async def watching(
     database: Database, announced: Announced, *, poll_every: float = SELDOM, worker: str = "a:1"
 ) -> AsyncIterator[tuple[LivePolicy, PolicyWatch]]:
     live = LivePolicy(SHIPPED)
-    watch = PolicyWatch(live, database, announced, worker, poll_every=poll_every)
+    watch = PolicyWatch(live, database, announced, worker, token_life=7200, poll_every=poll_every)
     await watch.look()
     task = asyncio.create_task(watch.run())
     yield live, watch

@@ -29,7 +29,7 @@ class _Rebuilding(Lifespan):
         empty = live.current
         while True:
             await live.load(self._parts.database)
-            live.current = empty
+            live._newest = empty
 
 
 def quiet() -> Entrance:

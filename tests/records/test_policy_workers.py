@@ -34,7 +34,13 @@ async def test_a_worker_that_stops_reporting_is_forgotten_and_removed_by_the_oth
     await policy_workers.report(connection, "a:1", 3, None)
     await connection.execute(text("UPDATE sys.policy_worker SET seen_time = now() - interval '1 minute'"))
     assert await reported(connection) == []
+    await policy_workers.report(connection, "b:1", 3, None)
+    assert await reported(connection) == [("b:1", 3, None)]
 
+    # It may have been cut off, and read tokens for twelve hours by what it had.
+    await connection.execute(
+        text("UPDATE sys.policy_worker SET seen_time = now() - interval '14 hours' WHERE worker = 'a:1'")
+    )
     await policy_workers.report(connection, "b:1", 3, None)
 
     rows = await connection.execute(text("SELECT worker FROM sys.policy_worker"))

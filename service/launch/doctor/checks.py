@@ -41,6 +41,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("published-policy", policy_checks.published_policy),
     ("policy-workers", policy_checks.policy_workers_agree),
     ("permission-codes", policy_checks.permission_codes),
+    ("permission-bits", policy_checks.permission_bits),
     ("routes", policy_checks.routes),
     ("administrators", user_checks.enough_administrators),
     ("first-administrator", user_checks.first_administrator),

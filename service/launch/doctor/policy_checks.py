@@ -12,10 +12,11 @@ from service.kernel.permission_catalogue import permissions
 from service.launch.additions import additions_told
 from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.patient import Patient
-from service.records import policy_revisions, policy_workers, seed_catalogue
+from service.records import bit_positions, policy_revisions, policy_workers, seed_catalogue
 from service.web.routes import RoutesFault
 
 _NAMED = 3  # of many, in one line
+_HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
 
 def policy_files(patient: Patient) -> Finding:
@@ -78,6 +79,19 @@ async def permission_codes(patient: Patient) -> Finding:
             "create or enable a Button with the code, or leave it to those who hold a wildcard",
         )
     return ok(f"each of the {len(permissions())} codes has an enabled Button")
+
+
+async def permission_bits(patient: Patient) -> Finding:
+    """A token grows with the highest bit position, and one that fits no cookie or header is refused."""
+    async with patient.records() as connection:
+        found = await bit_positions.overview(connection)
+    highest = -1 if found.highest is None else found.highest
+    message = f"the highest bit position is {highest}, and {found.waiting} wait to be free again"
+    if highest < _HIGH:
+        return ok(message)
+    return warning(
+        message, "see who changes permission codes in the operation log, module menu, and stop that"
+    )
 
 
 async def routes(patient: Patient) -> Finding:

@@ -8,8 +8,10 @@ from service.records.schema.access import (
     bit_position,
     menu,
     resource,
+    retired_bit,
     role,
     role_menu,
+    token_life,
     user,
     user_role,
 )
@@ -37,9 +39,11 @@ __all__ = [
     "policy_revision",
     "policy_worker",
     "resource",
+    "retired_bit",
     "role",
     "role_menu",
     "seeded",
+    "token_life",
     "user",
     "user_role",
 ]

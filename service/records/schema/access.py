@@ -8,6 +8,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Computed,
+    DateTime,
     ForeignKey,
     Index,
     Integer,
@@ -19,7 +20,7 @@ from sqlalchemy import (
     true,
 )
 
-from service.records.schema.base import CODE_PATTERN, identity, metadata, versioned
+from service.records.schema.base import CODE_PATTERN, identity, metadata, moment, versioned
 
 _SEARCHED = ("user_name_key", "nick_name_key", "email_key", "phone")
 
@@ -88,7 +89,7 @@ user_role = Table(
 )
 
 bit_position = Sequence("menu_bit_position_seq", metadata=metadata, data_type=Integer, minvalue=0, start=0)
-"""Gives each Button its bit in the permission map; a position is never given twice."""
+"""Gives rows that others insert their bit in the permission map; see ``records.bit_positions``."""
 
 menu = Table(
     "menu",
@@ -178,4 +179,23 @@ action_resource = Table(
     metadata,
     Column("resource_id", ForeignKey(resource.c.id, ondelete="CASCADE"), primary_key=True),
     Column("menu_id", ForeignKey(menu.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
+)
+
+# Bit positions that stand for no code any more: see ``records.bit_positions``.
+retired_bit = Table(
+    "retired_bit",
+    metadata,
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    # The first policy revision without it, and who retired it: null for earlier versions.
+    Column("revision", BigInteger, nullable=False),
+    Column("user_id", BigInteger),
+    Column("free_time", DateTime(timezone=True), nullable=False, index=True),
+)
+
+token_life = Table(
+    "token_life",
+    metadata,
+    # How long access tokens live that are issued, and when that was last so.
+    Column("seconds", Integer, primary_key=True, autoincrement=False),
+    moment("last_time"),
 )
