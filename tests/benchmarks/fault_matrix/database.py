@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import psycopg
@@ -16,6 +17,7 @@ from tests.benchmarks.fault_matrix.proxy import Proxy
 from tests.benchmarks.fault_matrix.stores import SLOW
 from tests.support.waiting import eventually
 
+_SETTLE = 0.3  # seconds; connections that are there already hear of a setting after new ones
 NAME = "service_under_faults"
 _SAVED = f"{NAME}_saved"
 
@@ -109,6 +111,7 @@ class FaultyDatabase:
             return row == (expected,)
 
         assert eventually(is_in_force)
+        time.sleep(_SETTLE)
 
     def _answers(self) -> bool:
         try:

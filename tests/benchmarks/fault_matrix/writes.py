@@ -16,7 +16,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 class RoleWrite(Administered):
     """A new role."""
 
-    name, bound, device, is_write = "role write", 2.5, "roles", True
+    name, device, is_write = "role write", "roles", True
 
     def __init__(self, url: str, intruders: Intruders, database_url: str) -> None:
         self._database_url = database_url
@@ -48,7 +48,7 @@ class RoleWrite(Administered):
 class Bind(Administered):
     """The Buttons of a resource, replaced; each time the policy is published anew."""
 
-    name, bound, device, is_write = "bind", 2.5, "binder", True
+    name, device, is_write, bound_of_work = "bind", "binder", True, 30.0
 
     def __init__(self, url: str, intruders: Intruders, database_url: str) -> None:
         self._database_url = database_url
@@ -96,7 +96,7 @@ class Bind(Administered):
 class Upload(Administered):
     """A new file."""
 
-    name, bound, device, is_write = "upload", 2.5, "uploader", True
+    name, device, is_write = "upload", "uploader", True
 
     def __init__(self, url: str, intruders: Intruders) -> None:
         self._acknowledged: dict[int, bytes] = {}
@@ -126,7 +126,7 @@ class Upload(Administered):
 class Download(Administered):
     """The content of a file that was uploaded before anything failed."""
 
-    name, bound, device = "download", 2.5, "downloader"
+    name, device = "download", "downloader"
 
     def __init__(self, url: str, intruders: Intruders) -> None:
         super().__init__(url, intruders)
