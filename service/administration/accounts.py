@@ -7,7 +7,7 @@ once more after it: tokens from before the change work no more even if this proc
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 
 from service.administration import account_edits, account_rules
 from service.administration.account_edits import Edit, NewUser
@@ -17,15 +17,11 @@ from service.administration.delegation import Grantor, grantor
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
-from service.errors import Unavailable
 from service.kernel.identity import Caller
 from service.kernel.target import Target
-from service.records import user_list, users
+from service.records import user_list
 from service.records.database import Connection, Database
 from service.records.user_list import Status, User
-
-REASON = "disabled"
-"""What the ban of a disabled user is for."""
 
 Match = Callable[[int], None]
 """Raises ``PreconditionFailed`` unless the version is the one that the caller has seen."""
@@ -93,7 +89,10 @@ class Accounts:
                 if user.status != status:
                     await account_edits.edit(connection, giver, target, user, {"status": status})
             await self._revocations.mark_first([user_id])
-        await self._follow_status(target, user.user_name, status)
+        if user.status == status:
+            await self._revocations.settle(target)
+        else:
+            await self._follow_status(target, user.user_name, status)
 
     async def edit_profile(self, caller: Caller, values: AccountValues, match: Match = any_version) -> User:
         """Store what callers say about themselves; ``values`` has no name to log in with and no status."""
@@ -108,8 +107,7 @@ class Accounts:
             async with _touching(connection, caller, user_id, match) as (giver, target, _):
                 await account_edits.remove(connection, giver, target)
             await self._revocations.mark_first([user_id])
-        # A ban without end would stay in the store for nobody.
-        await self._revocations.unban(target)
+        await self._revocations.settle(target)  # a ban without end would stay in the store for nobody
         await self._revocations.end_sessions(target)
 
     async def _follow(self, edit: Edit) -> None:
@@ -119,29 +117,9 @@ class Accounts:
             await self._revocations.mark(edit.after.id)
 
     async def _follow_status(self, target: Target, user_name: str, status: Status) -> None:
-        """Have the store say what the database says, whoever else sets the status meanwhile.
-
-        After the commit: a login that has read the old status then meets the ban. Each word to the store is
-        followed by a look at the database, so that the last one agrees with it.
-        """
-        told: Status | None = None
-        while status != told:
-            await self._tell(target, user_name, status)
-            told = status
-            with suppress(Unavailable):
-                status = await self._stored_status(target.user_id)
-
-    async def _stored_status(self, user_id: int) -> Status:
-        async with self._database.transaction() as connection:
-            known = await users.credentials_of(connection, user_id)
-        # No ban is kept for nobody.
-        return "enabled" if known is None else known.status
-
-    async def _tell(self, target: Target, user_name: str, status: Status) -> None:
-        if status == "disabled":
-            await self._revocations.ban(target, REASON, user_name=user_name)
-        else:
-            await self._revocations.unban(target, user_name=user_name)
+        # After the commit: a login that has read the old status then meets the ban.
+        disabled = status == "disabled"
+        await self._revocations.settle_status(target, user_name=user_name, disabled=disabled)
 
 
 @asynccontextmanager

@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
+import structlog
+
 from service.administration.delegation import grantor
-from service.authn.sessions import Banned, Sessions
-from service.errors import Conflict, NotFound, RefreshRequired
+from service.authn.login_log import UNRECORDED, LoginLog
+from service.authn.revocations import Revocations
+from service.errors import Conflict, NotFound
+from service.kernel.clock import rfc3339
 from service.kernel.identity import Caller
-from service.keyspace import SessionStore
-from service.records import users
+from service.records import bans, users
 from service.records.database import Database
 
 WITHIN: Final = 10.0
 """Seconds that a ban may take: it waits for a change of rights that is under way."""
 
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Banned:
+    """What a ban did: when it ends by itself, and how many sessions it ended."""
+
+    until: datetime | None
+    ended: int
+
 
 class Bans:
-    """Bans users, for callers who hold all that the user holds: a ban is as good as disabling the account."""
+    """Bans users, for callers who hold all that the user holds: a ban is as good as disabling the account.
 
-    def __init__(self, database: Database, store: SessionStore, sessions: Sessions) -> None:
+    A ban is in the database, which login and refresh ask; the session store repeats it for other requests. As
+    in ``Accounts`` the user is marked before the commit, so that nothing is saved while the session store is
+    away. What is done is entered in the login log and told to the log.
+    """
+
+    def __init__(self, database: Database, revocations: Revocations, log: LoginLog = UNRECORDED) -> None:
         self._database = database
-        self._store = store
-        self._sessions = sessions
+        self._revocations = revocations
+        self._entries = log
 
     async def ban(self, caller: Caller, user_id: int, seconds: int | None, reason: str) -> Banned:
         """Ban a user for ``seconds``, or without end, and end all sessions.
 
-        Raises ``NotFound``, ``PermissionDenied`` when the user holds a code that the caller does not,
-        ``Conflict`` for the caller's own account, ``RefreshRequired`` when the caller has been banned
-        meanwhile, and ``Unavailable``. So an administrator who is let in always remains.
+        A ban that lasts longer already keeps its end. Raises ``NotFound``, ``PermissionDenied`` when the user
+        holds a code that the caller does not, ``Conflict`` for the caller's own account, ``RefreshRequired``
+        when the caller has been banned meanwhile, and ``Unavailable``. So an administrator who is let in
+        always remains.
         """
         async with self._database.transaction(within=WITHIN) as connection:
+            # Behind the lock: of two who ban one another at once, the second is a caller no more.
             giver = await grantor(connection, caller)
             known = await users.credentials_of(connection, user_id)
             if known is None:
@@ -39,10 +61,12 @@ class Bans:
             if user_id == caller.user_id:
                 raise Conflict("Nobody bans themselves")
             target = await giver.target(connection, user_id)
-            # Behind the lock: of two who ban one another at once, the second is a caller no more.
-            if await self._store.ban_of(caller.login_id) is not None:
-                raise RefreshRequired
-            return await self._sessions.ban(target, seconds, reason, user_name=known.user_name)
+            until = await bans.ban(connection, user_id, seconds, reason, by=caller.user_id)
+            await self._revocations.mark_first([user_id])
+        ended = await self._revocations.settle(target)
+        self._entries.by_other("ban", user_id, known.user_name)
+        _security("a user was banned", target.login_id, until=until and rfc3339(until), ended=ended)
+        return Banned(until, ended)
 
     async def unban(self, caller: Caller, user_id: int) -> None:
         """Clear the ban of a user, if there is one; refusals as for ``ban``, but for ``NotFound``."""
@@ -50,4 +74,12 @@ class Bans:
             giver = await grantor(connection, caller)
             known = await users.credentials_of(connection, user_id)
             target = await giver.target(connection, user_id)
-        await self._sessions.unban(target, user_name=known.user_name if known else None)
+            cleared = await bans.unban(connection, user_id)
+        await self._revocations.settle(target)
+        if cleared:
+            self._entries.by_other("unban", user_id, known.user_name if known else None)
+            _security("the ban of a user was cleared", target.login_id)
+
+
+def _security(event: str, login_id: str, **facts: object) -> None:
+    _log.info(event, event_type="security", login_id=login_id, **facts)

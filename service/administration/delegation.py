@@ -67,7 +67,7 @@ async def grantor(connection: Connection, caller: Caller) -> Grantor:
 
     What the token says may have changed while the request waited, so it is read anew, behind the lock.
     In a change of the policy the lock of the policy comes first. RefreshRequired when the caller has been
-    deleted or disabled meanwhile.
+    deleted, disabled or banned meanwhile.
     """
     await rights.lock(connection)
     held = await rights.of_enabled_user(connection, caller.user_id)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from service.administration import account_edits
 from service.administration.account_edits import Edit
-from service.administration.accounts import REASON
 from service.administration.import_rows import RowFaults
 from service.administration.table_import import TableImport, TableRow, Work
 from service.administration.user_rows import WITHOUT_PASSWORD, Wanted, check_passwords, wanted_by
@@ -70,10 +69,10 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
             if edit.before.status == edit.after.status:
                 continue
             # After the commit: a login that has read the old status then meets the ban.
-            if edit.after.status == "disabled":
-                await self._revocations.ban(edit.target, REASON, user_name=edit.after.user_name)
-            else:
-                await self._revocations.unban(edit.target, user_name=edit.after.user_name)
+            disabled = edit.after.status == "disabled"
+            await self._revocations.settle_status(
+                edit.target, user_name=edit.after.user_name, disabled=disabled
+            )
 
     async def _wanted(
         self, connection: Connection, rows: Sequence[TableRow], faults: RowFaults

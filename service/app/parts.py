@@ -91,7 +91,7 @@ class Parts:
         self.attempts = Attempts(self.database, login, self.throttle, log)
         self.refresh = Refresh(self.database, self.store, tokens, pairs, log)
         self.sessions = Sessions(self.store, log)
-        self.revocations = Revocations(self.store, log)
+        self.revocations = Revocations(self.database, self.store, log)
         password_rules = PasswordRules(settings.password)
         self.password_change = PasswordChange(
             database=self.database,
@@ -106,7 +106,7 @@ class Parts:
         header = (auth.token_name, auth.token_prefix)
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
         self.password_reset = PasswordReset(self.password_change)
-        self.bans = Bans(self.database, self.store, self.sessions)
+        self.bans = Bans(self.database, self.revocations, log)
         self.kicks = Kicks(self.database, self.sessions)
         self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
         self.menus = MenuChanges(self.changes, self.revocations)

@@ -7,9 +7,10 @@ import secrets
 from dataclasses import replace
 
 from service.authn.agents import MAX_USER_AGENT, describe
+from service.authn.denials import Denials
 from service.authn.pairs import Account, Pairs, TokenPair
 from service.authn.passwords import Passwords
-from service.authn.refusals import banned
+from service.authn.refusals import banned, banned_by
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
 from service.kernel.device import device_from, is_device
 from service.keyspace import SessionFacts, SessionStore
@@ -34,6 +35,7 @@ class Login:
         self._store = store
         self._passwords = passwords
         self._pairs = pairs
+        self._denials = Denials(database, store)
 
     async def login(
         self, user_name: str, password: str, device: str | None, address: str, user_agent: str
@@ -84,14 +86,18 @@ class Login:
     async def _open(
         self, account: Account, device: str, address: str, user_agent: str, *, as_of: int
     ) -> TokenPair | None:
-        """Open the session; None when the user changed since ``as_of``."""
+        """Open the session; None when the user changed since ``as_of``, or the store was wrong on a ban."""
         agent = user_agent[:MAX_USER_AGENT]
         browser, system = describe(agent)
         facts = SessionFacts(account.user_name, account.nick_name, address, agent, browser, system)
         rid = new_rid()
         opening = await self._store.open_session(str(account.user_id), device, rid, facts, as_of=as_of)
         if opening.outcome == "banned":
-            raise banned(opening.until)
+            # The database, which was read before, knew no ban: there is one by now, or the store is wrong.
+            await self._denials.settle(account.user_id)
+            if (ban := await self._store.ban_of(str(account.user_id))) is not None:
+                raise banned(ban.until)
+            return None
         if opening.outcome == "stale":
             return None
         pair = self._pairs.issue(account, device, rid, issued=opening.issued, ends=opening.ends)
@@ -103,4 +109,6 @@ def _enabled(credentials: Credentials | None) -> Credentials:
         raise LoginFailed
     if credentials.status != "enabled":
         raise AccountDisabled
+    if credentials.banned:
+        raise banned_by(credentials)
     return credentials

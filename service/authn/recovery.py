@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
-from service.records import users
+from service.records import bans, users
 from service.records.database import Database
 from service.records.users import Info
 
@@ -53,6 +54,7 @@ class Recovery:
         self._rules = rules
         self._throttle = throttle
         self._entries = log
+        self._denials = Denials(database, store)
 
     async def find(self, user_name: str) -> int:
         """Return the id of the user of that name, compared by ``name_key``; raises ``NotFound``."""
@@ -76,24 +78,24 @@ class Recovery:
             raise NotFound("There is no such user")
         await self._rules.demand("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
+        unbanned = False
         if enable:
             await self._throttle.unlock(account.user_name)
-        login_id, unbanned = str(user_id), False
+        login_id = str(user_id)
         async with self._database.transaction(within=_WITHIN) as connection:
             if not await users.change_password(
                 connection, user_id, password_hash, expected_hash=known.password_hash
             ):
                 raise Conflict("The password was changed meanwhile")
             if enable:
-                await users.set_status(connection, user_id, "enabled")
-                # Before the commit: until then a disabled user is refused by the status that is stored.
-                unbanned = await self._store.unban(login_id)
+                enabled = await users.set_status(connection, user_id, "enabled")
+                unbanned = await bans.unban(connection, user_id) or enabled
             ended = await self._store.close_sessions(login_id)
-            banned = await self._store.ban_of(login_id) is not None
         self._enter("password_reset", account)
+        ended += await self._end_once_more(login_id, enable=enable)
         if unbanned:
             self._enter("unban", account)
-        ended += await self._end_once_more(login_id)
+        banned = await self._store.ban_of(login_id) is not None
         if known.status == "disabled" and not enable:
             return Recovered(user_id, account.user_name, ended, "disabled")
         return Recovered(user_id, account.user_name, ended, "banned" if banned else None)
@@ -101,9 +103,10 @@ class Recovery:
     def _enter(self, event: str, account: Info) -> None:
         self._entries.by_other(event, account.user_id, account.user_name, reason=BY_OPERATOR)
 
-    async def _end_once_more(self, login_id: str) -> int:
-        """End what a login opened that had read the old password."""
+    async def _end_once_more(self, login_id: str, *, enable: bool) -> int:
+        """End what a login opened that had read the old password; with ``enable`` clear the store's ban."""
         try:
+            await self._denials.settle(int(login_id), all_bans=enable)
             return await self._store.close_sessions(login_id)
         except Unavailable as refusal:
             raise Unavailable(

@@ -11,10 +11,11 @@ from typing import Final
 import structlog
 
 from service.authn.claims import RefreshClaims
+from service.authn.denials import Denials
 from service.authn.login import ATTEMPTS, PAUSE, new_rid
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.pairs import Account, Pairs, TokenPair
-from service.authn.refusals import banned
+from service.authn.refusals import banned, banned_by
 from service.authn.tokens import Tokens
 from service.errors import AccountDisabled, RefreshRejected, Refusal, TokenExpired, Unavailable
 from service.keyspace import Rotation, SessionStore
@@ -45,6 +46,7 @@ class Refresh:
         self._tokens = tokens
         self._pairs = pairs
         self._entries = log
+        self._denials = Denials(database, store)
 
     async def refresh(self, token: str) -> TokenPair:
         """Return the successor of the refresh token ``token``: all three steps in one."""
@@ -77,7 +79,12 @@ class Refresh:
             as_of = await self._store.clock()
             account = await self._account(claims.sub)
             rotation = await self._rotate(claims, account, as_of)
-            if rotation.outcome != "stale":
+            if rotation.outcome == "banned":
+                # The database, which was read before, knew no ban: it has one by now, or the store is wrong.
+                await self._denials.settle(account.user_id)
+                if (ban := await self._store.ban_of(claims.sub)) is not None:
+                    raise self._entered(banned(ban.until), claims.sub, account.user_name)
+            elif rotation.outcome != "stale":
                 return await self._pair(account, rotation)
             await asyncio.sleep(PAUSE)
         raise Unavailable("The user is being changed")
@@ -117,14 +124,18 @@ class Refresh:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _account(self, login_id: str) -> Account:
-        """Read the user as he is now; end the sessions of one who is gone or disabled, and refuse."""
+        """Read the user as he is now; end the sessions of one who is gone or kept out, and refuse."""
         async with self._database.transaction() as connection:
             known = await users.credentials_of(connection, int(login_id))
-            if known is not None and known.status == "enabled":
+            if known is not None and known.status == "enabled" and not known.banned:
                 return await self._pairs.account(connection, known.user_id, known.user_name, known.nick_name)
         ban = await self._store.ban_of(login_id)
         await self._store.close_sessions(login_id)
         user_name = known.user_name if known else None
+        if known is not None:
+            await self._denials.settle(known.user_id)  # the store may have lost it
+            if known.banned:
+                raise self._entered(banned_by(known), login_id, user_name)
         if ban is not None:
             raise self._entered(banned(ban.until), login_id, user_name)
         if known is None:
@@ -136,8 +147,6 @@ class Refresh:
         match rotation.outcome:
             case "rotated" | "again":
                 return await self._issue(account, rotation)
-            case "banned":
-                raise self._entered(banned(rotation.until), *user)
             case "reused":
                 _log.warning(
                     "a spent refresh token came back: its session is ended",

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from service.errors import AccountBanned
 from service.kernel.clock import from_seconds, rfc3339
+from service.records.users import Credentials
+
+
+def banned_by(known: Credentials) -> AccountBanned:
+    """Return the refusal of a user whom the database says is banned."""
+    until = known.banned_until
+    return AccountBanned() if until is None else AccountBanned(until=rfc3339(until))
 
 
 def banned(until: int | None) -> AccountBanned:

@@ -8,10 +8,13 @@ from typing import Any, Final
 
 import structlog
 
+from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Unavailable
 from service.kernel.target import Target
 from service.keyspace import SessionStore
+from service.records.bans import DISABLED
+from service.records.database import Database
 
 RETRY = 0.5  # seconds between two attempts while the store is away
 FIRST: Final = 5_000
@@ -32,8 +35,9 @@ class Revocations:
     routes answer 503.
     """
 
-    def __init__(self, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
+    def __init__(self, database: Database, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
         self._store = store
+        self._denials = Denials(database, store)
         self._entries = log
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -78,20 +82,25 @@ class Revocations:
         except Unavailable:
             self._start(self._end_sessions(target.login_id, keep, opened_by))
 
-    async def ban(self, target: Target, reason: str, *, user_name: str | None = None) -> None:
-        """Ban the user without end before returning; later if the store is away."""
-        self._entries.by_other("ban", target.user_id, user_name, reason=reason)
-        try:
-            await self._store.ban(target.login_id, None, reason)
-        except Unavailable:
-            self._start(_until_done(lambda: self._store.ban(target.login_id, None, reason)))
+    async def settle(self, target: Target) -> int:
+        """Have the store say whether the database keeps the user out; return how many sessions that ended.
 
-    async def unban(self, target: Target, *, user_name: str | None = None) -> None:
-        """Clear the user's ban before returning; later if the store is away."""
+        Call it after the commit. If a store is away it is done later, by what the database says then, and 0
+        is returned: login and refresh ask the database, and ``mark_first`` has ended all older tokens.
+        """
         try:
-            await self._clear(target, user_name)
+            return await self._denials.settle(target.user_id, all_bans=True)
         except Unavailable:
-            self._start(_until_done(lambda: self._clear(target, user_name)))
+            self._start(_until_done(lambda: self._denials.settle(target.user_id, all_bans=True)))
+            return 0
+
+    async def settle_status(self, target: Target, *, user_name: str, disabled: bool) -> None:
+        """Do the same for a user who was disabled or enabled, and enter that in the login log."""
+        if disabled:
+            self._entries.by_other("ban", target.user_id, user_name, reason=DISABLED)
+        else:
+            self._entries.by_other("unban", target.user_id, user_name)
+        await self.settle(target)
 
     async def finish(self, patience: float = 5.0) -> None:
         """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
@@ -108,10 +117,6 @@ class Revocations:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-    async def _clear(self, target: Target, user_name: str | None) -> None:
-        if await self._store.unban(target.login_id):
-            self._entries.by_other("unban", target.user_id, user_name)
 
     async def _mark(self, login_ids: list[str]) -> None:
         await _until_done(lambda: self._store.mark(login_ids))

@@ -9,7 +9,7 @@ import structlog
 
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import NotFound, ValidationFailed
-from service.kernel.clock import from_seconds, rfc3339
+from service.kernel.clock import from_seconds
 from service.kernel.device import is_device
 from service.kernel.identity import Caller
 from service.kernel.target import Target
@@ -54,14 +54,6 @@ class OnlineUsers:
     items: tuple[OnlineUser, ...]
     total: int
     next_cursor: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Banned:
-    """What a ban did: when it ends by itself, and how many sessions it ended."""
-
-    until: datetime | None
-    ended: int
 
 
 class Sessions:
@@ -145,25 +137,6 @@ class Sessions:
         user_name = found[device].user_name if device in found else None
         self._entries.by_other("kick", target.user_id, user_name, device)
         _security("a session of a user was ended", login_id, device=device)
-
-    async def ban(
-        self, target: Target, seconds: int | None, reason: str, *, user_name: str | None = None
-    ) -> Banned:
-        """Ban a user for ``seconds``, or without end, and end all sessions.
-
-        A ban that lasts longer already keeps its end. Whether there is such a user is the caller's question.
-        """
-        ends, ended = await self._store.ban(target.login_id, seconds, reason)
-        until = None if ends is None else from_seconds(ends / 1000)
-        self._entries.by_other("ban", target.user_id, user_name)
-        _security("a user was banned", target.login_id, until=until and rfc3339(until), ended=ended)
-        return Banned(until, ended)
-
-    async def unban(self, target: Target, *, user_name: str | None = None) -> None:
-        """Clear the ban of a user, if there is one."""
-        if await self._store.unban(target.login_id):
-            self._entries.by_other("unban", target.user_id, user_name)
-            _security("the ban of a user was cleared", target.login_id)
 
     def _enter_own(self, event: str, caller: Caller, device: str) -> None:
         self._entries.own(event, caller.user_id, caller.user_name, device)

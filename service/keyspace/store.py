@@ -170,13 +170,13 @@ class SessionStore:
             online += await self._scripts.run("mark", self._mark_life, SHORT_MARK, *batch)
         return online
 
-    async def ban(self, login_id: str, seconds: int | None, reason: str) -> tuple[int | None, int]:
-        """Ban a user, for ``seconds`` or without end; end all sessions; return the end and how many ended.
+    async def ban(self, login_id: str, until: int | None, reason: str) -> int:
+        """Repeat a ban that the database holds, end all sessions and return how many.
 
-        A ban that lasts longer already stays as long as it was.
+        ``until`` is its end, None when it has none.
         """
-        ends, ended = await self._scripts.run("ban", login_id, 1000 * (seconds or 0), reason)
-        return _until(ends), ended
+        ended: int = await self._scripts.run("ban", login_id, -1 if until is None else until, reason)
+        return ended
 
     async def ban_of(self, login_id: str) -> Ban | None:
         """Return the ban of a user; None when there is none."""
@@ -186,9 +186,9 @@ class SessionStore:
         ends, text = found
         return Ban(_until(ends), _note.decode(text) if text else BanNote())
 
-    async def unban(self, login_id: str) -> bool:
-        """Clear a ban; False when there was none."""
-        return bool(await self._scripts.run("unban", login_id))
+    async def unban(self, login_id: str, *, all_bans: bool = False) -> bool:
+        """Clear a ban that repeats one of the database, or any with ``all_bans``; tell if there was one."""
+        return bool(await self._scripts.run("unban", login_id, int(all_bans)))
 
     async def ping(self) -> None:
         """Ask whether the store answers."""

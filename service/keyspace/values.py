@@ -86,10 +86,11 @@ class Rotation:
 
 
 class BanNote(Struct, frozen=True):
-    """What a ban was for; ``since`` in seconds."""
+    """What a ban was for; ``since`` in seconds; ``cached`` when it repeats one of the database."""
 
     reason: str = ""
     since: float = 0.0
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.schema import menu, role, role_menu, user, user_role
+from service.records import bans
+from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 
 LOCK: Final = 0x72696768_74730000  # "rights"
 """The advisory lock of changes of rights."""
@@ -42,8 +43,10 @@ async def of(connection: AsyncConnection, user_id: int) -> Rights:
 
 
 async def of_enabled_user(connection: AsyncConnection, user_id: int) -> Rights | None:
-    """Return the same, None for a user who is unknown or disabled."""
-    statement = select(*columns_of(user_id)).where(user.c.id == user_id, user.c.status == "enabled")
+    """Return the same, None for a user who is unknown, disabled or banned."""
+    banned = exists().where(user_ban.c.user_id == user_id, bans.in_force())
+    enabled = (user.c.id == user_id, user.c.status == "enabled", ~banned)
+    statement = select(*columns_of(user_id)).where(*enabled)
     row = (await connection.execute(statement)).one_or_none()
     return None if row is None else Rights(tuple(row[0]), tuple(row[1]))
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final
 
 from sqlalchemy import func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
-from service.records import rights
+from service.records import bans, rights
 from service.records.row_mapper import RowMapper
-from service.records.schema import user
+from service.records.schema import user, user_ban
 from service.records.user_list import Status, UserNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials(UserNames):
-    """What a login needs to know about a user."""
+    """What a login needs to know about a user; ``banned_until`` is None for a ban without end."""
 
     user_id: int
     password_hash: str = field(repr=False)
     status: Status
+    banned: bool
+    banned_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,20 +38,25 @@ class Info(UserNames):
     permissions: tuple[str, ...]
 
 
-_CREDENTIALS: Final = RowMapper(Credentials, user, user_id=user.c.id)
+_CREDENTIALS: Final = RowMapper(
+    Credentials,
+    user,
+    user_id=user.c.id,
+    banned=user_ban.c.user_id.is_not(None),
+    banned_until=user_ban.c.until,
+)
+_SELECTED: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans())
 
 
 async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
     """Return the credentials of the user of that name, compared by ``name_key``; None when there is none."""
-    named = select(*_CREDENTIALS.columns).where(user.c.user_name_key == name_key(user_name))
+    named = _SELECTED.where(user.c.user_name_key == name_key(user_name))
     return await _CREDENTIALS.one_or_none(connection, named)
 
 
 async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
     """Return the credentials of the user with that id; None when there is none."""
-    return await _CREDENTIALS.one_or_none(
-        connection, select(*_CREDENTIALS.columns).where(user.c.id == user_id)
-    )
+    return await _CREDENTIALS.one_or_none(connection, _SELECTED.where(user.c.id == user_id))
 
 
 async def set_password_hash(

@@ -90,8 +90,13 @@ async def test_a_disabled_user_is_told_so_only_with_the_right_password(parts: Pa
         await log_in(parts)
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_banned_user_is_told_until_when_only_with_the_right_password(parts: Parts) -> None:
-    await parts.store.ban("1", 60, "spam")
+    await execute(
+        parts,
+        "INSERT INTO sys.user_ban (user_id, until, reason, banned_by)"
+        " VALUES (1, now() + interval '1 minute', 'spam', 1)",
+    )
 
     with pytest.raises(LoginFailed):
         await log_in(parts, password="wrong")

@@ -39,7 +39,7 @@ def change(parts: Parts) -> PasswordChange:
         passwords=parts.passwords,
         rules=PasswordRules(Password()),
         throttle=Throttle(Limits(), parts.store.counters),
-        revocations=Revocations(parts.store),
+        revocations=Revocations(parts.database, parts.store),
     )
 
 

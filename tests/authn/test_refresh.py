@@ -156,7 +156,9 @@ async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Parts) -
 
     with pytest.raises(AccountDisabled):
         await refresh(parts, pair)
-    assert not await works(parts, pair)
+    with pytest.raises(AccountBanned):
+        await works(parts, pair)
+    assert await parts.store.sessions("1") == {}
 
 
 @pytest.mark.usefixtures("own_database")
@@ -169,9 +171,14 @@ async def test_a_deleted_user_is_refused_and_loses_his_sessions(parts: Parts) ->
     assert not await works(parts, pair)
 
 
+@pytest.mark.usefixtures("own_database")
 async def test_a_banned_user_is_told_until_when(parts: Parts) -> None:
     pair = await log_in(parts)
-    await parts.store.ban("1", 60, "spam")
+    await execute(
+        parts,
+        "INSERT INTO sys.user_ban (user_id, until, reason, banned_by)"
+        " VALUES (1, now() + interval '1 minute', 'spam', 1)",
+    )
 
     with pytest.raises(AccountBanned) as raised:
         await refresh(parts, pair)

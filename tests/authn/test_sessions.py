@@ -113,19 +113,9 @@ async def test_a_kick_ends_all_sessions_or_says_that_there_are_none(parts: Parts
         await sessions.kick_device(ADMINISTRATOR, "web")
 
 
-async def test_a_ban_says_when_it_ends_and_what_it_ended(parts: Parts, sessions: Sessions) -> None:
-    await log_in(parts, "web")
-    done = await sessions.ban(ADMINISTRATOR, 60, "spam")
-
-    assert (done.ended, done.until is not None) == (1, True)
-    assert (await sessions.ban(ADMINISTRATOR, None, "")).until is None
-    await sessions.unban(ADMINISTRATOR)
-    assert await parts.store.ban_of("1") is None
-
-
 async def test_users_of_a_role_are_marked_behind_the_request(parts: Parts) -> None:
     pair = await log_in(parts, "web")
-    revocations = Revocations(parts.store)
+    revocations = Revocations(parts.database, parts.store)
     async with parts.database.transaction() as connection:
         found = await connection.exec_driver_sql("SELECT id FROM sys.role WHERE role_code = 'super'")
         affected = await rights.in_role(connection, found.scalar_one())
@@ -138,7 +128,7 @@ async def test_users_of_a_role_are_marked_behind_the_request(parts: Parts) -> No
 
 async def test_a_user_is_marked_before_the_answer(parts: Parts) -> None:
     pair = await log_in(parts, "web")
-    await Revocations(parts.store).mark(1)
+    await Revocations(parts.database, parts.store).mark(1)
 
     with pytest.raises(RefreshRequired):
         await parts.authenticator.authenticate(pair.access_token, MAP)
@@ -149,7 +139,7 @@ async def test_a_marking_goes_on_until_the_store_is_back(
 ) -> None:
     monkeypatch.setattr("service.authn.revocations.RETRY", 0.01)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    revocations = Revocations(away)
+    revocations = Revocations(parts.database, away)
     pair = await log_in(parts, "web")
     await revocations.mark(1)
     monkeypatch.setattr(away, "_scripts", parts.store._scripts)  # the store is back
@@ -162,7 +152,7 @@ async def test_a_marking_goes_on_until_the_store_is_back(
 
 async def test_what_could_not_be_marked_before_the_end_is_said(parts: Parts) -> None:
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
-    revocations = Revocations(away)
+    revocations = Revocations(parts.database, away)
     revocations.mark_soon([1])
     with capture_logs() as logs:
         await revocations.finish(0.05)
@@ -175,7 +165,9 @@ async def test_what_could_not_be_marked_before_the_end_is_said(parts: Parts) -> 
 async def test_the_users_of_a_large_role_are_marked_before_the_answer(parts: Parts) -> None:
     pair = await log_in(parts, "web")
 
-    await Revocations(parts.store).mark_all([*range(10**6, 10**6 + 6000), 1])  # user 1 is the last of them
+    await Revocations(parts.database, parts.store).mark_all(
+        [*range(10**6, 10**6 + 6000), 1]
+    )  # user 1 is the last of them
 
     with pytest.raises(RefreshRequired):
         await parts.authenticator.authenticate(pair.access_token, MAP)
@@ -186,7 +178,7 @@ async def test_whoever_can_not_be_marked_before_the_answer_is_marked_behind_it(
 ) -> None:
     monkeypatch.setattr("service.authn.revocations.AT_ONCE", 2)
     pair = await log_in(parts, "web")
-    revocations = Revocations(parts.store)
+    revocations = Revocations(parts.database, parts.store)
 
     await revocations.mark_all([10**6, 10**6 + 1, 1])
     await revocations.finish()

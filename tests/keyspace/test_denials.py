@@ -162,7 +162,8 @@ async def test_a_ban_ends_all_sessions_and_says_until_when(
 ) -> None:
     await open_session(device="web", rid="a")
     await open_session(device="ios", rid="b")
-    until, ended = await store.ban("1", 60, "spam")
+    until = await store.clock() + 60_000
+    ended = await store.ban("1", until, "spam")
     ban = await store.ban_of("1")
 
     assert ended == 2
@@ -174,7 +175,7 @@ async def test_a_ban_ends_all_sessions_and_says_until_when(
 
 
 async def test_a_ban_without_an_end_stays(store: SessionStore, raw: Raw) -> None:
-    assert await store.ban("1", None, "") == (None, 0)
+    assert await store.ban("1", None, "") == 0
     assert await raw.ttl("auth:deny:1") == -1
 
 
@@ -189,16 +190,29 @@ async def test_nothing_overwrites_a_ban(open_session: OpenSession, store: Sessio
     assert await raw.ttl("auth:deny:1") == -1
 
 
-async def test_a_ban_never_gets_shorter(store: SessionStore) -> None:
-    long, _ = await store.ban("1", 600, "")
+async def test_a_repeated_ban_lasts_as_long_as_the_last_word_says(store: SessionStore) -> None:
+    now = await store.clock()
+    for until in (now + 600_000, None, now + 60_000):
+        await store.ban("1", until, "")
+        ban = await store.ban_of("1")
+        assert ban is not None
+        assert (ban.until, ban.note.cached) == (until, True)
 
-    assert await store.ban("1", 60, "") == (long, 0)
-    assert await store.ban("1", None, "") == (None, 0)
-    assert await store.ban("1", 60, "") == (None, 0)
+
+async def test_a_longer_ban_by_other_hands_is_neither_shortened_nor_cleared_with_the_others(
+    store: SessionStore, raw: Raw
+) -> None:
+    await raw.set("auth:deny:1", "banned")
+    await store.ban("1", await store.clock() + 60_000, "")
+
+    assert await raw.ttl("auth:deny:1") == -1
+    assert not await store.unban("1")
+    assert await store.unban("1", all_bans=True)
+    assert await store.ban_of("1") is None
 
 
 async def test_unbanning_clears_a_ban_and_nothing_else(store: SessionStore, raw: Raw) -> None:
-    await store.ban("1", 60, "spam")
+    await store.ban("1", await store.clock() + 60_000, "spam")
 
     assert await store.unban("1")
     assert await store.ban_of("1") is None

@@ -129,7 +129,8 @@ async def test_a_login_that_read_the_user_before_he_was_marked_is_stale(store: S
 
 
 async def test_a_banned_user_opens_no_session(open_session: OpenSession, store: SessionStore) -> None:
-    until, _ = await store.ban("1", 60, "spam")
+    until = await store.clock() + 60_000
+    await store.ban("1", until, "spam")
     opening = await open_session()
 
     assert (opening.outcome, opening.until) == ("banned", until)

@@ -176,7 +176,8 @@ async def test_the_refresh_id_of_a_session_that_ended_is_ended(
 
 async def test_a_banned_user_rotates_nothing(open_session: OpenSession, store: SessionStore) -> None:
     await open_session(rid="a")
-    until, _ = await store.ban("1", 60, "")
+    until = await store.clock() + 60_000
+    await store.ban("1", until, "")
     rotation = await rotate(store, "a", "b")
 
     assert (rotation.outcome, rotation.until) == ("banned", until)

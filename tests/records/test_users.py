@@ -40,7 +40,13 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
     user_id = await a_user(connection)
     found = await users.credentials(connection, written)
     assert found == users.Credentials(
-        user_id=user_id, user_name="Björn", nick_name="B", password_hash="old", status="enabled"
+        user_id=user_id,
+        user_name="Björn",
+        nick_name="B",
+        password_hash="old",
+        status="enabled",
+        banned=False,
+        banned_until=None,
     )
     assert "old" not in repr(found)
 

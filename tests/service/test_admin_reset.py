@@ -120,8 +120,7 @@ async def test_the_last_administrator_gets_in_again_however_many_doors_are_shut(
 async def test_without_enable_nothing_but_the_password_changes_and_what_keeps_the_user_out_is_told(
     site: Site,
 ) -> None:
-    async with site.store() as store:
-        await store.ban("1", None, "for a while")
+    site.execute("INSERT INTO sys.user_ban (user_id, reason, banned_by) VALUES (1, 'for a while', 1)")
 
     banned = await site.reset()
     site.execute("UPDATE sys.user SET status = 'disabled' WHERE id = 1")

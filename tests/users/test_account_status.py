@@ -46,7 +46,7 @@ ROOT = caller("*")
 @pytest.fixture
 def accounts(parts: Parts) -> Accounts:
     rules = PasswordRules(Password())
-    return Accounts(parts.database, Revocations(parts.store), parts.passwords, rules)
+    return Accounts(parts.database, Revocations(parts.database, parts.store), parts.passwords, rules)
 
 
 async def new_user(parts: Parts, name: str, *roles: str) -> int:
@@ -155,7 +155,7 @@ async def test_while_the_session_store_is_away_nothing_is_saved(parts: Parts) ->
     heron = await new_user(parts, "heron", "auditor")
     nowhere = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     rules = PasswordRules(Password())
-    accounts = Accounts(parts.database, Revocations(nowhere), parts.passwords, rules)
+    accounts = Accounts(parts.database, Revocations(parts.database, nowhere), parts.passwords, rules)
     attempts: list[Callable[[], Awaitable[object]]] = [
         lambda: accounts.update(ROOT, heron, {"nick_name": "Egret"}),
         lambda: accounts.update(ROOT, heron, {}, []),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+import redis
 
 from tests.support.inside import Inside
 from tests.users.people import PASSWORD, caller, execute, made, role_id
@@ -68,3 +69,52 @@ async def test_a_ban_of_a_user_who_is_gone_can_be_cleared(house: Inside) -> None
 
     assert (await house.ask("DELETE", BAN.format(heron["id"]))).status == 200
     assert (await house.ask("POST", BAN.format(heron["id"]), {})).status == 404
+
+
+async def test_a_ban_outlives_the_session_store_and_an_unban_clears_it_everywhere(
+    service: Inside, redis_url: str
+) -> None:
+    heron = await made(service)
+    order = {"seconds": 3600, "reason": "shared"}
+    until = (await service.data("POST", BAN.format(heron["id"]), order))["until"]
+    with redis.Redis.from_url(redis_url) as store:
+        store.flushall()
+    service.token = await service.log_in()
+
+    refused = await service.ask("POST", "/api/auth/login", {"userName": "heron", "password": PASSWORD})
+    assert (refused.code, refused.json["until"]) == ("account_banned", until)
+
+    await service.data("DELETE", BAN.format(heron["id"]))
+    assert await service.log_in("heron", PASSWORD)
+
+
+async def test_enabling_a_user_lifts_no_ban_and_unbanning_enables_nobody(house: Inside) -> None:
+    heron = await made(house)
+    login = {"userName": "heron", "password": PASSWORD}
+    status = f"/api/user/{heron['id']}/status"
+    await house.data("POST", BAN.format(heron["id"]), {})
+    await house.data("PUT", status, {"status": "disabled"})
+
+    await house.data("PUT", status, {"status": "enabled"})
+    assert (await house.ask("POST", "/api/auth/login", login)).code == "account_banned"
+
+    await house.data("PUT", status, {"status": "disabled"})
+    await house.data("DELETE", BAN.format(heron["id"]))
+    assert (await house.ask("POST", "/api/auth/login", login)).code == "account_disabled"
+
+
+async def test_a_banned_administrator_changes_nothing_even_where_the_store_lets_them_in(
+    house: Inside,
+) -> None:
+    """The caller was banned in the very moment: the database refuses what the store has let through."""
+    heron = await made(house, "heron", role_id(house, "super"))
+    stork = await made(house, "stork")
+    token = await house.log_in("heron", PASSWORD)
+    execute(
+        house,
+        "INSERT INTO sys.user_ban (user_id, reason, banned_by) VALUES (%s, '', 1)",
+        heron["id"],
+    )
+
+    answer = await house.ask("PUT", f"/api/user/{stork['id']}", {"nickName": "Egret"}, token=token)
+    assert answer.code == "refresh_required"

@@ -33,7 +33,7 @@ def resets(parts: Parts) -> PasswordReset:
             passwords=parts.passwords,
             rules=PasswordRules(Password()),
             throttle=Throttle(Limits(), parts.store.counters),
-            revocations=Revocations(parts.store),
+            revocations=Revocations(parts.database, parts.store),
         )
     )
 

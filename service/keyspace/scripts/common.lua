@@ -84,6 +84,12 @@ local function finish(id, device, session)
   forget(id, device, session)
 end
 
+-- Whether a ban was put here to repeat what the database says.
+local function is_cached_ban(id)
+  local text = redis.call('GET', ban_key(id))
+  return text and cjson.decode(text).cached or false
+end
+
 -- {banned, until, at}: `until` is -1 for a ban without end, `at` the moment of a refresh marker or 0.
 local function read_marker(id)
   local text = redis.call('GET', deny_key(id))

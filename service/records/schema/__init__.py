@@ -13,6 +13,7 @@ from service.records.schema.access import (
     role_menu,
     token_life,
     user,
+    user_ban,
     user_role,
 )
 from service.records.schema.base import SCHEMA, metadata
@@ -45,5 +46,6 @@ __all__ = [
     "seeded",
     "token_life",
     "user",
+    "user_ban",
     "user_role",
 ]

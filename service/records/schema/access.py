@@ -88,6 +88,17 @@ user_role = Table(
     Index("user_role_role_id_user_id_idx", "role_id", "user_id"),
 )
 
+user_ban = Table(
+    "user_ban",
+    metadata,
+    Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
+    Column("until", DateTime(timezone=True)),
+    Column("reason", Text, nullable=False),
+    # No foreign key: it is said who banned, also once that user is deleted. Ids are never given again.
+    Column("banned_by", BigInteger, nullable=False),
+    moment("create_time"),
+)
+
 bit_position = Sequence("menu_bit_position_seq", metadata=metadata, data_type=Integer, minvalue=0, start=0)
 """Gives rows that others insert their bit in the permission map; see ``records.bit_positions``."""
 
