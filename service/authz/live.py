@@ -52,7 +52,10 @@ class LivePolicy:
 
         A bit of a token may mean another code by then, in a policy that never came here.
         """
-        return self._newest if _now() < self._confirmed + _UNCONFIRMED else self._none
+        if _now() >= self._confirmed + _UNCONFIRMED:
+            # For good: a later report confirms what is loaded then, and not this one again.
+            self._newest = self._none
+        return self._newest
 
     def confirm(self, since: float) -> None:
         """Note that others knew at ``since``, by ``now``, which revision this process decides by."""
@@ -93,7 +96,7 @@ class LivePolicy:
         """Put ``policy`` in force if it is newer than the one that is; tell whether it was."""
         newer = policy.revision > self.current.revision
         if newer:
-            self._newest = policy
+            self._newest, self._confirmed = policy, _now()  # it was stored a moment ago
             self._swapped.set()
             self._swapped = asyncio.Event()
         return newer

@@ -63,6 +63,19 @@ def test_each_confirmation_counts_from_when_it_began(clock: Clock) -> None:
     assert live.current.revision == 0
 
 
+def test_a_report_does_not_bring_back_a_policy_that_was_given_up(clock: Clock) -> None:
+    live = LivePolicy(SHIPPED)
+    live.offer(Policy(SHIPPED.model_text, bits={"orders:read": 7}, revision=3))
+    clock.seconds += LONG
+    assert live.current.revision == 0
+
+    live.confirm(live.now())
+
+    assert live.current.revision == 0
+    live.offer(Policy(SHIPPED.model_text, revision=4))
+    assert live.current.revision == 4
+
+
 async def test_a_worker_that_was_cut_off_loads_the_policy_again_once_it_reports(
     database: Database, clock: Clock
 ) -> None:

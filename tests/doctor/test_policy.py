@@ -173,3 +173,19 @@ def test_the_first_administrator_is_told_of_until_the_password_is_changed(
     assert first.message == "admin still has the password of the first start, 41 days old"
     assert (first.state, changed.state) == ("warning", "ok")
     assert look()["first-administrator"].message == "no administrator is called admin"
+
+
+def test_bit_positions_that_make_tokens_long_are_a_warning(look: Look, database_url: str) -> None:
+    assert look()["permission-bits"].state == "ok"
+    execute(
+        database_url,
+        "UPDATE sys.menu SET bit_position = 8192 WHERE auth_mark = 'system:role:list';"
+        "INSERT INTO sys.retired_bit SELECT n, 1, 1, now() FROM generate_series(9000, 9002) n",
+    )
+
+    finding = look()["permission-bits"]
+
+    assert (finding.state, finding.message) == (
+        "warning",
+        "the highest bit position is 8192, and 3 wait to be free again",
+    )
