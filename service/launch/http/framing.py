@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import Final, NamedTuple
 
-from service.errors import BadRequest, HeadTooLarge, NotImplementedHere, Refusal
+from service.errors import BadRequest, NotImplementedHere
 
 MAX_HEAD: Final = 65_536
 """The longest head of a request in bytes, and as much for what stands around and after its body."""
@@ -22,37 +23,43 @@ _IPV6_HOST: Final = re.compile(rb"\[([0-9A-Fa-f:.]+)\](?::[0-9]{0,5})?")
 
 
 class Head(NamedTuple):
-    """The head of one request. ``upgrade`` is set for CONNECT and for ``Connection: Upgrade``."""
+    """The head of one request, whose header names stand apart as well. ``upgrade`` is set for CONNECT too."""
 
     method: bytes
     version: str
     target: bytes
     headers: Headers
+    names: Sequence[bytes]
     upgrade: bool
 
     @property
     def has_body(self) -> bool:
         """Whether the head announces a body (RFC 9112 §6.3)."""
-        return any(
-            name == b"transfer-encoding" or (name == b"content-length" and value.strip(b"0"))
-            for name, value in self.headers
-        )
+        if b"transfer-encoding" in self.names:
+            return True
+        return b"content-length" in self.names and self.value(b"content-length").strip(b"0") != b""
+
+    def value(self, name: bytes) -> bytes:
+        """Return the value of the first header ``name``; ValueError when there is none."""
+        return self.headers[self.names.index(name)][1]
 
 
 def check_head(head: Head) -> None:
     """Raise a refusal unless ``head`` can be read in one way only.
 
-    BadRequest, HeadTooLarge, or NotImplementedHere for a transfer coding other than ``chunked``. After each
-    of them the connection must be closed: nobody knows where the next request would begin.
+    BadRequest, or NotImplementedHere for a transfer coding other than ``chunked``. After each of them the
+    connection must be closed: nobody knows where the next request would begin.
     """
-    if head_size(head.target, head.headers) > MAX_HEAD:
-        raise HeadTooLarge
     if b"#" in head.target:
         raise BadRequest("The target of the request holds a fragment")
     if head.method == b"CONNECT":
         raise BadRequest("CONNECT is for proxies, and this is none")
     _check_host(head)
-    _check_framing(head)
+    if b"transfer-encoding" in head.names:
+        _check_coding(head)
+    # RFC 9110 §7.8: the upgrade may be ignored. But the parser takes the body for the other protocol.
+    if head.upgrade and head.has_body:
+        raise BadRequest("A request that asks for an upgrade must not have a body")
 
 
 def head_size(target: bytes, headers: Headers) -> int:
@@ -62,16 +69,17 @@ def head_size(target: bytes, headers: Headers) -> int:
 
 def _check_host(head: Head) -> None:
     """Raise BadRequest for what RFC 9112 §3.2 refuses, and for an empty Host."""
-    hosts = [value for name, value in head.headers if name == b"host"]
-    if len(hosts) > 1:
+    number = head.names.count(b"host")
+    if number > 1:
         raise BadRequest("The request has more than one Host")
-    if hosts:
-        if not _is_host(hosts[0]):
+    if number == 1:
+        if not _is_host(head.value(b"host")):
             raise BadRequest("The Host of the request is none")
     elif head.version != "1.0":
         raise BadRequest("The request has no Host")
 
 
+@lru_cache(256)
 def _is_host(value: bytes) -> bool:
     if _HOST.fullmatch(value):
         return True
@@ -85,25 +93,13 @@ def _is_host(value: bytes) -> bool:
     return True
 
 
-def _check_framing(head: Head) -> None:
-    """Raise a refusal unless it is plain where the body ends (RFC 9112 §6.1, §6.3)."""
-    codings = [value for name, value in head.headers if name == b"transfer-encoding"]
-    if codings:
-        fault = _coding_fault(head, codings)
-        if fault is not None:
-            raise fault
-    # RFC 9110 §7.8: the upgrade may be ignored. But the parser takes the body for the other protocol.
-    if head.upgrade and head.has_body:
-        raise BadRequest("A request that asks for an upgrade must not have a body")
-
-
-def _coding_fault(head: Head, codings: Sequence[bytes]) -> Refusal | None:
+def _check_coding(head: Head) -> None:
+    """Raise a refusal unless the body is in chunks, and nothing says otherwise (RFC 9112 §6.1)."""
     if head.version != "1.1":
-        return BadRequest("HTTP/1.0 knows no Transfer-Encoding")
-    if any(name == b"content-length" for name, _ in head.headers):
-        return BadRequest("The request has both Content-Length and Transfer-Encoding")
-    if len(codings) > 1:
-        return BadRequest("The request has more than one Transfer-Encoding")
-    if codings[0].lower() != b"chunked":
-        return NotImplementedHere("The only Transfer-Encoding that is understood is chunked")
-    return None
+        raise BadRequest("HTTP/1.0 knows no Transfer-Encoding")
+    if b"content-length" in head.names:
+        raise BadRequest("The request has both Content-Length and Transfer-Encoding")
+    if head.names.count(b"transfer-encoding") > 1:
+        raise BadRequest("The request has more than one Transfer-Encoding")
+    if head.value(b"transfer-encoding").lower() != b"chunked":
+        raise NotImplementedHere("The only Transfer-Encoding that is understood is chunked")
