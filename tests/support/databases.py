@@ -12,8 +12,11 @@ import psycopg
 from psycopg import sql
 
 from service.embedded import EmbeddedStores
+from tests.support.recycled import Recycled
 
 _numbers = itertools.count(1)
+_recycled: dict[tuple[str, str], Recycled] = {}
+"""Copies that wait, by the directory of their stores and their template."""
 
 
 class NewDatabase(Protocol):
@@ -24,15 +27,35 @@ class NewDatabase(Protocol):
 
 @contextmanager
 def database(stores: EmbeddedStores, template: str = "template1", name: str | None = None) -> Iterator[str]:
-    """Create a database owned by the ordinary role, yield its URL, and drop it with its connections."""
-    new = sql.Identifier(name or f"test_{os.getpid()}_{next(_numbers)}")
-    owner = sql.Identifier("portcullis")
+    """Yield the URL of a database that the ordinary role owns; it and its connections are gone afterwards.
+
+    A copy of a template of the tests' own, without a ``name``, may be one that was used before, with the rows
+    of the template again.
+    """
+    chosen = name or f"test_{os.getpid()}_{next(_numbers)}"
+    copies = _copies_of(stores, template) if name is None and template != "template1" else None
+    if copies is None or not copies.take(chosen):
+        _create(stores, chosen, template)
+        if copies is not None:
+            copies.made(chosen)
+    yield stores.url_of(chosen)
+    if copies is not None:
+        copies.give_back(chosen)
+        return
+    if (of_this := _recycled.pop((str(stores.data), chosen), None)) is not None:
+        of_this.drop()
+    with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(chosen)))
+
+
+def _create(stores: EmbeddedStores, name: str, template: str) -> None:
     with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
         connection.execute(
-            sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {} STRATEGY WAL_LOG").format(
-                new, owner, sql.Identifier(template)
+            sql.SQL("CREATE DATABASE {} OWNER portcullis TEMPLATE {} STRATEGY WAL_LOG").format(
+                sql.Identifier(name), sql.Identifier(template)
             )
         )
-    yield stores.url_of(new.as_string().strip('"'))
-    with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(new))
+
+
+def _copies_of(stores: EmbeddedStores, template: str) -> Recycled:
+    return _recycled.setdefault((str(stores.data), template), Recycled(stores))
