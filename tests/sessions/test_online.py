@@ -157,7 +157,7 @@ def test_a_disabled_user_is_refused_by_login_and_refresh_and_loses_his_sessions(
     site.execute("UPDATE sys.user SET status = 'disabled' WHERE id = %s", user.id)
 
     assert code_of(renew(client, session)) == (403, "account_disabled")
-    assert not works(client, session)
+    assert code_of(client.get("/api/user/info", headers=session.header)) == (403, "account_banned")
     assert code_of(client.post("/api/auth/login", json=credentials(user))) == (403, "account_disabled")
 
 
