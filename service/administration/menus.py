@@ -17,8 +17,7 @@ from service.kernel.codes import is_code
 from service.kernel.identity import Caller
 from service.records import menu_uses, menu_writes, menus, rights
 from service.records.database import Connection
-from service.records.menu_writes import MenuValues
-from service.records.menus import Menu, MenuType
+from service.records.menus import Menu, MenuType, MenuValues
 
 NAMED: Final = 5
 """How many menus, roles and resources that use a menu a refusal names, of each kind."""

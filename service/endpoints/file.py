@@ -27,7 +27,7 @@ from service.web.marks import created, logged, needs, refuses, sends, takes_file
 from service.web.multipart import AROUND, FileBody
 from service.web.preconditions import answer_tag, demand_match
 from service.web.streams import Stream
-from service.web.wire import Id, Moment, Page, PageQuery, Wire
+from service.web.wire import Id, Moment, Page, PageQuery, Wire, page_answer
 
 FIELD: Final = "file"
 
@@ -67,12 +67,10 @@ class FileList:
     @needs("system:file:list")
     async def on_get(self, call: Call, query: FileQuery) -> Page[File]:
         """List files."""
-        wanted = files.FileFilter(query.name, query.content_type, query.owner_id)
+        wanted = query.filter(files.FileFilter)
         async with self._database.snapshot() as connection:
             found = await files.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        return Page(
-            items=[File.of(one) for one in found.items], page=query.page, size=query.size, total=found.total
-        )
+        return page_answer(query, found, File)
 
 
 class Files:

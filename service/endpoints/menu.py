@@ -12,12 +12,12 @@ from service.administration.menu_tree import MAX_DEPTH
 from service.administration.menus import MenuChanges, SavedMenu
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
-from service.records import menu_writes, menus
+from service.records import menus
 from service.records.database import Database
 from service.web.call import Call
 from service.web.marks import created, logged, needs, refuses
 from service.web.preconditions import answer_tag, demand_match, version_tag
-from service.web.wire import ONE_LINE, Id, Page, PageQuery, Published, Revision, Wire, whole
+from service.web.wire import ONE_LINE, Id, Page, PageQuery, Published, Revision, Wire, page_answer, whole
 
 MenuType = Literal["Menu", "Button"]
 
@@ -115,13 +115,10 @@ class MenuList:
     @needs("system:menu:list")
     async def on_get(self, call: Call, query: MenuQuery) -> Page[Menu]:
         """List Menus and Buttons, all of the tree or a part of it; `parentId` says where each one stands."""
-        wanted = menus.MenuFilter(
-            query.title, query.auth_mark, query.parent_id, query.menu_type, query.enabled
-        )
+        wanted = query.filter(menus.MenuFilter)
         async with self._database.snapshot() as connection:
             found = await menus.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
-        items = [Menu.of(one) for one in found.items]
-        return Page(items=items, page=query.page, size=query.size, total=found.total)
+        return page_answer(query, found, Menu)
 
 
 class Menus:
@@ -177,18 +174,10 @@ class OneMenu:
         return Published(policy_revision=call.policy.revision)
 
 
-def _values(body: NewMenu | MenuEdit) -> menu_writes.MenuValues:
-    return menu_writes.MenuValues(
-        title=body.title,
-        parent_id=body.parent_id,
-        name=body.name,
-        path=body.path,
-        component=body.component,
-        icon=body.icon,
-        auth_mark=body.auth_mark,
-        sort=None if body.sort is UNSET else body.sort,
-        enabled=None if body.enabled is UNSET else body.enabled,
-    )
+def _values(body: NewMenu | MenuEdit) -> menus.MenuValues:
+    said = body.given()
+    said.pop("menu_type", None)
+    return menus.MenuValues(**said)
 
 
 def _as_seen(call: Call) -> Callable[[menus.Menu], None]:

@@ -16,7 +16,18 @@ from service.records.database import Database
 from service.web.call import Call
 from service.web.marks import created, logged, needs, refuses
 from service.web.preconditions import answer_tag, demand_match, version_tag
-from service.web.wire import ONE_LINE, Id, Moment, Page, PageQuery, Published, Revision, Wire, whole
+from service.web.wire import (
+    ONE_LINE,
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Published,
+    Revision,
+    Wire,
+    page_answer,
+    whole,
+)
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
@@ -98,19 +109,12 @@ class ResourceList:
     @needs("system:resource:list")
     async def on_get(self, call: Call, query: ResourceQuery) -> Page[Resource]:
         """List resources."""
-        wanted = resources.ResourceFilter(
-            query.resource_name, query.resource_code, query.method, query.path, query.enabled
-        )
+        wanted = query.filter(resources.ResourceFilter)
         async with self._database.snapshot() as connection:
             found = await resources.page(
                 connection, wanted, page=query.page, size=query.size, sort=query.sort
             )
-        return Page(
-            items=[Resource.of(one) for one in found.items],
-            page=query.page,
-            size=query.size,
-            total=found.total,
-        )
+        return page_answer(query, found, Resource)
 
 
 class Resources:
@@ -187,14 +191,7 @@ class ResourceState:
 def _values(body: ResourceBody) -> resources.ResourceValues:
     if fault := registered_fault(body.path):
         raise ValidationFailed(("path", fault))
-    return resources.ResourceValues(
-        body.resource_name,
-        body.resource_code,
-        body.method,
-        body.path,
-        body.description,
-        None if body.enabled is UNSET else body.enabled,
-    )
+    return resources.ResourceValues(**body.given())
 
 
 def _as_seen(call: Call) -> Match:

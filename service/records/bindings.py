@@ -15,8 +15,8 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
-from service.records.menus import Button
-from service.records.resources import COLUMNS, Resource
+from service.records.menus import BUTTON, Button
+from service.records.resources import RESOURCE, Resource
 from service.records.schema import action_resource, menu, resource
 from service.records.turns import Turns
 
@@ -51,8 +51,8 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
             resource.c.id,
             resource.c.method,
             resource.c.path,
-            func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)),
-            func.array_agg(aggregate_order_by(menu.c.enabled, menu.c.auth_mark)),
+            func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)).label("marks"),
+            func.array_agg(aggregate_order_by(menu.c.enabled, menu.c.auth_mark)).label("states"),
         )
         .outerjoin(action_resource, action_resource.c.resource_id == resource.c.id)
         .outerjoin(menu, menu.c.id == action_resource.c.menu_id)
@@ -67,34 +67,31 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
         async for part in rows.partitions(_AT_ONCE):
             found += (
                 BoundResource(
-                    resource_id,
-                    method,
-                    path,
+                    row.id,
+                    row.method,
+                    row.path,
                     # An unbound resource has one mark, NULL, from the outer join.
                     tuple(
                         button(mark, enabled)
-                        for mark, enabled in zip(marks, states, strict=True)
+                        for mark, enabled in zip(row.marks, row.states, strict=True)
                         if mark is not None
                     ),
                 )
-                for resource_id, method, path, marks, states in part
+                for row in part
             )
             await turns.give_way()
     return found
 
 
-_BUTTON: Final = (menu.c.id, menu.c.title, menu.c.auth_mark, menu.c.enabled)
-
-
 async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[Button, ...]:
     """Return the Buttons that a resource is bound to, by id."""
     statement = (
-        select(*_BUTTON)
+        select(*BUTTON.columns)
         .join(action_resource, action_resource.c.menu_id == menu.c.id)
         .where(action_resource.c.resource_id == resource_id)
         .order_by(menu.c.id)
     )
-    return tuple(Button(*row) for row in await connection.execute(statement))
+    return tuple(await BUTTON.all(connection, statement))
 
 
 async def codes_of(connection: AsyncConnection, resource_ids: Collection[int]) -> dict[int, list[str]]:
@@ -130,12 +127,12 @@ async def disabled_marks(connection: AsyncConnection, method: str, path: str) ->
 async def resources_of(connection: AsyncConnection, menu_id: int) -> tuple[Resource, ...]:
     """Return the resources that a Button opens, by id."""
     statement = (
-        select(*COLUMNS)
+        select(*RESOURCE.columns)
         .join(action_resource, action_resource.c.resource_id == resource.c.id)
         .where(action_resource.c.menu_id == menu_id)
         .order_by(resource.c.id)
     )
-    return tuple(Resource(*row) for row in await connection.execute(statement))
+    return tuple(await RESOURCE.all(connection, statement))
 
 
 async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: Sequence[int]) -> None:

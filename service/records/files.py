@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from sqlalchemy import Column, Select, func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
-from service.records.paging import Page, containing, order_by, page_of
+from service.records.filters import conditions_of, contains, equals
+from service.records.paging import Page, order_by, page_of
+from service.records.row_mapper import RowMapper
 from service.records.schema import file, user
 
 
@@ -38,9 +40,9 @@ class File:
 class FileFilter:
     """Which files: part of the name in any case, the type, the owner; None asks nothing."""
 
-    name: str | None = None
-    content_type: str | None = None
-    owner_id: int | None = None
+    name: Annotated[str | None, contains(func.lower(file.c.name), str.lower)] = None
+    content_type: Annotated[str | None, equals(file.c.content_type)] = None
+    owner_id: Annotated[int | None, equals(file.c.owner_id)] = None
 
 
 SORTS: Final = {
@@ -52,55 +54,42 @@ SORTS: Final = {
 }
 """What a list of files can be sorted by."""
 
-_COLUMNS: Final[tuple[Column[Any], ...]] = (
-    file.c.id,
-    file.c.name,
-    file.c.size,
-    file.c.content_type,
-    file.c.sha256,
-    file.c.owner_id,
-    user.c.user_name,
+_FILE: Final = RowMapper(
+    File,
+    file,
+    owner_name=user.c.user_name,
     # An expired link is as good as none.
-    func.nullif(func.greatest(file.c.token_expire_time, func.now()), func.now()),  # type: ignore[assignment]
-    file.c.create_time,
-    file.c.key,
+    link_expire_time=func.nullif(func.greatest(file.c.token_expire_time, func.now()), func.now()),
 )
 
 
 def _stored() -> Select[*tuple[Any, ...]]:
     joined = file.outerjoin(user, user.c.id == file.c.owner_id)
-    return select(*_COLUMNS).select_from(joined).where(file.c.state == "stored")
+    return select(*_FILE.columns).select_from(joined).where(file.c.state == "stored")
 
 
 async def page(
     connection: AsyncConnection, wanted: FileFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[File]:
     """Return page ``page`` (from 1) of the files that fit; ValidationFailed for an unknown sort."""
-    name = wanted.name
-    statement = _stored().where(
-        *containing(func.lower(file.c.name), name and name.lower()),
-        *(() if wanted.content_type is None else (file.c.content_type == wanted.content_type,)),
-        *(() if wanted.owner_id is None else (file.c.owner_id == wanted.owner_id,)),
-    )
-    found = await page_of(connection, statement, page=page, size=size, order=order_by(sort, SORTS, file.c.id))
-    return Page(tuple(File(*row) for row in found.items), found.total)
+    statement = _stored().where(*conditions_of(wanted))
+    order = order_by(sort, SORTS, file.c.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(_FILE)
 
 
 async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:
     """Return the stored file of that id, locked if asked for; NotFound when there is none."""
     statement = _stored().where(file.c.id == file_id)
-    found = await connection.execute(statement.with_for_update(of=file) if lock else statement)
-    row = found.one_or_none()
-    if row is None:
+    found = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
+    if found is None:
         raise NotFound("There is no such file")
-    return File(*row)
+    return found
 
 
 async def of_link(connection: AsyncConnection, token_hash: str) -> File | None:
     """Return the file whose public link has that hash and has not expired; None when there is none."""
     live = (file.c.token_hash == token_hash) & (file.c.token_expire_time > func.now())
-    row = (await connection.execute(_stored().where(live))).one_or_none()
-    return None if row is None else File(*row)
+    return await _FILE.one_or_none(connection, _stored().where(live))
 
 
 async def link(connection: AsyncConnection, file_id: int, token_hash: str, life: timedelta) -> datetime:

@@ -12,6 +12,7 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records import uploads
+from service.records.row_mapper import RowMapper
 from service.records.schema import file, object_space
 from service.records.uploads import DISCARDED, PENDING
 
@@ -27,6 +28,9 @@ class Discarded:
     key: str
 
 
+_DISCARDED: Final = RowMapper(Discarded, file, file_id=file.c.id)
+
+
 class Leftovers:
     """One sweep, in one transaction; ``prefix`` is what the keys of this database's objects start with."""
 
@@ -38,9 +42,8 @@ class Leftovers:
         """Discard the pending files whose lease is over; return up to ``most`` of all discarded ones."""
         over = (file.c.state == PENDING) & (file.c.lease_time <= func.now())
         await self._connection.execute(change(file).where(over).values(state=DISCARDED, lease_time=None))
-        found = select(file.c.id, file.c.key).where(file.c.state == DISCARDED)
-        rows = await self._connection.execute(found.order_by(file.c.id).limit(most))
-        return [Discarded(*row) for row in rows]
+        found = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)
+        return await _DISCARDED.all(self._connection, found.order_by(file.c.id).limit(most))
 
     async def forget(self, file_id: int) -> None:
         """Delete the row of a discarded file, whose object is gone."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Row, String, cast, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.log_writing import TABLES, Log
+from service.records.row_mapper import RowMapper
 from service.records.schema import log_chain, log_set_aside
 
 _AT_ONCE = 1000  # rows that the server hands over together
@@ -31,7 +32,7 @@ class Head:
     seal: bytes = b""
 
 
-_HEAD = tuple(log_chain.c[name] for name in Head.__dataclass_fields__)
+_HEAD: Final = RowMapper(Head, log_chain)
 
 
 async def heads_of(
@@ -39,8 +40,8 @@ async def heads_of(
 ) -> dict[date, Head]:
     """Return the heads of ``days`` that there are."""
     wanted = (log_chain.c.log == log, log_chain.c.key_id == key_id, log_chain.c.day.in_(days))
-    found = await connection.execute(select(*_HEAD).where(*wanted))
-    return {row.day: Head(**row._mapping) for row in found}  # noqa: SLF001 - SQLAlchemy's public name
+    found = await connection.execute(select(*_HEAD.columns).where(*wanted))
+    return {row.day: _HEAD.of(row) for row in found}
 
 
 async def day_before(connection: AsyncConnection, log: Log, day: date) -> date | None:
@@ -63,17 +64,19 @@ async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
 async def untold(connection: AsyncConnection) -> list[Head]:
     """Return the heads that have grown since they were told last, and note that they are told now."""
     grown = (log_chain.c.told_number < log_chain.c.number, ~log_chain.c.dropped)
-    told = update(log_chain).where(*grown).values(told_number=log_chain.c.number).returning(*_HEAD)
-    found = [Head(**row._mapping) for row in await connection.execute(told)]  # noqa: SLF001 - as above
+    told = update(log_chain).where(*grown).values(told_number=log_chain.c.number).returning(*_HEAD.columns)
+    found = [_HEAD.of(row) for row in await connection.execute(told)]
     return sorted(found, key=lambda head: (head.log, head.day))
 
 
 async def heads(connection: AsyncConnection, log: Log, day: date | None = None) -> list[Head]:
     """Return all heads of ``log``, or those of one day, by day."""
-    ordered = select(*_HEAD).where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
+    ordered = (
+        select(*_HEAD.columns).where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
+    )
     if day is not None:
         ordered = ordered.where(log_chain.c.day == day)
-    return [Head(**row._mapping) for row in await connection.execute(ordered)]  # noqa: SLF001 - as above
+    return [_HEAD.of(row) for row in await connection.execute(ordered)]
 
 
 async def days_with_entries(connection: AsyncConnection, log: Log, first: date, last: date) -> list[date]:

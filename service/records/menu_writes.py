@@ -6,8 +6,7 @@ the commit.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict
 
 from sqlalchemy import delete as delete_from
 from sqlalchemy import func, insert, null, select
@@ -16,23 +15,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict
 from service.records import bit_positions
-from service.records.menus import COLUMNS, Menu, MenuType
+from service.records.menus import MENU, Menu, MenuType, MenuValues
+from service.records.row_mapper import column_values
 from service.records.schema import menu
-
-
-@dataclass(frozen=True, slots=True)
-class MenuValues:
-    """What administrators say about a menu; ``sort`` and ``enabled`` None leave them as they are."""
-
-    title: str
-    parent_id: int | None = None
-    name: str | None = None
-    path: str | None = None
-    component: str | None = None
-    icon: str | None = None
-    auth_mark: str | None = None
-    sort: int | None = None
-    enabled: bool | None = None
 
 
 async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuValues, user_id: int) -> Menu:
@@ -40,14 +25,14 @@ async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuV
 
     Conflict when its code belongs to another Button; RateLimited as ``bit_positions.give`` says.
     """
-    stored = _stored(values) | {"menu_type": menu_type}
+    stored = column_values(menu, asdict(values)) | {"menu_type": menu_type}
     if menu_type == "Button":
         await _refuse_taken(connection, values)
         stored["bit_position"] = await bit_positions.give(connection, user_id)
     else:
         stored["bit_position"] = null()
-    written = insert(menu).values(stored).returning(*COLUMNS)
-    return Menu(*(await connection.execute(written)).one())
+    written = insert(menu).values(stored).returning(*MENU.columns)
+    return await MENU.one(connection, written)
 
 
 async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int) -> Menu:
@@ -56,13 +41,13 @@ async def update(connection: AsyncConnection, before: Menu, values: MenuValues, 
     A Button whose code changes gets another bit: a token with the old one must not be read as holding the
     new code. Conflict when the code belongs to another Button; RateLimited as ``bit_positions.give`` says.
     """
-    stored = _stored(values) | {"version": menu.c.version + 1, "update_time": func.now()}
+    stored = column_values(menu, asdict(values)) | {"version": menu.c.version + 1, "update_time": func.now()}
     if before.menu_type == "Button" and values.auth_mark != before.auth_mark:
         await _refuse_taken(connection, values)
         stored["bit_position"] = await bit_positions.give(connection, user_id)
         await _retire(connection, before, user_id)
-    written = change(menu).where(menu.c.id == before.id).values(stored).returning(*COLUMNS)
-    return Menu(*(await connection.execute(written)).one())
+    written = change(menu).where(menu.c.id == before.id).values(stored).returning(*MENU.columns)
+    return await MENU.one(connection, written)
 
 
 async def delete(connection: AsyncConnection, before: Menu, user_id: int) -> None:
@@ -74,14 +59,6 @@ async def delete(connection: AsyncConnection, before: Menu, user_id: int) -> Non
 async def _retire(connection: AsyncConnection, before: Menu, user_id: int) -> None:
     if before.bit_position is not None:
         await bit_positions.retire(connection, before.bit_position, user_id)
-
-
-def _stored(values: MenuValues) -> dict[str, Any]:
-    return {
-        name: value
-        for name, value in asdict(values).items()
-        if value is not None or name not in ("sort", "enabled")
-    }
 
 
 async def _refuse_taken(connection: AsyncConnection, values: MenuValues) -> None:

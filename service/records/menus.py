@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Annotated, Final, Literal
 
-from sqlalchemy import Column, func, select
+from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
-from service.records.paging import Page, containing, order_by, page_of
+from service.records.filters import conditions_of, contains, equals
+from service.records.paging import Page, order_by, page_of
+from service.records.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user_role
 
 MenuType = Literal["Menu", "Button"]
@@ -27,18 +29,26 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
-class Menu:
+class MenuValues:
+    """What administrators say about a menu; ``sort`` and ``enabled`` None leave them as they are."""
+
+    title: str
+    parent_id: int | None = None
+    name: str | None = None
+    path: str | None = None
+    component: str | None = None
+    icon: str | None = None
+    auth_mark: str | None = None
+    sort: int | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menu(MenuValues):
     """A Menu or a Button; ``version`` rises with each edit."""
 
     id: int
-    parent_id: int | None
     menu_type: MenuType
-    title: str
-    name: str | None
-    path: str | None
-    component: str | None
-    icon: str | None
-    auth_mark: str | None
     bit_position: int | None
     sort: int
     enabled: bool
@@ -49,11 +59,11 @@ class Menu:
 class MenuFilter:
     """Which menus: part of the title or code, the parent, the type, and the state; None asks nothing."""
 
-    title: str | None = None
-    auth_mark: str | None = None
-    parent_id: int | None = None
-    menu_type: MenuType | None = None
-    enabled: bool | None = None
+    title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower)] = None
+    auth_mark: Annotated[str | None, contains(menu.c.auth_mark)] = None
+    parent_id: Annotated[int | None, equals(menu.c.parent_id)] = None
+    menu_type: Annotated[MenuType | None, equals(menu.c.menu_type)] = None
+    enabled: Annotated[bool | None, equals(menu.c.enabled)] = None
 
 
 SORTS: Final = {
@@ -65,53 +75,33 @@ SORTS: Final = {
 }
 """What a list of menus can be sorted by."""
 
-COLUMNS: Final[tuple[Column[Any], ...]] = (
-    menu.c.id,
-    menu.c.parent_id,
-    menu.c.menu_type,
-    menu.c.title,
-    menu.c.name,
-    menu.c.path,
-    menu.c.component,
-    menu.c.icon,
-    menu.c.auth_mark,
-    menu.c.bit_position,
-    menu.c.sort,
-    menu.c.enabled,
-    menu.c.version,
-)
-"""The columns of a ``Menu``, in order."""
+MENU: Final = RowMapper(Menu, menu)
+"""Reads Menus and Buttons."""
+
+BUTTON: Final = RowMapper(Button, menu)
+"""Reads Buttons as bindings show them."""
 
 
 async def page(
     connection: AsyncConnection, wanted: MenuFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Menu]:
     """Return page ``page`` (from 1) of the menus that fit; ValidationFailed for a sort not in ``SORTS``."""
-    title = wanted.title
-    statement = select(*COLUMNS).where(
-        *containing(func.lower(menu.c.title), title and title.lower()),
-        *containing(menu.c.auth_mark, wanted.auth_mark),
-        *(() if wanted.parent_id is None else (menu.c.parent_id == wanted.parent_id,)),
-        *(() if wanted.menu_type is None else (menu.c.menu_type == wanted.menu_type,)),
-        *(() if wanted.enabled is None else (menu.c.enabled == wanted.enabled,)),
-    )
+    statement = select(*MENU.columns).where(*conditions_of(wanted))
     order = order_by(sort, SORTS, menu.c.id)
-    found = await page_of(connection, statement, page=page, size=size, order=order)
-    return Page(tuple(Menu(*row) for row in found.items), found.total)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(MENU)
 
 
 async def read(connection: AsyncConnection, menu_id: int) -> Menu:
     """Return the menu of that id; NotFound when there is none."""
-    row = (await connection.execute(select(*COLUMNS).where(menu.c.id == menu_id))).one_or_none()
-    if row is None:
+    found = await MENU.one_or_none(connection, select(*MENU.columns).where(menu.c.id == menu_id))
+    if found is None:
         raise NotFound("There is no such menu")
-    return Menu(*row)
+    return found
 
 
 async def every(connection: AsyncConnection) -> list[Menu]:
     """Return all menus, disabled ones too, by ``sort`` and id."""
-    found = await connection.execute(select(*COLUMNS).order_by(menu.c.sort, menu.c.id))
-    return [Menu(*row) for row in found]
+    return await MENU.all(connection, select(*MENU.columns).order_by(menu.c.sort, menu.c.id))
 
 
 async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:

@@ -91,8 +91,3 @@ def order_by(
     if column is None:
         raise ValidationFailed(("sort", f"one of {', '.join(sorted(allowed))}, with '-' for descending"))
     return (column.desc(), unique.desc()) if sort.startswith("-") else (column.asc(), unique.asc())
-
-
-def containing(column: ColumnElement[str], text: str | None) -> tuple[ColumnElement[bool], ...]:
-    """Return the condition that ``column`` contains ``text``, taken literally; none when there is no text."""
-    return () if text is None else (column.contains(text, autoescape=True),)

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.row_mapper import RowMapper
 from service.records.schema import policy_revision
 
 LOCK: Final = 0x706F6C69_63790000  # "policy"
@@ -26,6 +27,9 @@ class PolicyRevision:
     create_time: datetime
 
 
+_REVISION: Final = RowMapper(PolicyRevision, policy_revision)
+
+
 async def lock(connection: AsyncConnection) -> None:
     """Wait until no other transaction is publishing, and let none begin until this one has ended.
 
@@ -37,9 +41,8 @@ async def lock(connection: AsyncConnection) -> None:
 
 async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     """Return the newest revision; None before the first."""
-    statement = select(policy_revision).order_by(policy_revision.c.revision.desc()).limit(1)
-    row = (await connection.execute(statement)).one_or_none()
-    return None if row is None else PolicyRevision(*row)
+    statement = select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(1)
+    return await _REVISION.one_or_none(connection, statement)
 
 
 async def add(connection: AsyncConnection, *, digest: str, line_count: int, cause: str) -> int:

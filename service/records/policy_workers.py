@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.row_mapper import RowMapper
 from service.records.schema import policy_worker
 
 REPORT_EVERY: Final = 5.0
@@ -28,6 +29,9 @@ class PolicyWorker:
     revision: int
     fault: str | None
     seen_time: datetime
+
+
+_WORKER: Final = RowMapper(PolicyWorker, policy_worker)
 
 
 async def report(connection: AsyncConnection, worker: str, revision: int, fault: str | None) -> None:
@@ -49,5 +53,5 @@ async def leave(connection: AsyncConnection, worker: str) -> None:
 async def present(connection: AsyncConnection) -> list[PolicyWorker]:
     """Return the workers that have reported lately, by name."""
     lately = policy_worker.c.seen_time >= func.now() - _SILENT
-    found = await connection.execute(select(policy_worker).where(lately).order_by(policy_worker.c.worker))
-    return [PolicyWorker(*row) for row in found]
+    ordered = select(*_WORKER.columns).where(lately).order_by(policy_worker.c.worker)
+    return await _WORKER.all(connection, ordered)

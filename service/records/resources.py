@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Final
 
-from sqlalchemy import Column, func, insert, select
 from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, select
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
-from service.records.paging import Page, containing, order_by, page_of
+from service.records.filters import conditions_of, contains, equals
+from service.records.paging import Page, order_by, page_of
+from service.records.row_mapper import RowMapper, column_values
 from service.records.schema import resource
 
 
@@ -31,16 +33,11 @@ class ResourceValues:
     enabled: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource(ResourceValues):
     """A registered route; ``version`` rises with each edit."""
 
     id: int
-    resource_name: str
-    resource_code: str
-    method: str
-    path: str
-    description: str | None
     enabled: bool
     version: int
     create_time: datetime
@@ -51,11 +48,11 @@ class Resource:
 class ResourceFilter:
     """Which resources: part of the name, code or path, the method, and the state; None asks nothing."""
 
-    resource_name: str | None = None
-    resource_code: str | None = None
-    method: str | None = None
-    path: str | None = None
-    enabled: bool | None = None
+    resource_name: Annotated[str | None, contains(func.lower(resource.c.resource_name), str.lower)] = None
+    resource_code: Annotated[str | None, contains(resource.c.resource_code)] = None
+    method: Annotated[str | None, equals(resource.c.method)] = None
+    path: Annotated[str | None, contains(resource.c.path)] = None
+    enabled: Annotated[bool | None, equals(resource.c.enabled)] = None
 
 
 SORTS: Final = {
@@ -70,51 +67,32 @@ SORTS: Final = {
 }
 """What a list of resources can be sorted by."""
 
-COLUMNS: Final[tuple[Column[Any], ...]] = (
-    resource.c.id,
-    resource.c.resource_name,
-    resource.c.resource_code,
-    resource.c.method,
-    resource.c.path,
-    resource.c.description,
-    resource.c.enabled,
-    resource.c.version,
-    resource.c.create_time,
-    resource.c.update_time,
-)
-"""The columns of a ``Resource``, in order."""
+RESOURCE: Final = RowMapper(Resource, resource)
+"""Reads resources."""
 
 
 async def page(
     connection: AsyncConnection, wanted: ResourceFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Resource]:
     """Return page ``page`` (from 1) of the resources that fit; ValidationFailed for an unknown sort."""
-    name = wanted.resource_name
-    statement = select(*COLUMNS).where(
-        *containing(func.lower(resource.c.resource_name), name and name.lower()),
-        *containing(resource.c.resource_code, wanted.resource_code),
-        *containing(resource.c.path, wanted.path),
-        *(() if wanted.method is None else (resource.c.method == wanted.method,)),
-        *(() if wanted.enabled is None else (resource.c.enabled == wanted.enabled,)),
-    )
+    statement = select(*RESOURCE.columns).where(*conditions_of(wanted))
     order = order_by(sort, SORTS, resource.c.id)
-    found = await page_of(connection, statement, page=page, size=size, order=order)
-    return Page(tuple(Resource(*row) for row in found.items), found.total)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(RESOURCE)
 
 
 async def read(connection: AsyncConnection, resource_id: int) -> Resource:
     """Return the resource of that id; NotFound when there is none."""
-    found = await connection.execute(select(*COLUMNS).where(resource.c.id == resource_id))
-    row = found.one_or_none()
-    if row is None:
+    statement = select(*RESOURCE.columns).where(resource.c.id == resource_id)
+    found = await RESOURCE.one_or_none(connection, statement)
+    if found is None:
         raise NotFound("There is no such resource")
-    return Resource(*row)
+    return found
 
 
 async def registered(connection: AsyncConnection) -> list[Resource]:
     """Return all resources, disabled ones too, by path and method."""
-    found = await connection.execute(select(*COLUMNS).order_by(resource.c.path, resource.c.method))
-    return [Resource(*row) for row in found]
+    ordered = select(*RESOURCE.columns).order_by(resource.c.path, resource.c.method)
+    return await RESOURCE.all(connection, ordered)
 
 
 async def paths_beside(connection: AsyncConnection, method: str, path: str, *, but: int) -> dict[str, int]:
@@ -135,14 +113,14 @@ async def paths_beside(connection: AsyncConnection, method: str, path: str, *, b
 async def create(connection: AsyncConnection, values: ResourceValues) -> Resource:
     """Register a resource, enabled unless ``values`` say otherwise; Conflict when another is in its way."""
     await _refuse_taken(connection, values)
-    written = insert(resource).values(_stored(values)).returning(*COLUMNS)
-    return Resource(*(await connection.execute(written)).one())
+    stored = column_values(resource, asdict(values))
+    return await RESOURCE.one(connection, insert(resource).values(stored).returning(*RESOURCE.columns))
 
 
 async def update(connection: AsyncConnection, resource_id: int, values: ResourceValues) -> Resource:
     """Replace what ``values`` say of an existing resource; Conflict when another is in its way."""
     await _refuse_taken(connection, values, but=resource_id)
-    return await _edit(connection, resource_id, _stored(values))
+    return await _edit(connection, resource_id, column_values(resource, asdict(values)))
 
 
 async def set_enabled(connection: AsyncConnection, resource_id: int, enabled: bool) -> Resource:
@@ -155,21 +133,14 @@ async def delete(connection: AsyncConnection, resource_id: int) -> None:
     await connection.execute(delete_from(resource).where(resource.c.id == resource_id))
 
 
-def _stored(values: ResourceValues) -> dict[str, object]:
-    stored = asdict(values)
-    if values.enabled is None:
-        del stored["enabled"]
-    return stored
-
-
 async def _edit(connection: AsyncConnection, resource_id: int, values: dict[str, object]) -> Resource:
     written = (
         change(resource)
         .where(resource.c.id == resource_id)
         .values(values | {"version": resource.c.version + 1, "update_time": func.now()})
-        .returning(*COLUMNS)
+        .returning(*RESOURCE.columns)
     )
-    return Resource(*(await connection.execute(written)).one())
+    return await RESOURCE.one(connection, written)
 
 
 async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, but: int = 0) -> None:
@@ -178,10 +149,11 @@ async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, 
     shape = func.regexp_replace(values.path, r"\{[^/]*\}", "{}", "g")
     same_requests = (resource.c.method == values.method) & (resource.c.shape == shape)
     same_code = resource.c.resource_code == values.resource_code
-    others = select(*COLUMNS, same_requests).where(resource.c.id != but, same_requests | same_code)
-    for *columns, fits in await connection.execute(others.order_by(resource.c.id)):
-        other = Resource(*columns)
-        if fits:
+    fits = same_requests.label("fits")
+    others = select(*RESOURCE.columns, fits).where(resource.c.id != but, same_requests | same_code)
+    for row in await connection.execute(others.order_by(resource.c.id)):
+        other = RESOURCE.of(row)
+        if row.fits:
             raise Conflict(
                 f"{other.method} {other.path} (resource {other.id}) fits the same requests already",
                 field="path",

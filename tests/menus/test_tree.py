@@ -12,11 +12,30 @@ from service.records.menus import Menu
 
 
 def page(number: int, parent: int | None = None, *, enabled: bool = True) -> Menu:
-    return Menu(number, parent, "Menu", f"m{number}", None, None, None, None, None, None, 0, enabled, 1)
+    return Menu(
+        id=number,
+        parent_id=parent,
+        menu_type="Menu",
+        title=f"m{number}",
+        bit_position=None,
+        sort=0,
+        enabled=enabled,
+        version=1,
+    )
 
 
 def button(number: int, parent: int | None, code: str, *, enabled: bool = True) -> Menu:
-    return Menu(number, parent, "Button", f"b{number}", None, None, None, None, code, number, 0, enabled, 1)
+    return Menu(
+        id=number,
+        parent_id=parent,
+        menu_type="Button",
+        title=f"b{number}",
+        auth_mark=code,
+        bit_position=number,
+        sort=0,
+        enabled=enabled,
+        version=1,
+    )
 
 
 def shape(tree: list[SeenMenu]) -> object:
