@@ -81,7 +81,7 @@ class Login:
         async with self._database.transaction() as connection:
             if renewed is not None:
                 await users.set_password_hash(connection, known.user_id, renewed, expected_hash=stored)
-            return await self._pairs.account(connection, known.user_id, known.user_name, known.nick_name)
+            return await self._pairs.account(connection, known)
 
     async def _open(
         self, account: Account, device: str, address: str, user_agent: str, *, as_of: int

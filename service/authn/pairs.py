@@ -10,6 +10,8 @@ from service.kernel.permission_map import PermissionMap
 from service.keyspace import Lease
 from service.records import menus, rights
 from service.records.database import Connection
+from service.records.user_list import UserNames
+from service.records.users import Credentials
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +34,11 @@ class TokenPair:
     lease: Lease | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account(UserNames):
     """The user as the tokens describe them."""
 
     user_id: int
-    user_name: str
-    nick_name: str
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
     permission_map: PermissionMap
@@ -51,17 +51,24 @@ class Pairs:
         self._tokens = tokens
         self._permission_map = permission_map
 
-    async def account(self, connection: Connection, user_id: int, user_name: str, nick_name: str) -> Account:
+    async def account(self, connection: Connection, user: Credentials) -> Account:
         """Return the user with the rights that are stored.
 
         So are the bits, once there is a map in force. That of this process may be old: a token would lack a
         code that has just been given to a Button, or carry a bit that is about to mean another code.
         """
-        held = await rights.of(connection, user_id)
+        held = await rights.of(connection, user.user_id)
         known = self._permission_map()
         if known and held.permissions:
             known = PermissionMap(await menus.permission_bits(connection, held.permissions))
-        return Account(user_id, user_name, nick_name, held.roles, held.permissions, known)
+        return Account(
+            user_id=user.user_id,
+            user_name=user.user_name,
+            nick_name=user.nick_name,
+            roles=held.roles,
+            permissions=held.permissions,
+            permission_map=known,
+        )
 
     def issue(self, account: Account, device: str, rid: str, *, issued: int, ends: int) -> TokenPair:
         """Return the tokens for a session; ``issued`` and ``ends`` in milliseconds."""

@@ -128,7 +128,7 @@ class Refresh:
         async with self._database.transaction() as connection:
             known = await users.credentials_of(connection, int(login_id))
             if known is not None and known.status == "enabled" and not known.banned:
-                return await self._pairs.account(connection, known.user_id, known.user_name, known.nick_name)
+                return await self._pairs.account(connection, known)
         ban = await self._store.ban_of(login_id)
         await self._store.close_sessions(login_id)
         user_name = known.user_name if known else None

@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.records.log_queries import LOGINS, LoginFilter
+from service.records.log_queries import LOGINS
 from service.records.log_reader import LogReader
-from service.records.log_reading import Span
 from service.web.call import Call
 from service.web.exports import CSV, JSON_LINES, export
 from service.web.marks import logged, login, needs, sends
@@ -22,7 +21,6 @@ from service.web.timelines import (
     TimelinePage,
     TimeQuery,
     UserName,
-    address_or_network,
     batches_of,
     timeline_page,
 )
@@ -73,21 +71,6 @@ class LoginQuery(TimeQuery):
     login_ip: Address | None = None
     request_id: RequestId | None = None
 
-    @property
-    def filter(self) -> LoginFilter:
-        """What is asked for; ValidationFailed for what is no address."""
-        return LoginFilter(
-            user_id=self.user_id,
-            user_name=self.user_name,
-            event=self.event,
-            outcome=self.outcome,
-            reason=self.reason,
-            device=self.device,
-            login_ip=address_or_network(self.login_ip, "loginIp"),
-            request_id=self.request_id,
-            span=Span(self.from_, self.to),
-        )
-
 
 class LoginListQuery(LoginQuery):
     """Which events, and which page of them: by number within the first 10,000, or by cursor however far."""
@@ -117,7 +100,7 @@ class LoginList:
         Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
         comes twice, and none that was there is left out.
         """
-        return await timeline_page(self._logs, LOGINS, query.filter, query, LoginEntry)
+        return await timeline_page(self._logs, LOGINS, query.filter(LOGINS), query, LoginEntry)
 
 
 class LoginExport:
@@ -131,7 +114,7 @@ class LoginExport:
     @sends(CSV, JSON_LINES)
     async def on_get(self, call: Call, query: LoginExportQuery) -> Stream:
         """Export what happened to sessions as a file: what the list shows."""
-        rows = batches_of(self._logs, LOGINS, query.filter, query, LoginEntry)
+        rows = batches_of(self._logs, LOGINS, query.filter(LOGINS), query, LoginEntry)
         return export(rows, LoginEntry, query.format, "login-log")
 
 
@@ -144,11 +127,5 @@ class OwnLogins:
     @login
     async def on_get(self, call: Call, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
         """List what happened to the caller's own sessions, the latest first."""
-        wanted = LoginFilter(
-            user_id=call.user.user_id,
-            event=query.event,
-            outcome=query.outcome,
-            device=query.device,
-            span=Span(query.from_, query.to),
-        )
+        wanted = query.filter(LOGINS, user_id=call.user.user_id)
         return await timeline_page(self._logs, LOGINS, wanted, query, LoginEntry)

@@ -12,7 +12,6 @@ from service.records import log_queries
 from service.records.database import Database
 from service.records.log_queries import OPERATIONS, OperationFilter
 from service.records.log_reader import LogReader
-from service.records.log_reading import Span
 from service.web.call import Call
 from service.web.exports import CSV, JSON_LINES, export
 from service.web.marks import logged, needs, refuses, sends
@@ -26,7 +25,6 @@ from service.web.timelines import (
     TimelinePage,
     TimeQuery,
     UserName,
-    address_or_network,
     batches_of,
     timeline_page,
 )
@@ -85,19 +83,9 @@ class OperationQuery(TimeQuery):
     request_id: RequestId | None = None
 
     @property
-    def filter(self) -> OperationFilter:
+    def wanted(self) -> OperationFilter:
         """What is asked for; ValidationFailed for what is no address."""
-        return OperationFilter(
-            user_id=self.user_id,
-            user_name=self.user_name,
-            module=self.module,
-            kind=self.kind,
-            status=_statuses(self.status),
-            decision=self.decision,
-            client_ip=address_or_network(self.client_ip, "clientIp"),
-            request_id=self.request_id,
-            span=Span(self.from_, self.to),
-        )
+        return self.filter(OPERATIONS, status=_statuses(self.status))
 
 
 class OperationListQuery(OperationQuery):
@@ -128,7 +116,7 @@ class OperationList:
         Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
         comes twice, and none that was there is left out.
         """
-        return await timeline_page(self._logs, OPERATIONS, query.filter, query, OperationEntry)
+        return await timeline_page(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
 
 
 class OneOperation:
@@ -143,7 +131,7 @@ class OneOperation:
         """Read one call, with what was sent and answered."""
         async with self._database.transaction() as connection:
             found = await log_queries.operation(connection, id)
-        entry = msgspec.structs.asdict(OperationEntry.of(found.operation))
+        entry = msgspec.structs.asdict(OperationEntry.of(found))
         return OperationDetail(**entry, params=_json(found.params), response=_json(found.response))
 
 
@@ -158,7 +146,7 @@ class OperationExport:
     @sends(CSV, JSON_LINES)
     async def on_get(self, call: Call, query: OperationExportQuery) -> Stream:
         """Export calls of the service as a file: what the list shows, and nothing of the detail."""
-        rows = batches_of(self._logs, OPERATIONS, query.filter, query, OperationEntry)
+        rows = batches_of(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
         return export(rows, OperationEntry, query.format, "operation-log")
 
 

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from sqlalchemy import ColumnElement, Text, cast, func, literal, select
 from sqlalchemy.dialects.postgresql import INET
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
-from service.records.log_reading import Conditions, Log, Span, within
+from service.records.filters import Condition, Conditions, equals
+from service.records.log_reading import Log, Span, within
+from service.records.row_mapper import RowMapper
 from service.records.schema import login_log, operation_log
 
 EVERYTHING: Final = Span()
+
+
+def in_network(column: ColumnElement[Any]) -> Condition:
+    """Ask that the address of ``column`` is the value, or lies in it if it is a network in CIDR form."""
+
+    def conditions(network: str) -> Conditions:
+        given = literal(network, INET)
+        return (column.bool_op("<<=")(given) if "/" in network else column == given,)
+
+    return Condition(conditions)
+
+
+def _statuses(both: tuple[int, int]) -> Conditions:
+    (first, last), status = both, operation_log.c.status
+    return (status == first,) if first == last else (status >= first, status <= last)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +61,9 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class OperationDetail:
+class OperationDetail(Operation):
     """A call with what was sent and answered, as JSON text; None where nothing was kept."""
 
-    operation: Operation
     params: str | None
     response: str | None
 
@@ -60,15 +75,15 @@ class OperationFilter:
     ``status`` is the first and the last of a range. ``client_ip`` is an address or a network in CIDR form.
     """
 
-    user_id: int | None = None
-    user_name: str | None = None
-    module: str | None = None
-    kind: str | None = None
-    status: tuple[int, int] | None = None
-    decision: str | None = None
-    client_ip: str | None = None
-    request_id: str | None = None
-    span: Span = EVERYTHING
+    user_id: Annotated[int | None, equals(operation_log.c.user_id)] = None
+    user_name: Annotated[str | None, equals(operation_log.c.user_name)] = None
+    module: Annotated[str | None, equals(operation_log.c.module)] = None
+    kind: Annotated[str | None, equals(operation_log.c.kind)] = None
+    status: Annotated[tuple[int, int] | None, Condition(_statuses)] = None
+    decision: Annotated[str | None, equals(operation_log.c.decision)] = None
+    client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
+    request_id: Annotated[str | None, equals(operation_log.c.request_id)] = None
+    span: Annotated[Span, within(operation_log.c.create_time)] = EVERYTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,72 +109,38 @@ class Login:
 class LoginFilter:
     """Which events of sessions, as ``OperationFilter`` says it; ``login_ip`` is an address or a network."""
 
-    user_id: int | None = None
-    user_name: str | None = None
-    event: str | None = None
-    outcome: str | None = None
-    reason: str | None = None
-    device: str | None = None
-    login_ip: str | None = None
-    request_id: str | None = None
-    span: Span = EVERYTHING
-
-
-def _equal(columns: Any, wanted: object, *names: str) -> Iterator[ColumnElement[bool]]:
-    for name in names:
-        if (value := getattr(wanted, name)) is not None:
-            yield columns[name] == value
-
-
-def _in_network(column: ColumnElement[Any], network: str | None) -> Conditions:
-    if network is None:
-        return ()
-    given = literal(network, INET)
-    return (column.bool_op("<<=")(given) if "/" in network else column == given,)
-
-
-def _operations(wanted: OperationFilter) -> Conditions:
-    columns = operation_log.c
-    names = ("user_id", "user_name", "module", "kind", "decision", "request_id")
-    return (
-        *_equal(columns, wanted, *names),
-        *(() if wanted.status is None else _statuses(*wanted.status)),
-        *_in_network(columns.client_ip, wanted.client_ip),
-        *within(columns.create_time, wanted.span),
-    )
-
-
-def _statuses(first: int, last: int) -> Conditions:
-    status = operation_log.c.status
-    return (status == first,) if first == last else (status >= first, status <= last)
-
-
-def _logins(wanted: LoginFilter) -> Conditions:
-    columns = login_log.c
-    names = ("user_id", "user_name", "event", "outcome", "reason", "device", "request_id")
-    return (
-        *_equal(columns, wanted, *names),
-        *_in_network(columns.login_ip, wanted.login_ip),
-        *within(columns.create_time, wanted.span),
-    )
+    user_id: Annotated[int | None, equals(login_log.c.user_id)] = None
+    user_name: Annotated[str | None, equals(login_log.c.user_name)] = None
+    event: Annotated[str | None, equals(login_log.c.event)] = None
+    outcome: Annotated[str | None, equals(login_log.c.outcome)] = None
+    reason: Annotated[str | None, equals(login_log.c.reason)] = None
+    device: Annotated[str | None, equals(login_log.c.device)] = None
+    login_ip: Annotated[str | None, in_network(login_log.c.login_ip)] = None
+    request_id: Annotated[str | None, equals(login_log.c.request_id)] = None
+    span: Annotated[Span, within(login_log.c.create_time)] = EVERYTHING
 
 
 OPERATIONS: Final = Log(
-    operation_log, Operation, {"client_ip": func.host(operation_log.c.client_ip)}, _operations
+    operation_log, Operation, OperationFilter, client_ip=func.host(operation_log.c.client_ip)
 )
 """The operation log."""
 
-LOGINS: Final = Log(login_log, Login, {"login_ip": func.host(login_log.c.login_ip)}, _logins)
+LOGINS: Final = Log(login_log, Login, LoginFilter, login_ip=func.host(login_log.c.login_ip))
 """The login log."""
+
+_DETAIL: Final = RowMapper(
+    OperationDetail,
+    operation_log,
+    client_ip=func.host(operation_log.c.client_ip),
+    params=cast(operation_log.c.params, Text),
+    response=cast(operation_log.c.response, Text),
+)
 
 
 async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
     """Return one call with all that is known of it; NotFound when there is no such entry."""
-    columns = operation_log.c
-    content = cast(columns.params, Text), cast(columns.response, Text)
-    statement = select(*OPERATIONS.columns, *content).where(columns.id == entry_id)
-    row = (await connection.execute(statement)).first()
-    if row is None:
+    statement = select(*_DETAIL.columns).where(operation_log.c.id == entry_id)
+    found = await _DETAIL.one_or_none(connection, statement)
+    if found is None:
         raise NotFound("There is no such entry")
-    *values, params, response = row
-    return OperationDetail(Operation(*values), params, response)
+    return found

@@ -6,8 +6,7 @@ skipping others, and are counted up to ``MOST_COUNTED`` only.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Generic, Protocol, TypeVar
 
@@ -15,7 +14,9 @@ from sqlalchemy import Column, ColumnElement, Select, Table, func, literal, sele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.records.filters import Condition, Conditions, conditions_of
 from service.records.log_positions import Position
+from service.records.row_mapper import RowMapper
 
 MOST_COUNTED: Final = 10_000
 """Up to here entries are counted, and reached by the number of their page."""
@@ -46,7 +47,6 @@ class Span:
 
 E = TypeVar("E", bound=Entry)
 F = TypeVar("F")
-Conditions = tuple[ColumnElement[bool], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +59,16 @@ class LogPage(Generic[E]):
 
 
 class Log(Generic[E, F]):
-    """One log, read as ``kind``, a dataclass whose fields are columns of ``table``.
+    """One log, read as ``kind``, a dataclass whose fields are columns of ``table``, by filters ``wanted``.
 
-    ``columns`` replaces those that are not read as they are stored. ``conditions`` says what a filter takes.
+    ``computed`` replaces those columns that are not read as they are stored.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        kind: type[E],
-        columns: dict[str, ColumnElement[Any]],
-        conditions: Callable[[F], Conditions],
-    ) -> None:
-        self._kind = kind
-        self._conditions = conditions
+    def __init__(self, table: Table, kind: type[E], wanted: type[F], **computed: ColumnElement[Any]) -> None:
+        self.entries: Final = RowMapper(kind, table, (), **computed)
+        self.filter: Final = wanted
         self._time: Column[Any] = table.c.create_time
         self._id: Column[Any] = table.c.id
-        names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
-        self.columns = tuple(columns[name] if name in columns else table.c[name] for name in names)
 
     async def page(
         self, connection: AsyncConnection, wanted: F, *, page: int, size: int, newest_first: bool = True
@@ -85,7 +77,7 @@ class Log(Generic[E, F]):
         if (offset := (page - 1) * size) >= MOST_COUNTED:
             raise ValidationFailed(("page", f"Beyond {MOST_COUNTED} entries go on with the cursor"))
         await connection.execute(_PLAN_FOR_THESE_VALUES)
-        one_each = select(literal(1)).where(*self._conditions(wanted)).limit(MOST_COUNTED + 1)
+        one_each = select(literal(1)).where(*conditions_of(wanted)).limit(MOST_COUNTED + 1)
         counting = select(func.count()).select_from(one_each.subquery())
         counted = (await connection.execute(counting)).scalar_one()
         statement = self.statement(wanted, None, size + 1, newest_first=newest_first).offset(offset)
@@ -111,7 +103,9 @@ class Log(Generic[E, F]):
         """Return the query for ``limit`` entries behind ``position``."""
         order = [column.desc() if newest_first else column.asc() for column in (self._time, self._id)]
         beyond = () if position is None else self._beyond(position)
-        return select(*self.columns).where(*self._conditions(wanted), *beyond).order_by(*order).limit(limit)
+        return (
+            select(*self.entries.columns).where(*conditions_of(wanted), *beyond).order_by(*order).limit(limit)
+        )
 
     def _beyond(self, position: Position) -> Conditions:
         row = tuple_(self._time, self._id)
@@ -132,14 +126,18 @@ class Log(Generic[E, F]):
         newest_first: bool,
     ) -> LogPage[E]:
         rows = (await connection.execute(statement)).all()
-        items = tuple(self._kind(*row) for row in rows[:size])
+        items = tuple(map(self.entries.of, rows[:size]))
         last = items[-1] if len(rows) > size else None
         following = None if last is None else Position(last.create_time, last.id, newest_first)
         return LogPage(items, counted, following)
 
 
-def within(column: ColumnElement[Any], span: Span) -> Conditions:
-    """Return the conditions that ``column`` lies in ``span``."""
+def within(column: ColumnElement[Any]) -> Condition:
+    """Ask that ``column`` lies in a ``Span``."""
+    return Condition(lambda span: _within(column, span))
+
+
+def _within(column: ColumnElement[Any], span: Span) -> Conditions:
     since = () if span.since is None else (column >= span.since,)
     until = () if span.until is None else (column < span.until,)
     return *since, *until

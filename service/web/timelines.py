@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import fields
 from datetime import datetime
 from ipaddress import IPv6Address, ip_address, ip_network
-from typing import Annotated, Generic, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Meta, field
 
 from service.errors import ValidationFailed
+from service.kernel.field_names import camel
 from service.records.log_reader import LogReader
-from service.records.log_reading import MOST_COUNTED, Entry, Log
+from service.records.log_reading import MOST_COUNTED, Entry, Log, Span
 from service.web.exports import Format
 from service.web.wire import Wire
 
@@ -75,6 +77,19 @@ class TimeQuery(Wire):
     def newest_first(self) -> bool:
         """Whether the newest entry comes first."""
         return self.sort == "-createTime"
+
+    def filter(self, log: Log[Any, F], **instead: object) -> F:
+        """Return the filter of ``log`` that the parameters of its names make, or what is given ``instead``.
+
+        ValidationFailed for what is no address in a parameter that asks for one.
+        """
+        asked = fields(log.filter)  # type: ignore[arg-type]  # a dataclass
+        names = {one.name for one in asked} & {*self.__struct_fields__}
+        values = {name: getattr(self, name) for name in names}
+        for name in names:
+            if name.endswith("_ip"):
+                values[name] = address_or_network(values[name], camel(name))
+        return log.filter(**{**values, "span": Span(self.from_, self.to), **instead})
 
 
 class Paged(Protocol):
