@@ -1,4 +1,7 @@
-"""All lines of a policy, derived from the shipped ones and from what administrators registered and bound."""
+"""The shared lines of a policy, derived from what administrators registered, bound and named.
+
+They are the same for all nodes and are published. The lines of the node's own files are added by each worker.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import NamedTuple
 
 from service.authz.faults import PolicyFault
 from service.authz.lines import Lines
-from service.authz.rules import LOGIN, NOBODY, RESOURCE, Rule, checked
+from service.authz.rules import GRANT, LOGIN, NOBODY, RESOURCE, Rule, checked
 from service.authz.unhurried import unhurried
 from service.kernel.codes import is_code
 
@@ -22,14 +25,21 @@ class Registered(NamedTuple):
     buttons: Sequence[tuple[str, bool]]
 
 
-def derive(base: Iterable[Rule], endpoints: Iterable[Rule], registered: Iterable[Registered]) -> Lines:
-    """Return the lines of the policy: base lines, one or more for each resource, endpoint lines.
+def derive(registered: Iterable[Registered], codes: Iterable[str] = ()) -> Lines:
+    """Return the shared lines: one or more for each resource, and one for each permission code.
 
-    A resource opens to each code of an enabled Button bound to it. Bound to disabled Buttons only, it stays
-    closed (``@nobody``), since it has a binding; with nothing bound, it opens to everybody logged in. The
-    order does not depend on the order of ``registered``. PolicyFault when a resource can't be a line.
+    ``codes`` are those of all Buttons, disabled ones too: each has a line of the grant layer. A resource
+    opens to each code of an enabled Button bound to it. Bound to disabled Buttons only, it stays closed
+    (``@nobody``), since it has a binding; with nothing bound, it opens to everybody logged in. The order does
+    not depend on the order of ``registered`` and ``codes``. PolicyFault when a resource or a code can't be a
+    line.
     """
-    return Lines(chain(base, unhurried(checked(_rows(registered))), endpoints))
+    return Lines(unhurried(checked(chain(_rows(registered), _grants(codes)))))
+
+
+def _grants(codes: Iterable[str]) -> Iterable[tuple[str, Rule]]:
+    for code in sorted(set(codes)):
+        yield f"the Button of {code!r}", Rule(GRANT, code, code)
 
 
 def _rows(registered: Iterable[Registered]) -> Iterable[tuple[str, Rule]]:
@@ -53,14 +63,14 @@ def _codes(where: str, buttons: Sequence[tuple[str, bool]]) -> list[str]:
     return codes or [NOBODY]
 
 
-def digest_of(model_text: str, rules: Iterable[Rule], bits: Mapping[str, int]) -> str:
+def digest_of(shared: Iterable[Rule], bits: Mapping[str, int]) -> str:
     """Return the SHA-256, in hexadecimal, of all that a revision of the policy consists of.
 
-    That is, separated by an empty line: the text of the model, the lines in order, and the permission map
-    as ``code=bit`` lines by bit. Equal digests, equal decisions.
+    That is the shared lines in order, an empty line, and the permission map as ``code=bit`` lines by bit.
+    Nodes whose own files are equal decide equally by revisions of equal digests.
     """
-    digest = hashlib.sha256(f"{model_text}\n".encode())
-    for rule in unhurried(rules):
+    digest = hashlib.sha256()
+    for rule in unhurried(shared):
         digest.update(f"{rule}\n".encode())
     digest.update(b"\n")
     for code, bit in sorted(bits.items(), key=lambda item: item[1]):

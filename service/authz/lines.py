@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from service.authz.rules import ENDPOINT, RESOURCE, Rule
+from service.authz.rules import LAYERS, Rule
+from service.authz.unhurried import unhurried
 
 
 class Lines:
     """An immutable, ordered set of lines; repeated ones are one.
 
-    Iterates over the lines of the resource layer and then those of the endpoint layer. Objects stand where
-    they are first named, and the lines of one object in the order in which they were given. A hundred
-    thousand lines are kept as texts that share their codes: a Rule is made when it is asked for.
+    Iterates over the lines of one layer after another, as in ``LAYERS``. Objects stand where they are first
+    named, and the lines of one object in the order in which they were given. A hundred thousand lines are
+    kept as texts that share their codes: a Rule is made when it is asked for.
     """
 
     __slots__ = ("_codes",)
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        self._codes: dict[str, dict[str, tuple[str, ...]]] = {RESOURCE: {}, ENDPOINT: {}}
+        self._codes: dict[str, dict[str, tuple[str, ...]]] = {layer: {} for layer in LAYERS}
         shared: dict[tuple[str, ...], tuple[str, ...]] = {}
         for layer, name, code in rules:
             objects = self._codes[layer]
@@ -26,6 +27,19 @@ class Lines:
             if code not in codes:
                 longer = (*codes, code)
                 objects[name] = shared.setdefault(longer, longer)
+
+    def joined(self, *others: Lines) -> Lines:
+        """Return these lines and those of ``others``, in this order within each layer."""
+        whole = Lines()
+        for part in (self, *others):
+            for layer, objects in part._codes.items():  # noqa: SLF001 - of this class
+                into = whole._codes[layer]
+                for name, codes in unhurried(objects.items()):
+                    before = into.get(name, ())
+                    into[name] = (
+                        (*before, *(code for code in codes if code not in before)) if before else codes
+                    )
+        return whole
 
     def codes(self, layer: str, name: str) -> tuple[str, ...]:
         """Return the codes of the lines of object ``name`` in ``layer``, in order; none without a line."""

@@ -38,9 +38,9 @@ class LivePolicy:
     """
 
     def __init__(self, shipped: Shipped) -> None:
-        self._none = self._newest = Policy(shipped.model_text)
+        self._none = self._newest = Policy(shipped.model_text, own_digest=shipped.digest)
         self._confirmed = _now()
-        self._model_text = shipped.model_text
+        self._shipped = shipped
         self._model = Model()
         self._model.load_model_from_text(shipped.model_text)
         self._loading = asyncio.Lock()
@@ -70,10 +70,10 @@ class LivePolicy:
         """Put the newest published policy in force; tell whether there was a newer one.
 
         Lines, revision and permission map are read in one snapshot, a few lines between two turns of the
-        event loop; the policy is built aside, off the loop. Whatever fails, the one in force stays:
-        PolicyFault when nothing was published or what is stored is not what was published for this model,
-        Unavailable when the database is out of reach. Loads that are asked for at once follow one another,
-        and those that find nothing newer read one row.
+        event loop; the policy is built aside, off the loop, of the node's own lines and those. Whatever
+        fails, the one in force stays: PolicyFault when nothing was published or what is stored is not what
+        was published, Unavailable when the database is out of reach. Loads that are asked for at once follow
+        one another, and those that find nothing newer read one row.
         """
         async with self._loading:
             async with database.snapshot(within=LOAD_WITHIN) as connection:
@@ -82,13 +82,13 @@ class LivePolicy:
                     raise PolicyFault("no policy has been published yet")
                 if latest.revision <= self.current.revision:
                     return False
-                rules = await connection.run_sync(self._read)
+                shared = await connection.run_sync(self._read)
                 bits = await menus.permission_bits(connection)
-            policy = await asyncio.to_thread(Policy, self._model_text, rules, bits, latest.revision)
+            policy = await asyncio.to_thread(self._shipped.policy, shared, bits, latest.revision)
             if policy.digest != latest.digest:
                 raise PolicyFault(
-                    f"the model and the stored lines do not give the digest of revision {latest.revision}: "
-                    "this model.conf, sys.casbin_rule or a Button is not the one that was published"
+                    f"the stored lines do not give the digest of revision {latest.revision}: "
+                    "sys.casbin_rule or a Button is not the one that was published"
                 )
             return self.offer(policy)
 

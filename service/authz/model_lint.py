@@ -67,6 +67,15 @@ def lint_model(text: str, name: str = "model.conf") -> None:
         raise PolicyFault(*(f"{name}:{line}: {reason}" for line, reason in sorted(faults)))
 
 
+def parsed_model(text: str) -> str:
+    """Return what a linted model says, without comments and layout: ``key = value``, one a line.
+
+    Two models that differ in these only decide alike, and give the same text.
+    """
+    entries = {entry.key: " ".join(entry.value.split()) for entry in _Reading(text).entries}
+    return "".join(f"{key} = {entries[key]}\n" for key in SECTIONS.values())
+
+
 class _Reading:
     """The sections and entries of a text, cut as Casbin cuts it, and what it would misread."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from service.authz.derive import digest_of
 from service.authz.enforcer import IndexedEnforcer
 from service.authz.lines import Lines
 from service.authz.predicates import ANONYMOUS
@@ -20,6 +19,9 @@ from service.kernel.permission_map import PermissionMap
 
 MAX_REMEMBERED: Final = 10_000
 """The most decisions that a policy remembers; at the limit it forgets all of them and starts anew."""
+
+
+_NO_DIGEST: Final = "0" * 64  # of a policy that no node decides by
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,26 +38,30 @@ class Decision:
     required: tuple[str, ...]
     line: Rule | None
     revision: int
+    _own_digest: str = field(repr=False)
     _codes: frozenset[str] | None = field(repr=False)
 
     @cached_property
     def id(self) -> str:
-        """The decision's name, such as ``r12-5f0c39d1a2b4``; made when it is first asked for.
+        """The decision's name, such as ``r12-9be1a6f0-5f0c39d1a2b4``; made when it is first asked for.
 
-        It is the same wherever and whenever the same policy is asked the same question: ``r``, the revision,
-        ``-`` and the first 12 hexadecimal digits of the SHA-256 of layer, object and the sorted held codes,
-        one a line; ``@no-session`` stands for the codes of a caller who is not logged in.
+        It is the same wherever and whenever the same policy is asked the same question: ``r``, the revision
+        of the shared part, ``-``, the first 8 hexadecimal digits of the digest of the node's own part, ``-``,
+        and the first 12 of the SHA-256 of layer, object and the sorted held codes, one a line;
+        ``@no-session`` stands for the codes of a caller who is not logged in.
         """
         codes = [NO_SESSION] if self._codes is None else sorted(self._codes)
         text = "\n".join([self.layer, self.object, *codes])
-        return f"r{self.revision}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+        question = hashlib.sha256(text.encode()).hexdigest()[:12]
+        return f"r{self.revision}-{self._own_digest[:8]}-{question}"
 
 
 class Policy:
     """All that decides requests at one revision; immutable, so a request that took it sees one revision.
 
-    ``rules`` are all its lines, ``digest`` is their digest with the model and the permission map
-    (``derive.digest_of``), ``permission_map`` the one to read tokens with. Safe to use from several threads.
+    ``rules`` are all its lines. ``digest`` is that of the shared part, the lines and the permission map that
+    were published as ``revision``; ``own_digest`` is that of the node's own part, model and files.
+    ``permission_map`` is the one to read tokens with. Safe to use from several threads.
     """
 
     def __init__(
@@ -64,17 +70,21 @@ class Policy:
         rules: Iterable[Rule] = (),
         bits: Mapping[str, int] | None = None,
         revision: int = 0,
+        *,
+        digest: str = "",
+        own_digest: str = _NO_DIGEST,
     ) -> None:
-        """Build it from a linted model and checked lines. Without lines it denies everything.
+        """Build it from a linted model and all checked lines. Without lines it denies everything.
 
-        ``bits`` are the permission codes with their bit positions. PolicyFault when two registered resources
-        fit the same requests.
+        ``Shipped.policy`` puts the lines together. ``bits`` are the permission codes with their bit
+        positions. PolicyFault when two registered resources fit the same requests.
         """
         bits = bits or {}
         self.model_text = model_text
         self.rules = rules if isinstance(rules, Lines) else Lines(rules)
         self.revision = revision
-        self.digest = digest_of(model_text, self.rules, bits)
+        self.digest = digest
+        self.own_digest = own_digest
         self.permission_map = PermissionMap(bits)
         self._enforcer = IndexedEnforcer(model_text, self.rules)
         self._resources = ResourceIndex(
@@ -120,5 +130,6 @@ class Policy:
             required=tuple(code for code in self.rules.codes(layer, object_) if code != NOBODY),
             line=line,
             revision=self.revision,
+            _own_digest=self.own_digest,
             _codes=None if held is None else held.codes,
         )

@@ -26,21 +26,20 @@ async def publish_if_changed(connection: Connection, shipped: Shipped, cause: st
     ``LivePolicy.offer``.
     """
     await policy_revisions.lock(connection)
-    bound = await bindings.bound(connection)
     bits = await menus.permission_bits(connection)
     latest = await policy_revisions.latest(connection)
-    rules, digest = await asyncio.to_thread(_derived, shipped, bound, bits)
-    lines = _AsStored(rules)
+    shared, digest = await _derived(connection, bits)
+    lines = _AsStored(shared)
     newest = 0 if latest is None else latest.revision
     unchanged = latest is not None and latest.digest == digest and await _stored(connection, lines)
     revision = newest if unchanged else newest + 1
-    policy = await asyncio.to_thread(Policy, shipped.model_text, rules, bits, revision)
+    policy = await asyncio.to_thread(shipped.policy, shared, bits, revision)
     if not unchanged:
         await casbin_rule.publish(connection, lines, digest=policy.digest, cause=cause)
     return policy
 
 
-async def drift(connection: Connection, shipped: Shipped) -> str | None:
+async def drift(connection: Connection) -> str | None:
     """Say how the published policy differs from the one that would be published now; None when it doesn't.
 
     Only reads, from a snapshot. Raises PolicyFault when no policy can be built.
@@ -48,25 +47,30 @@ async def drift(connection: Connection, shipped: Shipped) -> str | None:
     latest = await policy_revisions.latest(connection)
     if latest is None:
         return "no policy has been published"
-    bound = await bindings.bound(connection)
-    bits = await menus.permission_bits(connection)
-    rules, digest = await asyncio.to_thread(_derived, shipped, bound, bits)
+    shared, digest = await _derived(connection, await menus.permission_bits(connection))
     if digest != latest.digest:
-        return (
-            f"revision {latest.revision} is not what the model, the shipped lines and the bindings give now"
-        )
-    if not await _stored(connection, _AsStored(rules)):
+        return f"revision {latest.revision} is not what resources, bindings and Buttons give now"
+    if not await _stored(connection, _AsStored(shared)):
         return f"the stored lines are not those of revision {latest.revision}: somebody has changed them"
     return None
 
 
-def _derived(shipped: Shipped, bound: Iterable[BoundResource], bits: Mapping[str, int]) -> tuple[Lines, str]:
+async def _derived(connection: Connection, bits: Mapping[str, int]) -> tuple[Lines, str]:
+    """Return the shared lines and their digest."""
+    bound = await bindings.bound(connection)
+    codes = await menus.all_codes(connection)
+    return await asyncio.to_thread(_derive, bound, codes, bits)
+
+
+def _derive(
+    bound: Iterable[BoundResource], codes: Iterable[str], bits: Mapping[str, int]
+) -> tuple[Lines, str]:
     registered = (
         Registered(each.method, each.path, [(button.auth_mark, button.enabled) for button in each.buttons])
         for each in bound
     )
-    rules = derive(shipped.base, shipped.endpoints, registered)
-    return rules, digest_of(shipped.model_text, rules, bits)
+    shared = derive(registered, codes)
+    return shared, digest_of(shared, bits)
 
 
 async def _stored(connection: Connection, lines: Collection[Line]) -> bool:

@@ -20,6 +20,9 @@ RESOURCE: Final = "resource"
 """The layer of what administrators registered and bound."""
 ENDPOINT: Final = "endpoint"
 """The layer of what the code declares."""
+GRANT: Final = "grant"
+"""The layer of delegation: may the caller hand out, take away, bind or act on a permission code?"""
+LAYERS: Final = (RESOURCE, ENDPOINT, GRANT)
 
 UNREGISTERED: Final = "@unregistered"
 """The object of a request, in the resource layer, that no registered resource fits."""
@@ -49,8 +52,10 @@ class Rule(NamedTuple):
 
 def object_fault(layer: str, name: str) -> str | None:
     """Return why ``name`` can't be an object of ``layer``, or None when it can."""
-    if layer not in (RESOURCE, ENDPOINT):
-        return f"the layer is {RESOURCE} or {ENDPOINT}, not {layer!r}"
+    if layer not in LAYERS:
+        return f"the layer is {RESOURCE}, {ENDPOINT} or {GRANT}, not {layer!r}"
+    if layer == GRANT:
+        return None if is_code(name) else f"the object is a permission code, not {name!r}"
     if name in _SITUATIONS:
         return None if layer == RESOURCE else f"{name} is an object of the {RESOURCE} layer"
     method, space, path = name.partition(" ")
@@ -86,6 +91,11 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
         # Most lines speak of the object of the line before, and nearly all have a code that was seen.
         fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
         fault = fault or (None if rule.code in good_codes else code_fault(rule.code))
+        if rule.layer == GRANT and rule.code != rule.object:
+            fault = (
+                fault
+                or f"a line of the {GRANT} layer names one code twice, not {rule.object!r} and {rule.code!r}"
+            )
         if fault:
             faults.append(f"{where}: {fault}")
             continue

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 import service
 from service import settings
+from service.authz.derive import digest_of
 from service.authz.faults import PolicyFault
-from service.authz.model_lint import lint_model
-from service.authz.rules import ANYONE, ENDPOINT, LOGIN, NO_SESSION, RESOURCE, UNREGISTERED, Rule, read_rules
+from service.authz.lines import Lines
+from service.authz.model_lint import lint_model, parsed_model
+from service.authz.policy import Policy
+from service.authz.rules import (
+    ANYONE,
+    ENDPOINT,
+    LOGIN,
+    NO_SESSION,
+    RESOURCE,
+    UNREGISTERED,
+    Rule,
+    as_csv,
+    read_rules,
+)
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
@@ -18,11 +34,37 @@ POLICIES: Final = "policies"
 
 @dataclass(frozen=True)
 class Shipped:
-    """A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires."""
+    """The node's own part of the policy: it goes with the code and the settings of the node.
+
+    A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires.
+    """
 
     model_text: str
     base: tuple[Rule, ...]
     endpoints: tuple[Rule, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256, in hexadecimal, of the parsed model, without comments and layout, and the lines."""
+        lines = as_csv((*self.base, *self.endpoints))
+        return hashlib.sha256(f"{parsed_model(self.model_text)}\n{lines}".encode()).hexdigest()
+
+    def policy(self, shared: Lines, bits: Mapping[str, int], revision: int) -> Policy:
+        """Return the policy of a revision as this node decides by it: its own lines and the shared ones.
+
+        PolicyFault when ``shared`` holds what only the node's own files may say: an opening, or what an
+        endpoint requires.
+        """
+        own = [
+            *shared.objects(ENDPOINT),
+            *(name for name in shared.objects(RESOURCE) if name.startswith("@")),
+        ]
+        if own:
+            raise PolicyFault(*(f"the published lines must not speak of {name}" for name in own))
+        lines = Lines(self.base).joined(Lines(self.endpoints), shared)
+        return Policy(
+            self.model_text, lines, bits, revision, digest=digest_of(shared, bits), own_digest=self.digest
+        )
 
 
 def configured(settings: settings.Policy) -> Shipped:

@@ -59,7 +59,7 @@ class OperationEntry(Wire):
     error: Annotated[str, Meta(examples=["permission_denied"])] | None
     elapsed_ms: Annotated[float, Meta(ge=0, examples=[3.25])]
     decision: Literal["allow", "deny"] | None
-    decision_id: Annotated[str, Meta(examples=["r12-5f0c39d1a2b4"])] | None
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | None
     policy_revision: Annotated[int, Meta(examples=[12])] | None
 
 

@@ -78,7 +78,7 @@ class Layer(Wire):
     line: Line | None
     fired: list[FiredCode]
     required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
-    decision_id: Annotated[str, Meta(examples=["r12-5f0c39d1a2b4"])]
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])]
     would_open: Opening | None
 
 

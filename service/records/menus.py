@@ -127,6 +127,12 @@ async def permission_bits(
     return {row.auth_mark: row.bit_position for row in await connection.execute(statement)}
 
 
+async def all_codes(connection: AsyncConnection) -> list[str]:
+    """Return the codes of all Buttons, disabled ones too."""
+    statement = select(menu.c.auth_mark).where(menu.c.menu_type == "Button").order_by(menu.c.auth_mark)
+    return list((await connection.execute(statement)).scalars())
+
+
 async def button(connection: AsyncConnection, menu_id: int) -> Button:
     """Return the Button of that id; NotFound when there is none, and ValidationFailed for a Menu."""
     found = await read(connection, menu_id)

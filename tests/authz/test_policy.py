@@ -38,9 +38,12 @@ def caller(*codes: str) -> Caller:
     )
 
 
+OWN = "5e" * 32
+
+
 @pytest.fixture
 def policy() -> Policy:
-    return Policy(TEXT, RULES, {"system:role:list": 0}, 12)
+    return Policy(TEXT, RULES, {"system:role:list": 0}, 12, own_digest=OWN)
 
 
 def test_a_decision_says_what_was_asked_and_why(policy: Policy) -> None:
@@ -70,13 +73,13 @@ def test_a_decision_id_is_made_of_the_revision_and_of_what_was_asked(policy: Pol
     decision = policy.decide("endpoint", "GET /api/role/list", caller("b", "a"))
     digest = hashlib.sha256(b"endpoint\nGET /api/role/list\na\nb").hexdigest()
 
-    assert decision.id == f"r12-{digest[:12]}"
+    assert decision.id == f"r12-{OWN[:8]}-{digest[:12]}"
 
 
 def test_a_decision_id_is_the_same_in_another_process_and_for_another_caller_with_the_same_codes(
     policy: Policy,
 ) -> None:
-    elsewhere = Policy(TEXT, RULES, {"system:role:list": 0}, 12)
+    elsewhere = Policy(TEXT, RULES, {"system:role:list": 0}, 12, own_digest=OWN)
 
     first = policy.decide("endpoint", "GET /api/role/list", caller("a", "b")).id
     second = elsewhere.decide("endpoint", "GET /api/role/list", caller("b", "a")).id
@@ -84,8 +87,9 @@ def test_a_decision_id_is_the_same_in_another_process_and_for_another_caller_wit
     assert first == second
 
 
-def test_decision_ids_differ_by_layer_object_codes_and_revision(policy: Policy) -> None:
-    later = Policy(TEXT, RULES, {}, 13)
+def test_decision_ids_differ_by_layer_object_codes_revision_and_the_own_part(policy: Policy) -> None:
+    later = Policy(TEXT, RULES, {}, 13, own_digest=OWN)
+    differing = Policy(TEXT, RULES, {}, 12, own_digest="c" * 64)
     ids = {
         policy.decide("endpoint", "GET /a", caller("a")).id,
         policy.decide("resource", "GET /a", caller("a")).id,
@@ -94,9 +98,10 @@ def test_decision_ids_differ_by_layer_object_codes_and_revision(policy: Policy) 
         policy.decide("endpoint", "GET /a", caller()).id,
         policy.decide("endpoint", "GET /a", None).id,
         later.decide("endpoint", "GET /a", caller("a")).id,
+        differing.decide("endpoint", "GET /a", caller("a")).id,
     }
 
-    assert len(ids) == 7
+    assert len(ids) == 8
 
 
 def test_a_decision_cannot_be_changed(policy: Policy) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import casbin
 import pytest
@@ -10,6 +11,7 @@ from sqlalchemy import text
 
 from service.authz.adapter import PolicyAdapter
 from service.authz.faults import PolicyFault
+from service.authz.lines import Lines
 from service.authz.live import LivePolicy
 from service.authz.policy import Policy
 from service.authz.predicates import ANONYMOUS, PREDICATES
@@ -51,6 +53,10 @@ async def stored(database: Database) -> tuple[int, list[casbin_rule.Line]]:
         latest = await policy_revisions.latest(connection)
         lines = await connection.run_sync(lambda sync: list(casbin_rule.each_line(sync)))
     return latest.revision if latest else 0, lines
+
+
+def shared_by(policy: Policy) -> list[Rule]:
+    return [rule for rule in policy.rules if rule not in (*SHIPPED.base, *SHIPPED.endpoints)]
 
 
 async def test_before_the_first_load_everything_is_denied() -> None:
@@ -142,22 +148,47 @@ async def test_a_new_button_alone_gives_a_new_revision_since_tokens_are_read_by_
     after = await publish(database)
 
     assert after.revision == 2
-    assert list(after.rules) == list(before.rules)
+    assert set(after.rules) - set(before.rules) == {Rule("grant", "report:list", "report:list")}
     assert after.permission_map.encode(["report:list"])
 
 
-async def test_another_model_gives_a_new_revision_and_is_needed_to_load_it(database: Database) -> None:
+async def test_nodes_whose_own_parts_differ_decide_by_one_revision_each_with_its_own_lines(
+    database: Database,
+) -> None:
+    strict = replace(SHIPPED, base=tuple(rule for rule in SHIPPED.base if rule.object != "@unregistered"))
     await publish(database)
-    live = LivePolicy(SHIPPED)
-    await live.load(database)
-    other = Shipped("# another\n" + SHIPPED.model_text, SHIPPED.base, SHIPPED.endpoints)
+    here, there = LivePolicy(SHIPPED), LivePolicy(strict)
 
-    await publish(database, other)
+    await here.load(database)
+    await there.load(database)
+    unchanged = await publish(database, strict)
 
-    with pytest.raises(PolicyFault, match="digest of revision 2"):
-        await live.load(database)
-    assert live.current.revision == 1
-    assert await LivePolicy(other).load(database)
+    assert here.current.revision == there.current.revision == unchanged.revision == 1
+    assert here.current.digest == there.current.digest
+    assert here.current.own_digest != there.current.own_digest
+    decisions = [live.current.judge("resource", "@unregistered", LISTER) for live in (here, there)]
+    assert [decision.allowed for decision in decisions] == [True, False]
+    assert len({decision.id for decision in decisions}) == 2
+
+
+def test_comments_and_layout_of_the_model_are_no_difference_between_nodes() -> None:
+    text = SHIPPED.model_text.replace("m = r.layer", "# mine\n\nm  =  r.layer").replace("    ||", "  ||")
+
+    assert replace(SHIPPED, model_text=text).digest == SHIPPED.digest
+    assert replace(SHIPPED, endpoints=SHIPPED.endpoints[1:]).digest != SHIPPED.digest
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        Rule("resource", "@unregistered", "@anyone"),
+        Rule("resource", "@no-session", "@anyone"),
+        Rule("endpoint", "DELETE /api/user/{id}", "@login"),
+    ],
+)
+def test_published_lines_that_speak_of_what_a_node_says_itself_are_refused(rule: Rule) -> None:
+    with pytest.raises(PolicyFault, match=f"must not speak of {rule.object}"):
+        SHIPPED.policy(Lines([rule]), {}, 1)
 
 
 async def test_a_poisoned_resource_undoes_the_change_and_leaves_the_published_policy(
@@ -238,7 +269,7 @@ async def test_a_rolled_back_change_publishes_nothing(database: Database) -> Non
     with suppress(LookupError):
         await change_and_fail()
 
-    assert await stored(database) == (1, [("p", *rule) for rule in first.rules])
+    assert await stored(database) == (1, [("p", *rule) for rule in shared_by(first)])
 
 
 async def test_changes_at_once_are_all_in_the_last_policy(database: Database) -> None:
@@ -293,7 +324,7 @@ async def test_a_database_out_of_reach_leaves_the_last_valid_policy(database: Da
     assert live.current.revision == 1
 
 
-async def test_a_plain_casbin_loads_the_table_through_the_adapter_and_decides_alike(
+async def test_a_plain_casbin_with_the_table_and_the_files_of_a_node_decides_alike(
     database: Database, seeded_database_url: str
 ) -> None:
     policy = await publish(database)
@@ -302,7 +333,9 @@ async def test_a_plain_casbin_loads_the_table_through_the_adapter_and_decides_al
     for name, function in PREDICATES.items():
         plain.add_function(name, function)
 
-    assert plain.get_policy() == list(policy.rules)
+    assert plain.get_policy() == shared_by(policy)
+    plain.enable_auto_save(False)
+    plain.add_policies([*SHIPPED.base, *SHIPPED.endpoints])
     for held in (None, HeldCodes(), LISTER, HeldCodes(["system:*"]), HeldCodes(["system:*:list"])):
         for rule in policy.rules:
             caller = ANONYMOUS if held is None else held

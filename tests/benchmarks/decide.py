@@ -117,7 +117,7 @@ def resident() -> float:
 def build(shipped: Shipped, size: int) -> tuple[Policy, float, float]:
     """Return a policy over ``size`` resources, the seconds it took, and the MiB that it keeps."""
     before, start = resident(), time.perf_counter()
-    policy = Policy(shipped.model_text, derive(shipped.base, shipped.endpoints, registered(size)))
+    policy = shipped.policy(derive(registered(size)), {}, 1)
     seconds = time.perf_counter() - start
     return policy, seconds, resident() - before
 

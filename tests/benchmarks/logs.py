@@ -47,7 +47,7 @@ SELECT timestamptz '2025-12-01Z' + interval '1 second' * ({year}::float8 * n / {
     'POST', '/api/thing/' || n, inet '10.0.0.0' + n % 65521, 'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0',
     CASE WHEN n % 2003 = 0 THEN 500 WHEN n % 53 = 0 THEN 403 ELSE 200 END,
     CASE WHEN n % 53 = 0 THEN 'permission_denied' END, 3.5,
-    CASE WHEN n % 53 = 0 THEN 'deny' ELSE 'allow' END, 'r12-5f0c39d1a2b4', 12
+    CASE WHEN n % 53 = 0 THEN 'deny' ELSE 'allow' END, 'r12-9be1a6f0-5f0c39d1a2b4', 12
 FROM generate_series({first}, {last}) n
 """
 INDEXES = """

@@ -24,7 +24,7 @@ class Disabled(_Strict):
 class Question(_Strict):
     """One question to one layer: about an object, or about a request that the layer resolves."""
 
-    layer: Literal["resource", "endpoint"]
+    layer: Literal["resource", "endpoint", "grant"]
     object: str = ""
     request: str = ""
 
@@ -33,7 +33,7 @@ class Case(_Strict):
     caller: str
     asks: str | Question
     outcome: Literal["allow", "deny"]
-    layer: Literal["resource", "endpoint"]
+    layer: Literal["resource", "endpoint", "grant"]
     line: str | None = None
     through: str | None = None
     required: list[str] | None = None
@@ -43,6 +43,7 @@ class Table(_Strict):
     callers: dict[str, list[str] | None]
     cases: list[Case]
     registered: dict[str, list[str | Disabled]] = {}
+    codes: list[str] = []
 
 
 BASE = read_rules(POLICIES / "base.csv")
@@ -58,7 +59,8 @@ EXAMPLE = msgspec.yaml.decode(
 
 
 def rules_of(table: Table) -> Lines:
-    return derive(BASE, ENDPOINTS, [_registered(name, codes) for name, codes in table.registered.items()])
+    shared = derive([_registered(name, codes) for name, codes in table.registered.items()], table.codes)
+    return Lines(BASE).joined(Lines(ENDPOINTS), shared)
 
 
 def _registered(name: str, codes: list[str | Disabled]) -> Registered:

@@ -90,7 +90,7 @@ def test_lines_that_were_tampered_with_are_not_exported(seeded_database_url: str
     settings = load({"PORTCULLIS_CONFIG": "", **variables(seeded_database_url)})
     publish_policy(settings, configured(settings.policy))
     with psycopg.connect(seeded_database_url) as connection:
-        connection.execute("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = '@unregistered'")
+        connection.execute("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/user/list'")
 
     with pytest.raises(PolicyFault, match="digest"):
         export_policy(settings, tmp_path / "out")

@@ -163,7 +163,7 @@ async def test_a_reload_derives_what_was_changed_past_the_service(service: Insid
 
 async def test_a_reload_mends_published_lines_that_were_tampered_with(service: Inside) -> None:
     before = await service.data("GET", "/api/policy")
-    await execute(service, "UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = '@unregistered'")
+    await execute(service, "UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/user/list'")
 
     assert await service.data("POST", "/api/policy/reload") == {"policyRevision": 2}
 

@@ -39,7 +39,6 @@ SAME = [
     ("/api/user/info", "GET {} HTTP/1.0"),
     ("/api/user/info", "GET {}? HTTP/1.1"),
     ("/api/user/info", "GET {}?x=/health/live HTTP/1.1"),
-    ("/api/user/info", "GET {}#/health/live HTTP/1.1"),
     ("/api/user/info", "GET http://x{} HTTP/1.1"),
     ("/api/user/info", "GET https://elsewhere:8443{} HTTP/1.1"),
     ("/api/resource/1", "GET {} HTTP/1.1"),

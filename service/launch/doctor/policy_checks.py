@@ -33,10 +33,9 @@ def policy_files(patient: Patient) -> Finding:
 
 async def published_policy(patient: Patient) -> Finding:
     """What decides requests must be what a reviewer would derive."""
-    shipped = patient.policy
     try:
         async with patient.records() as connection:
-            difference = await drift(connection, shipped)
+            difference = await drift(connection)
             latest = await policy_revisions.latest(connection)
     except PolicyFault as wrong:
         return fault("; ".join(wrong.faults), "mend the resource or Button that is named")
