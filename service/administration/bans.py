@@ -61,7 +61,7 @@ class Bans:
             if user_id == caller.user_id:
                 raise Conflict("Nobody bans themselves")
             target = await giver.target(connection, user_id)
-            until = await bans.ban(connection, user_id, seconds, reason, by=caller.user_id)
+            until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)
             await self._revocations.mark_first([user_id])
         ended = await self._revocations.settle(target)
         self._entries.by_other("ban", user_id, known.user_name)

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Interval, Join, bindparam, case, delete, f
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.target import Target
 from service.records.schema import user, user_ban
 
 DISABLED: Final = "disabled"
@@ -39,7 +40,7 @@ def with_bans() -> Join:
 
 
 async def ban(
-    connection: AsyncConnection, user_id: int, seconds: int | None, reason: str, *, by: int
+    connection: AsyncConnection, target: Target, seconds: int | None, reason: str, *, by: int
 ) -> datetime | None:
     """Ban an existing user for ``seconds``, or without end; return when that ends by itself.
 
@@ -50,7 +51,7 @@ async def ban(
         # Whole milliseconds, as the session store and the API tell it.
         lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
         until = func.date_trunc("milliseconds", func.clock_timestamp() + lasts)
-    new = upsert(user_ban).values(user_id=user_id, until=until, reason=reason, banned_by=by)
+    new = upsert(user_ban).values(user_id=target.user_id, until=until, reason=reason, banned_by=by)
     written = new.on_conflict_do_update(
         index_elements=[user_ban.c.user_id],
         set_={

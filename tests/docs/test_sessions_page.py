@@ -10,19 +10,20 @@ from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
 SCRIPTS = ROOT / "service" / "keyspace" / "scripts"
-AUTHN = ROOT / "service" / "authn"
+TELLING = [ROOT / "service" / part for part in ("authn", "administration")]
 
 
 def test_every_key_that_a_script_names_is_on_the_page() -> None:
     text = "".join(script.read_text(encoding="utf-8") for script in SCRIPTS.glob("*.lua"))
     families = set(re.findall(r"'(auth:[a-z:]+)'", text)) - {"auth:online:page"}  # gone with its script
 
-    assert len(families) == 13
+    assert len(families) == 14
     assert {family for family in families if f"`{family}" not in PAGE} == set()
 
 
 def test_every_security_event_is_on_the_page() -> None:
-    text = "".join(module.read_text(encoding="utf-8") for module in AUTHN.glob("*.py"))
+    modules = [module for part in TELLING for module in part.glob("*.py")]
+    text = "".join(module.read_text(encoding="utf-8") for module in modules)
     events = re.findall(r'_security\(\s*"([^"]+)"', text)
     events += re.findall(r'_log\.\w+\(\s*"([^"]+)",\s*event_type="security"', text)
 

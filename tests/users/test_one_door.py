@@ -60,7 +60,8 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
 def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> None:
     for module, names in {
         "authn/sessions": {"kick", "kick_device"},
-        "authn/revocations": {"settle", "end_sessions"},
+        "authn/revocations": {"settle", "settle_status", "end_sessions"},
+        "records/bans": {"ban"},
         "records/user_edits": {"update", "delete", "give_roles", "take_roles"},
     }.items():
         tree = ast.parse((SERVICE / f"{module}.py").read_text())

@@ -17,7 +17,7 @@ local function devices_key(id) return 'auth:devices:' .. id end
 local function refresh_key(rid) return 'auth:refresh:' .. rid end
 local function spent_key(rid) return 'auth:spent:' .. rid end
 local function undelivered_key(id, device, issued)
-  return string.format('auth:undelivered:%s:%s:%.0f', id, device, tonumber(issued))
+  return 'auth:undelivered:' .. id .. ':' .. device .. ':' .. string.format('%.0f', tonumber(issued))
 end
 
 local function read_session(id, device)
