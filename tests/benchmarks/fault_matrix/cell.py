@@ -95,7 +95,6 @@ class _Lane:
 
 def run_cell(store: FaultyStore, fault: str, operations: Sequence[Operation]) -> list[Outcome]:
     """Make one fault under load, undo it, and tell what came of each operation."""
-    store.prepare(fault)
     _wait_until_all_work(operations)
     lanes = [_Lane(operation) for operation in operations]
     for lane in lanes:
@@ -106,8 +105,8 @@ def run_cell(store: FaultyStore, fault: str, operations: Sequence[Operation]) ->
     began = time.monotonic()
     store.inject(fault)
     in_force = time.monotonic()
-    if fault == "emptied":
-        _forget(store, lanes)
+    if (store.name, fault) == ("sessions", "emptied"):
+        _forget(lanes)
     if fault != "killed":  # what was killed comes back by itself
         time.sleep(DURING)
     store.heal(fault)
@@ -132,13 +131,11 @@ def _wait_until_all_work(operations: Sequence[Operation]) -> None:
             time.sleep(_PAUSE)
 
 
-def _forget(store: FaultyStore, lanes: Sequence[_Lane]) -> None:
-    """Drop what was kept in the store that has been emptied: that was the fault, and is no loss."""
+def _forget(lanes: Sequence[_Lane]) -> None:
+    """Drop the sessions: that they are gone is the fault, and no loss."""
     for lane in lanes:
-        if store.name == "sessions":
-            lane.lost_sessions -= lane.operation.has_session
-        if store.name != "objects":
-            lane.operation.forget()
+        lane.lost_sessions -= lane.operation.has_session
+        lane.operation.forget()
 
 
 def _outcome(lane: _Lane, began: float, in_force: float, back: float, counted_from: float) -> Outcome:

@@ -47,14 +47,6 @@ class FaultyDatabase:
         """Say why this fault can't be made here."""
         return NEEDS_MOUNT if fault == "full" and self._small is None else None
 
-    def prepare(self, fault: str) -> None:
-        """Save a copy of the database before it is emptied."""
-        if fault == "emptied":
-            self.proxy.refuse()
-            self._end_connections()
-            self._administer(f"CREATE DATABASE {_SAVED} OWNER portcullis TEMPLATE {NAME}")
-            self.proxy.accept()
-
     def inject(self, fault: str) -> None:
         """Fail; returns when the fault is in force."""
         if fault == "stopped":
@@ -74,9 +66,7 @@ class FaultyDatabase:
             assert self._small is not None
             fill(self._small)
         elif fault == "emptied":
-            with psycopg.connect(self.direct_url, autocommit=True) as connection:
-                connection.execute("SET lock_timeout = '10s'")
-                connection.execute("DROP SCHEMA sys CASCADE")
+            self._empty()
 
     def heal(self, fault: str) -> None:
         """Undo the fault, and return when the database works."""
@@ -98,6 +88,15 @@ class FaultyDatabase:
         elif fault == "emptied":
             self._administer(f"DROP DATABASE {NAME} WITH (FORCE)")
             self._administer(f"ALTER DATABASE {_SAVED} RENAME TO {NAME}")
+
+    def _empty(self) -> None:
+        """Drop the schema; nobody writes between the copy of it and that."""
+        self.proxy.refuse()
+        self._end_connections()
+        self._administer(f"CREATE DATABASE {_SAVED} OWNER portcullis TEMPLATE {NAME}")
+        with psycopg.connect(self.direct_url, autocommit=True) as connection:
+            connection.execute("DROP SCHEMA sys CASCADE")
+        self.proxy.accept()
 
     def _pids(self) -> list[int]:
         return processes.at_work_in(self._folder, "postgres")

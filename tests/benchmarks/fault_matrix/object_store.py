@@ -31,9 +31,6 @@ class FaultyObjectStore:
         """Say why this fault can't be made here."""
         return NEEDS_MOUNT if fault == "full" and not self._limited else None
 
-    def prepare(self, fault: str) -> None:
-        """Nothing must be done before the load begins."""
-
     def inject(self, fault: str) -> None:
         """Fail; returns when the fault is in force."""
         if fault == "stopped":

@@ -51,7 +51,7 @@ class Operation(ABC):
         return 0
 
     def forget(self) -> None:  # noqa: B027 - reads have nothing to forget
-        """Drop what was acknowledged: a store was emptied on purpose."""
+        """Drop the sessions that were acknowledged: their store was emptied on purpose."""
 
     def close(self) -> None:
         """Close the connections."""

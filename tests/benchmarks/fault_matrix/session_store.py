@@ -31,9 +31,6 @@ class FaultySessionStore:
         """Say why this fault can't be made here."""
         return None
 
-    def prepare(self, fault: str) -> None:
-        """Nothing must be done before the load begins."""
-
     def inject(self, fault: str) -> None:
         """Fail; returns when the fault is in force."""
         if fault == "stopped":

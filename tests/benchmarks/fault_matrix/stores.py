@@ -16,9 +16,6 @@ class FaultyStore(Protocol):
     def impossible(self, fault: str) -> str | None:
         """Say why this store can't fail in this way here; None when it can."""
 
-    def prepare(self, fault: str) -> None:
-        """Do what must be done before the load begins, such as making a copy."""
-
     def inject(self, fault: str) -> None:
         """Fail; returns when the fault is in force. What is ``killed`` comes back by itself."""
 

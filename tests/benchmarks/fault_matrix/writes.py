@@ -40,10 +40,6 @@ class RoleWrite(Administered):
         self._acknowledged.clear()
         return gone
 
-    def forget(self) -> None:
-        """Drop what was acknowledged."""
-        self._acknowledged.clear()
-
 
 class Bind(Administered):
     """The Buttons of a resource, replaced; each time the policy is published anew."""
@@ -88,10 +84,6 @@ class Bind(Administered):
         possible, self._possible = self._possible, []
         return int(bool(possible) and [number for (number,) in rows] not in [[one] for one in possible])
 
-    def forget(self) -> None:
-        """Drop what was acknowledged."""
-        self._possible.clear()
-
 
 class Upload(Administered):
     """A new file."""
@@ -117,10 +109,6 @@ class Upload(Administered):
             self._caller.ask("GET", f"/api/file/{number}", token=self._token).body != content
             for number, content in acknowledged.items()
         )
-
-    def forget(self) -> None:
-        """Drop what was acknowledged."""
-        self._acknowledged.clear()
 
 
 class Download(Administered):
