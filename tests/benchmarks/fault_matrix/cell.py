@@ -27,7 +27,8 @@ class Outcome:
     ``statuses`` and ``slowest`` (seconds) are of the calls that were under way while the fault lasted.
     ``recovered`` is the seconds from its end to the first success, and from the kill for a store that was
     killed; None: there was none within ``PATIENCE``. Of the calls that began when the fault was in force,
-    ``successes`` are counted, and ``slowest_begun`` is the slowest; ``usual`` is the slowest before it.
+    ``successes`` counts those that succeeded before it was undone, and ``slowest_begun`` is the slowest;
+    ``usual`` is the slowest before the fault.
     """
 
     operation: Operation
@@ -109,6 +110,7 @@ def run_cell(store: FaultyStore, fault: str, operations: Sequence[Operation]) ->
         _forget(lanes)
     if fault != "killed":  # what was killed comes back by itself
         time.sleep(DURING)
+    healing = time.monotonic()
     store.heal(fault)
     back = time.monotonic()
     while time.monotonic() - back < PATIENCE and not all(lane.first_success_after(back) for lane in lanes):
@@ -116,8 +118,8 @@ def run_cell(store: FaultyStore, fault: str, operations: Sequence[Operation]) ->
     for lane in lanes:
         lane.end()
     if fault == "killed":
-        return _by_name([_outcome(lane, began, back, back, began) for lane in lanes])
-    return _by_name([_outcome(lane, began, in_force, back, back) for lane in lanes])
+        return _by_name([_outcome(lane, (began, back, back, back), began) for lane in lanes])
+    return _by_name([_outcome(lane, (began, in_force, healing, back), back) for lane in lanes])
 
 
 def _wait_until_all_work(operations: Sequence[Operation]) -> None:
@@ -138,7 +140,9 @@ def _forget(lanes: Sequence[_Lane]) -> None:
         lane.operation.forget()
 
 
-def _outcome(lane: _Lane, began: float, in_force: float, back: float, counted_from: float) -> Outcome:
+def _outcome(lane: _Lane, moments: tuple[float, float, float, float], counted_from: float) -> Outcome:
+    """Sort the calls of a lane by when the fault began, was in force, began to be undone, and was undone."""
+    began, in_force, healing, back = moments
     before = [reply for reply in lane.replies if reply.asked + reply.seconds <= began]
     during = [reply for reply in lane.replies if began < reply.asked + reply.seconds and reply.asked < back]
     begun = [reply for reply in during if reply.asked >= in_force]
@@ -149,7 +153,7 @@ def _outcome(lane: _Lane, began: float, in_force: float, back: float, counted_fr
         slowest=_slowest(during),
         wrong_allows=lane.wrong_allows,
         lost=max(lane.lost_sessions, 0) + lane.operation.lost(),
-        successes=sum(reply.is_success for reply in begun),
+        successes=sum(reply.is_success and reply.asked + reply.seconds < healing for reply in begun),
         slowest_begun=_slowest(begun),
         usual=_slowest(before),
         recovered=None if works is None else works - counted_from,
