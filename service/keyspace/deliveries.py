@@ -1,23 +1,25 @@
 """What becomes of the tokens of a rotation: handed out, or not.
 
 Until the store hears that they were handed out, it gives the same tokens to whoever repeats the spent refresh
-token, one request at a time. So that word is on its way before the tokens are. Nobody waits for its answer,
-and all such words of one loop tick are one command; what was not answered is said again.
+token, one request at a time. So that word is put on the wire right before the tokens are, without a pause in
+between. No request waits for its answer; what was not answered is said again.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections import deque
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import RedisError
 
 from service.errors import Unavailable
 from service.keyspace import keys
+from service.keyspace.connection import within
 from service.keyspace.scripts import Scripts
 from service.keyspace.values import Lease
 
@@ -34,28 +36,27 @@ class Deliveries:
 
     def __init__(self, connection: AbstractConnection, scripts: Scripts, timeout: float) -> None:
         self._connection = connection
+        self._connecting = asyncio.Lock()
         self._scripts = scripts
         self._timeout = timeout
-        self._waiting: dict[asyncio.Future[None], str] = {}
-        self._unheard: dict[str, float] = {}
-        self._sender: asyncio.Task[None] | None = None
+        self._unheard: dict[str, float] = {}  # keys to forget, and when that was said first
+        self._on_wire: deque[Sequence[str]] = deque()  # the keys of each command, in the order of the replies
+        self._listener: asyncio.Task[None] | None = None
 
     async def confirm(self, lease: Lease) -> None:
-        """Return once the store is being told that the tokens are handed out, which then must be done.
+        """Tell the store that the tokens are handed out, which must be done next.
 
         Raises ``Unavailable`` when the store is out of reach or the lease is over: then they must not be.
         """
-        told = self._tell(keys.undelivered(lease.login_id, lease.device, lease.issued))
-        try:
-            async with asyncio.timeout(max(0.0, lease.by - time.monotonic())):
-                await told
-        except TimeoutError:
-            raise Unavailable("The session store is out of reach") from None
+        await self._connect()
+        if time.monotonic() > lease.by:
+            raise Unavailable("The session store has answered too late")
+        self._say_once(keys.undelivered(lease.login_id, lease.device, lease.issued))
 
     def seen(self, login_id: str, device: str, issued: int) -> None:
-        """Tell the store, soon and if it can be reached, that somebody has the tokens of this ``iat``."""
-        told = self._tell(keys.undelivered(login_id, device, issued))
-        told.add_done_callback(lambda done: done.cancelled() or done.exception())
+        """Tell the store soon that somebody has the tokens of this ``iat``."""
+        self._unheard.setdefault(keys.undelivered(login_id, device, issued), time.monotonic())
+        self._listen()
 
     async def release(self, lease: Lease) -> None:
         """Let the next request have the tokens at once, since they are not handed out.
@@ -67,77 +68,66 @@ class Deliveries:
 
     async def close(self) -> None:
         """Say what is left to be said, if the store answers in time, and disconnect."""
-        if self._sender is not None:
-            _, left = await asyncio.wait([self._sender], timeout=self._timeout)
+        if self._listener is not None:
+            _, left = await asyncio.wait([self._listener], timeout=self._timeout)
             for task in left:
                 task.cancel()
                 await asyncio.wait([task])
-        self._fail(None)
         await self._connection.disconnect(nowait=True)
 
-    def _tell(self, key: str) -> asyncio.Future[None]:
-        loop = asyncio.get_running_loop()
-        told: asyncio.Future[None] = loop.create_future()
-        self._waiting[told] = key
-        if self._sender is None:
-            self._sender = loop.create_task(self._send_all())
-        return told
+    async def _connect(self) -> None:
+        """Connect if need be; raises ``Unavailable``. With a connection it returns without a pause."""
+        if self._connection.is_connected and not self._connecting.locked():
+            return  # else the handshake may be under way: what is sent amid it could reach another database
+        async with within(self._timeout), self._connecting:
+            await self._connection.connect()  # type: ignore[no-untyped-call]  # redis-py's gap
 
-    async def _send_all(self) -> None:
+    def _say_once(self, key: str) -> None:
+        self._unheard[key] = time.monotonic()
+        self._write([key])
+        self._listen()
+
+    def _write(self, forgotten: Sequence[str]) -> None:
+        # Not by redis-py's method, which may wait: a word that is on the wire must be followed by the answer.
+        writer = self._connection._writer  # noqa: SLF001
+        if writer is not None:
+            command: bytes = pack_command(("DEL", *forgotten))  # type: ignore[arg-type]  # its stub forgot "..."
+            writer.write(command)
+            self._on_wire.append(forgotten)
+
+    def _listen(self) -> None:
+        if self._listener is None:
+            self._listener = asyncio.get_running_loop().create_task(self._hear_all())
+
+    async def _hear_all(self) -> None:
+        """Read the replies; say again what got none."""
         pause = 0.0  # the first time at once: the connection may have been dropped while it was idle
         try:
-            while self._waiting or self._unheard:
-                if await self._send_once():
+            while self._unheard:
+                try:
+                    await self._hear()
                     pause = 0.0
-                    continue
-                self._forget_old()
-                if self._unheard and not self._waiting:
+                except Unavailable:
+                    await self._forget_connection()
                     await asyncio.sleep(pause)
                     pause = RETRY
         finally:
-            self._sender = None
-            self._fail(None)
+            self._listener = None
 
-    async def _send_once(self) -> bool:
-        """Send what waits and what was not answered; tell whether it was answered."""
-        await asyncio.sleep(0)
-        try:
-            async with asyncio.timeout(self._timeout):
-                # Before anything is taken from those who wait: nothing of them was sent if this fails.
-                await self._connection.connect()  # type: ignore[no-untyped-call]  # redis-py's gap
-        except (RedisError, OSError) as error:
-            await self._connection.disconnect(nowait=True)
-            self._fail(error)
-            return False
-        for told, key in self._waiting.items():
-            if not told.done():  # else the lease is over, or the request was cancelled
-                told.set_result(None)
-                self._unheard[key] = time.monotonic()
-        self._waiting = {}
-        sent = list(self._unheard)
-        if not sent:
-            return True
-        try:
-            async with asyncio.timeout(self._timeout):
-                command: bytes = pack_command(("DEL", *sent))  # type: ignore[arg-type]  # its stub forgot "..."
-                await self._connection.send_packed_command(command, check_health=False)
+    async def _hear(self) -> None:
+        """Read all replies that are due; with none due, say everything that is left to be said first."""
+        if not self._on_wire:
+            await self._connect()
+            self._write(list(self._unheard))
+        while self._on_wire:
+            async with within(self._timeout):
                 await self._connection.read_response(disable_decoding=True)
-        except (RedisError, OSError):
-            await self._connection.disconnect(nowait=True)
-            return False
-        for key in sent:
-            del self._unheard[key]
-        return True
+            for key in self._on_wire.popleft():
+                self._unheard.pop(key, None)
 
-    def _fail(self, cause: BaseException | None) -> None:
-        left, self._waiting = self._waiting, {}
-        for told in left:
-            if not told.done():
-                refusal = Unavailable("The session store is out of reach")
-                refusal.__cause__ = cause
-                told.set_exception(refusal)
-
-    def _forget_old(self) -> None:
+    async def _forget_connection(self) -> None:
+        await self._connection.disconnect(nowait=True)
+        self._on_wire.clear()
         least = time.monotonic() - KEPT
         kept = [(key, at) for key, at in self._unheard.items() if at >= least]
         self._unheard = dict(kept[-MOST:])
