@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 from service import __version__
-from service.installation import InstallationFault, check_installation
+from service.installation import InstallationError, check_installation
 
 _SETTINGS = {
     "host": "PORTCULLIS_SERVER__HOST",
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         check_installation()
-    except InstallationFault as fault:
+    except InstallationError as fault:
         print(f"portcullis: {fault}", file=sys.stderr)
         return 1
     for name in _UNUSED:

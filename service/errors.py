@@ -1,7 +1,7 @@
 """Every refusal: a named value with its status, its stable code and a message that is safe to show.
 
 A refusal is an error chosen on purpose. It is raised where the reason is found and translated to
-``application/problem+json`` (RFC 9457) once, in ``service.web.problems``. Nothing here knows HTTP
+``application/problem+json`` (RFC 9457) once, in ``service.web.requests.problems``. Nothing here knows HTTP
 libraries. A message never holds a password, a token, SQL or a path of the server.
 """
 
@@ -220,7 +220,7 @@ class HeadTooLarge(Refusal):
     status, code, title = 431, "head_too_large", "The head of the request is too large"
 
 
-class InternalFault(Refusal):
+class InternalError(Refusal):
     """A fault of the service itself; the log line with the same request id has the details."""
 
     status, code, title = 500, "internal_error", "The service failed"

@@ -23,7 +23,7 @@ _MODULE = "casbin"
 _WANTED = "pycasbin"
 
 
-class InstallationFault(Exception):  # noqa: N818 - the house calls what a person must mend a fault
+class InstallationError(Exception):
     """The packages on this machine are not what they claim to be; the message tells how to mend it."""
 
 
@@ -36,14 +36,14 @@ def check_installation(path: Sequence[str] | None = None) -> None:
     path = sys.path if path is None else path
     wanted = next(iter(distributions(name=_WANTED, path=list(path))), None)
     if wanted is None:
-        raise InstallationFault(f"The package {_WANTED} is not installed. {_how_to_mend(_WANTED)}")
+        raise InstallationError(f"The package {_WANTED} is not installed. {_how_to_mend(_WANTED)}")
     remedy = _how_to_mend(f"{_WANTED}=={wanted.version}", again=True)
     digests = _recorded(wanted)
     if not digests:
-        raise InstallationFault(f"The package {_WANTED} has no list of its files. {remedy}")
+        raise InstallationError(f"The package {_WANTED} has no list of its files. {remedy}")
     changed = [name for name, digest in digests.items() if not _is_intact(wanted, name, digest)]
     if changed:
-        raise InstallationFault(
+        raise InstallationError(
             f"{len(changed)} of {len(digests)} files of {_WANTED} {wanted.version} are missing "
             f"or not its own, {changed[0]} for one: the package casbin ships files of the same names. "
             f"{remedy}"
@@ -68,7 +68,7 @@ def _check_origin(wanted: Distribution, path: Sequence[str]) -> None:
     expected = Path(str(wanted.locate_file(f"{_MODULE}/__init__.py"))).resolve()
     if spec is None or spec.origin is None or Path(spec.origin).resolve() != expected:
         found = spec.origin if spec else None
-        raise InstallationFault(
+        raise InstallationError(
             f"The module {_MODULE} is {found}, not {expected} of {_WANTED}: remove the former."
         )
 

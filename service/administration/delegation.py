@@ -12,8 +12,8 @@ from service.errors import PermissionDenied, RefreshRequired
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
-from service.records import rights
-from service.records.database import Connection
+from service.records.database.transactions import Connection
+from service.records.roles import rights
 
 
 class Grantor:
@@ -28,7 +28,7 @@ class Grantor:
         """Tell whether the caller may give ``code``."""
         return self._token.grants(code) and self._stored.grants(code)
 
-    def demand(self, codes: Iterable[str], why: str) -> None:
+    def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller holds each of ``codes``, wildcards compared as sets of codes.
 
         PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``.
@@ -45,21 +45,21 @@ class Grantor:
         """
         if user_id != self.user_id:
             reach = await rights.reach_of_users(connection, [user_id])
-            self.demand(reach, "The user holds permissions that you do not hold")
+            self.require(reach, "The user holds permissions that you do not hold")
         return Target(user_id)
 
-    async def demand_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
+    async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
         """Return when the caller holds all that these roles give, or would if all were enabled.
 
         PermissionDenied else, for whoever gives a role, takes it away, or changes it.
         """
         reach = await rights.reach_of_roles(connection, role_ids)
-        self.demand(reach, "The role gives permissions that you do not hold")
+        self.require(reach, "The role gives permissions that you do not hold")
 
-    async def demand_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
+    async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
         """Return when the caller holds the codes of all Buttons among these menus; PermissionDenied else."""
         codes = await rights.codes_of_menus(connection, menu_ids)
-        self.demand(codes, "Among the Buttons are permissions that you do not hold")
+        self.require(codes, "Among the Buttons are permissions that you do not hold")
 
 
 async def grantor(connection: Connection, caller: Caller) -> Grantor:

@@ -55,7 +55,7 @@ class RowFaults:
         except Conflict as refusal:
             self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)
 
-    def demand_none(self) -> None:
+    def require_none(self) -> None:
         """Return when there is no fault; RowsRefused else."""
         if self._found:
             raise RowsRefused(sorted(self._found))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
-from service.administration.administrators import keeping_an_administrator
 from service.administration.delegation import Grantor, grantor
 from service.administration.import_rows import ImportedRow, Outcome, RowFaults
+from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.kernel.field_names import camel
 from service.kernel.identity import Caller
-from service.records.database import Connection, Database
+from service.records.database.transactions import Connection, Database
 
 WITHIN: Final = 60.0
 """Seconds that the transaction of an import may take, its turn included; a thousand rows take a few."""
@@ -62,13 +62,13 @@ class Work:
         self.done.append(ImportedRow(one.row, one.name, outcome, tuple(map(camel, fields)), note))
 
 
-class _DryRun(Exception):  # noqa: N818 - nobody erred
+class _DryRunEnded(Exception):  # noqa: N818 - nobody erred
     """Undoes a transaction that was only to tell what it would do."""
 
 
 def _undo_if(*, dry_run: bool) -> None:
     if dry_run:
-        raise _DryRun
+        raise _DryRunEnded
 
 
 class TableImport(ABC, Generic[Prepared, Changed]):
@@ -90,12 +90,12 @@ class TableImport(ABC, Generic[Prepared, Changed]):
                 async with keeping_an_administrator(connection):
                     work = Work(connection, await grantor(connection, caller))
                     changed = await self._save(work, rows, prepared)
-                    work.faults.demand_none()
+                    work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))
                 _undo_if(dry_run=dry_run)
                 affected = await self._affected(connection, changed)
                 await self._revocations.mark_first(affected)
-        except _DryRun:
+        except _DryRunEnded:
             return work.done
         await self._follow(changed)
         await self._revocations.mark_all(affected)

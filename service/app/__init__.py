@@ -6,28 +6,28 @@ import secrets
 from dataclasses import replace
 from functools import partial
 
+from service.app.container import Container
 from service.app.lifespan import Lifespan
-from service.app.parts import Parts
 from service.app.routes import add_routes
-from service.authz.shipped import Shipped
+from service.authz.publishing.shipped import Shipped
 from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
-from service.web.address import address_behind
-from service.web.entrance import Entrance, falcon_app
-from service.web.routes import Routes
+from service.web.requests.address import address_behind
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
 
-__all__ = ["Lifespan", "Parts", "check_routes", "create_app"]
+__all__ = ["Container", "Lifespan", "check_routes", "create_app"]
 
 
-def create_app(settings: Settings, shipped: Shipped) -> Entrance:
+def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
-    parts = Parts(settings, shipped)
+    container = Container(settings, shipped)
     app = falcon_app()
-    add_routes(app, parts).check(shipped.endpoints, codes_by_endpoint())
-    app.add_middleware(Lifespan(parts))
+    add_routes(app, container).check(shipped.endpoints, codes_by_endpoint())
+    app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
-    stop = partial(parts.readiness.withdraw, "The service is stopping")
-    return Entrance(app, address_of, parts.traffic.count, parts.collector.operation, stop)
+    stop = partial(container.readiness.withdraw, "The service is stopping")
+    return RequestMiddleware(app, address_of, container.traffic.count, container.collector.operation, stop)
 
 
 def check_routes(shipped: Shipped) -> Routes:
@@ -42,10 +42,10 @@ def check_routes(shipped: Shipped) -> Routes:
         redis=replace(settings.redis, url="unix:///dev/null"),
         auth=replace(settings.auth, jwt_secret=secrets.token_hex(32)),
     )
-    parts = Parts(nowhere, shipped)
+    container = Container(nowhere, shipped)
     try:
-        routes = add_routes(falcon_app(), parts)
+        routes = add_routes(falcon_app(), container)
         routes.check(shipped.endpoints, codes_by_endpoint())
     finally:
-        parts.passwords.close()
+        container.passwords.close()
     return routes

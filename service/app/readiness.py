@@ -7,16 +7,16 @@ from functools import partial
 from typing import Any, Final
 
 from service import __version__
-from service.authz.watch import PolicyWatch
+from service.authz.publishing.watch import PolicyWatch
 from service.files.health import FilesCheck
 from service.files.object_store import ObjectStore
 from service.kernel.clock import rfc3339
 from service.kernel.health import Health
 from service.keyspace import ClockWatch, SessionStore
 from service.oplog.journal import Journal
-from service.records.database import Database
-from service.records.health import database_health
-from service.web.health import Check, ReadinessChecks
+from service.records.database.health import database_health
+from service.records.database.transactions import Database
+from service.web.observability.health import Check, ReadinessChecks
 
 VITAL: Final = ("database", "sessions", "policy", "clock")
 """Without one of these nobody can authenticate, be authorized, log in or change anything."""

@@ -8,115 +8,108 @@ from typing import Final
 from falcon.asgi import App, Response
 
 from service import __version__
-from service.app.parts import Parts
+from service.app.container import Container
 from service.app.readiness import facts
-from service.endpoints import (
-    auth,
-    binding,
-    coverage,
-    file,
-    login_log,
-    menu,
-    online,
-    operation_log,
-    own_menu,
-    policy,
-    profile,
-    public_file,
-    resource,
-    role,
-    role_table,
-    sessions,
-    user,
-    user_account,
-    user_table,
-)
-from service.web.docs import add_docs
-from service.web.downloads import Downloads
-from service.web.health import Live, Ready
-from service.web.metrics import Metrics
-from service.web.request import Request
-from service.web.routes import Routes
+from service.endpoints.files import files, public_links
+from service.endpoints.logs import logins, operations
+from service.endpoints.menus import menus, own_menus
+from service.endpoints.policy import coverage, policy
+from service.endpoints.resources import bindings, resources
+from service.endpoints.roles import role_tables, roles
+from service.endpoints.sessions import online, own_sessions, tokens
+from service.endpoints.users import account_state, accounts, profile, user_tables
+from service.web.content.downloads import Downloads
+from service.web.observability.health import Live, Ready
+from service.web.observability.metrics import Metrics
+from service.web.openapi.pages import add_docs
+from service.web.requests.request import Request
+from service.web.requests.routes import Routes
 
 TITLE: Final = "Portcullis"
 DESCRIPTION: Final = "An administration service whose every authorization decision is one Casbin decision."
 
 
-def add_routes(app: App[Request, Response], parts: Parts) -> Routes:
+def add_routes(app: App[Request, Response], container: Container) -> Routes:
     """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
-    routes = Routes(app, parts.gate)
-    cookies = parts.cookies
-    routes.add("/api/auth/login", auth.Login(parts.attempts, cookies))
+    routes = Routes(app, container.guard)
+    cookies = container.cookies
+    routes.add("/api/auth/login", tokens.Login(container.attempts, cookies))
     if cookies.on:
-        routes.add("/api/auth/refresh", auth.RefreshInCookieMode(parts.refresh, parts.throttle, cookies))
+        routes.add(
+            "/api/auth/refresh", tokens.RefreshInCookieMode(container.refresh, container.throttle, cookies)
+        )
     else:
-        routes.add("/api/auth/refresh", auth.Refresh(parts.refresh, parts.throttle))
-    routes.add("/api/auth/logout", sessions.Logout(parts.sessions, cookies))
-    routes.add("/api/auth/logout/all", sessions.LogoutAll(parts.sessions, cookies))
-    routes.add("/api/auth/sessions", sessions.Sessions(parts.sessions))
-    routes.add("/api/auth/sessions/{device}", sessions.SessionOnDevice(parts.sessions, cookies))
-    routes.add("/api/online/list", online.OnlineList(parts.sessions))
-    routes.add("/api/online/{login_id}", online.OnlineUserSessions(parts.kicks))
-    routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(parts.bans))
-    routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(parts.kicks))
-    _add_rights(routes, parts)
-    _add_logs(routes, parts)
-    routes.add("/api/user/info", profile.Info(parts.database))
-    routes.add("/api/user/profile", profile.Profile(parts.accounts))
-    routes.add("/api/user/profile/password", profile.OwnPassword(parts.password_change))
-    routes.add("/api/user/list", user.UserList(parts.database))
-    routes.add("/api/user", user.Users(parts.accounts))
-    routes.add("/api/user/export", user_table.UserExport(parts.database))
-    routes.add("/api/user/import", user_table.UserTableImport(parts.user_import))
-    routes.add("/api/user/{id}", user.OneUser(parts.database, parts.accounts))
-    routes.add("/api/user/{id}/password", user_account.UserPassword(parts.password_reset))
-    routes.add("/api/user/{id}/status", user_account.UserStatus(parts.accounts))
-    downloads = Downloads(parts.objects, parts.presigned)
-    routes.add("/api/file/list", file.FileList(parts.database))
-    routes.add("/api/file", file.Files(parts.uploads, parts.upload.idle_timeout))
-    routes.add("/api/file/{id}", file.OneFile(parts.database, downloads, parts.uploads))
-    routes.add("/api/file/{id}/public-link", public_file.FileLink(parts.links))
-    routes.add("/api/public/file/{token}", public_file.PublicFile(parts.links, downloads))
+        routes.add("/api/auth/refresh", tokens.Refresh(container.refresh, container.throttle))
+    routes.add("/api/auth/logout", own_sessions.Logout(container.sessions, cookies))
+    routes.add("/api/auth/logout/all", own_sessions.LogoutAll(container.sessions, cookies))
+    routes.add("/api/auth/sessions", own_sessions.Sessions(container.sessions))
+    routes.add("/api/auth/sessions/{device}", own_sessions.SessionOnDevice(container.sessions, cookies))
+    routes.add("/api/online/list", online.OnlineList(container.sessions))
+    routes.add("/api/online/{login_id}", online.OnlineUserSessions(container.kicks))
+    routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(container.bans))
+    routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(container.kicks))
+    _add_rights(routes, container)
+    _add_logs(routes, container)
+    routes.add("/api/user/info", profile.Info(container.database))
+    routes.add("/api/user/profile", profile.Profile(container.accounts))
+    routes.add("/api/user/profile/password", profile.OwnPassword(container.password_change))
+    routes.add("/api/user/list", accounts.UserList(container.database))
+    routes.add("/api/user", accounts.Users(container.accounts))
+    routes.add("/api/user/export", user_tables.UserExport(container.database))
+    routes.add("/api/user/import", user_tables.UserTableImport(container.user_import))
+    routes.add("/api/user/{id}", accounts.OneUser(container.database, container.accounts))
+    routes.add("/api/user/{id}/password", account_state.UserPassword(container.password_reset))
+    routes.add("/api/user/{id}/status", account_state.UserStatus(container.accounts))
+    downloads = Downloads(container.objects, container.presigned)
+    routes.add("/api/file/list", files.FileList(container.database))
+    routes.add("/api/file", files.Files(container.uploads, container.upload.idle_timeout))
+    routes.add("/api/file/{id}", files.OneFile(container.database, downloads, container.uploads))
+    routes.add("/api/file/{id}/public-link", public_links.FileLink(container.links))
+    routes.add("/api/public/file/{token}", public_links.PublicFile(container.links, downloads))
     routes.add_outside("/health/live", Live())
     routes.add_outside(
         "/health/ready",
-        Ready(parts.readiness, parts.operator_token, partial(facts, parts.worker, parts.watch)),
+        Ready(
+            container.readiness, container.operator_token, partial(facts, container.worker, container.watch)
+        ),
     )
-    routes.add_outside("/metrics", Metrics(parts.metrics, parts.operator_token))
+    routes.add_outside("/metrics", Metrics(container.metrics, container.operator_token))
     access_cookie = cookies.access if cookies.on else None
     add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
     return routes
 
 
-def _add_rights(routes: Routes, parts: Parts) -> None:
+def _add_rights(routes: Routes, container: Container) -> None:
     """Register what says who may do what: the policy, resources, menus and roles."""
-    routes.add("/api/policy", policy.InForce(parts.live, parts.watch))
-    routes.add("/api/policy/coverage", coverage.PolicyCoverage(parts.live, routes))
-    routes.add("/api/policy/explain", policy.Explain(parts.database, parts.live))
-    routes.add("/api/policy/reload", policy.Reload(parts.changes))
-    routes.add("/api/resource/list", resource.ResourceList(parts.database))
-    routes.add("/api/resource", resource.Resources(parts.resources))
-    routes.add("/api/resource/{id}", resource.OneResource(parts.database, parts.resources))
-    routes.add("/api/resource/{id}/enabled", resource.ResourceState(parts.resources))
-    routes.add("/api/resource/{id}/buttons", binding.ResourceButtons(parts.database, parts.resources))
-    routes.add("/api/menu/mine", own_menu.MenuMine(parts.database))
-    routes.add("/api/menu/list", menu.MenuList(parts.database))
-    routes.add("/api/menu", menu.Menus(parts.menus))
-    routes.add("/api/menu/{id}", menu.OneMenu(parts.database, parts.menus))
-    routes.add("/api/menu/{id}/resources", binding.ButtonResources(parts.database, parts.resources))
-    routes.add("/api/role/list", role.RoleList(parts.database))
-    routes.add("/api/role", role.Roles(parts.roles))
-    routes.add("/api/role/export", role_table.RoleExport(parts.database))
-    routes.add("/api/role/import", role_table.RoleTableImport(parts.role_import))
-    routes.add("/api/role/{id}", role.OneRole(parts.database, parts.roles))
-    routes.add("/api/role/{id}/permissions", role.RolePermissions(parts.database, parts.roles))
+    routes.add("/api/policy", policy.InForce(container.live, container.watch))
+    routes.add("/api/policy/coverage", coverage.PolicyCoverage(container.live, routes))
+    routes.add("/api/policy/explain", policy.Explain(container.database, container.live))
+    routes.add("/api/policy/reload", policy.Reload(container.changes))
+    routes.add("/api/resource/list", resources.ResourceList(container.database))
+    routes.add("/api/resource", resources.Resources(container.resources))
+    routes.add("/api/resource/{id}", resources.OneResource(container.database, container.resources))
+    routes.add("/api/resource/{id}/enabled", resources.ResourceState(container.resources))
+    routes.add(
+        "/api/resource/{id}/buttons", bindings.ResourceButtons(container.database, container.resources)
+    )
+    routes.add("/api/menu/mine", own_menus.MenuMine(container.database))
+    routes.add("/api/menu/list", menus.MenuList(container.database))
+    routes.add("/api/menu", menus.Menus(container.menus))
+    routes.add("/api/menu/{id}", menus.OneMenu(container.database, container.menus))
+    routes.add("/api/menu/{id}/resources", bindings.ButtonResources(container.database, container.resources))
+    routes.add("/api/role/list", roles.RoleList(container.database))
+    routes.add("/api/role", roles.Roles(container.roles))
+    routes.add("/api/role/export", role_tables.RoleExport(container.database))
+    routes.add("/api/role/import", role_tables.RoleTableImport(container.role_import))
+    routes.add("/api/role/{id}", roles.OneRole(container.database, container.roles))
+    routes.add("/api/role/{id}/permissions", roles.RolePermissions(container.database, container.roles))
 
 
-def _add_logs(routes: Routes, parts: Parts) -> None:
+def _add_logs(routes: Routes, container: Container) -> None:
     """Register what reads the logs."""
-    routes.add("/api/operation-log/list", operation_log.OperationList(parts.logs))
-    routes.add("/api/operation-log/export", operation_log.OperationExport(parts.logs))
-    routes.add("/api/operation-log/{id}", operation_log.OneOperation(parts.database))
-    routes.add("/api/login-log/list", login_log.LoginList(parts.logs))
-    routes.add("/api/login-log/export", login_log.LoginExport(parts.logs))
-    routes.add("/api/user/profile/login-logs", login_log.OwnLogins(parts.logs))
+    routes.add("/api/operation-log/list", operations.OperationList(container.logs))
+    routes.add("/api/operation-log/export", operations.OperationExport(container.logs))
+    routes.add("/api/operation-log/{id}", operations.OneOperation(container.database))
+    routes.add("/api/login-log/list", logins.LoginList(container.logs))
+    routes.add("/api/login-log/export", logins.LoginExport(container.logs))
+    routes.add("/api/user/profile/login-logs", logins.OwnLogins(container.logs))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from service.keyspace import SessionStore
-from service.records import bans
-from service.records.bans import Denial
-from service.records.database import Database
+from service.records.database.transactions import Database
+from service.records.users import bans
+from service.records.users.bans import Denial
 
 
 class Denials:

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 from service.authn.agents import MAX_USER_AGENT, describe
 from service.authn.denials import Denials
-from service.authn.pairs import Account, Pairs, TokenPair
 from service.authn.passwords import Passwords
 from service.authn.refusals import banned, banned_by
+from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.errors import AccountDisabled, LoginFailed, Unavailable, ValidationFailed
 from service.kernel.device import device_from, is_device
 from service.keyspace import SessionFacts, SessionStore
-from service.records import users
-from service.records.database import Database
-from service.records.users import Credentials
+from service.records.database.transactions import Database
+from service.records.users import accounts
+from service.records.users.accounts import Credentials
 
 ATTEMPTS = 5
 PAUSE = 0.005  # seconds: a marker of the same millisecond can't be told from a later one
@@ -30,7 +30,9 @@ def new_rid() -> str:
 class Login:
     """Checks credentials and opens device sessions."""
 
-    def __init__(self, database: Database, store: SessionStore, passwords: Passwords, pairs: Pairs) -> None:
+    def __init__(
+        self, database: Database, store: SessionStore, passwords: Passwords, pairs: TokenIssuer
+    ) -> None:
         self._database = database
         self._store = store
         self._passwords = passwords
@@ -65,7 +67,7 @@ class Login:
 
     async def _credentials(self, user_name: str) -> Credentials | None:
         async with self._database.transaction() as connection:
-            return await users.credentials(connection, user_name)
+            return await accounts.credentials(connection, user_name)
 
     async def _verify(self, credentials: Credentials | None, password: str) -> str | None:
         """Return the hash that the password was verified against, or raise ``LoginFailed``."""
@@ -80,7 +82,7 @@ class Login:
         renewed = await self._passwords.hash(password) if self._passwords.needs_rehash(stored) else None
         async with self._database.transaction() as connection:
             if renewed is not None:
-                await users.set_password_hash(connection, known.user_id, renewed, expected_hash=stored)
+                await accounts.set_password_hash(connection, known.user_id, renewed, expected_hash=stored)
             return await self._pairs.account(connection, known)
 
     async def _open(

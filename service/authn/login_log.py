@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 from service.authn.agents import describe
-from service.errors import InternalFault, Refusal
+from service.errors import InternalError, Refusal
 from service.kernel.origin import ORIGIN
-from service.records.login_logs import LoginEvent
+from service.records.logs.login_events import LoginEvent
 
 Record = Callable[[LoginEvent], None]
 """Takes an entry; neither waits nor fails."""
@@ -87,4 +87,4 @@ UNRECORDED: Final = LoginLog(lambda _event: None)
 
 def reason_of(error: Exception) -> str:
     """Return the code of a refusal; what is none is a fault of the service."""
-    return error.code if isinstance(error, Refusal) else InternalFault.code
+    return error.code if isinstance(error, Refusal) else InternalError.code

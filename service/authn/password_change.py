@@ -13,9 +13,9 @@ from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
 from service.kernel.identity import Caller
 from service.kernel.target import Target, oneself
 from service.keyspace import SessionStore
-from service.records import users
-from service.records.database import Connection, Database
-from service.records.users import Info
+from service.records.database.transactions import Connection, Database
+from service.records.users import accounts
+from service.records.users.accounts import Info
 
 Authorize = Callable[[Connection], Awaitable[Target]]
 """Returns on whom the caller acts; raises when the transaction of that connection forbids it."""
@@ -65,8 +65,8 @@ class PasswordChange:
     async def _change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
         attempt = await self._throttle.login(caller.user_name, address, user_agent)
         async with self._database.transaction() as connection:
-            known = await users.credentials_of(connection, caller.user_id)
-            account = await users.info(connection, caller.user_id)
+            known = await accounts.credentials_of(connection, caller.user_id)
+            account = await accounts.info(connection, caller.user_id)
         if known is None or account is None:  # deleted while the token lived
             raise RefreshRequired
         if not await self._passwords.verify(known.password_hash, current):
@@ -86,8 +86,8 @@ class PasswordChange:
         """
         async with self._database.transaction() as connection:
             target = await authorize(connection)
-            known = await users.credentials_of(connection, target.user_id)
-            account = await users.info(connection, target.user_id)
+            known = await accounts.credentials_of(connection, target.user_id)
+            account = await accounts.info(connection, target.user_id)
         if known is None or account is None:
             raise NotFound("There is no such user")
         await self._set(account, new, authorize, expected_hash=known.password_hash, keep=None)
@@ -96,12 +96,12 @@ class PasswordChange:
     async def _set(
         self, account: Info, new: str, authorize: Authorize, *, expected_hash: str, keep: Caller | None
     ) -> None:
-        await self._rules.demand("newPassword", new, (account.user_name, account.nick_name, account.email))
+        await self._rules.require("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
         device, opened_by = (keep.device, keep.issued_at) if keep else ("", 0.0)
         async with self._database.transaction() as connection:
             target = await authorize(connection)
-            saved = await users.change_password(
+            saved = await accounts.change_password(
                 connection, target.user_id, password_hash, expected_hash=expected_hash
             )
             if not saved:

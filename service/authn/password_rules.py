@@ -41,7 +41,7 @@ class PasswordRules:
         self._least = settings.min_length
         self._most = settings.max_length
 
-    async def demand(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
+    async def require(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
         """Do what ``check`` does, in a thread: it may take 80 ms, and the first time it loads word lists."""
         await asyncio.to_thread(self.check, field, password, tuple(context))
 

@@ -12,9 +12,9 @@ from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
-from service.records import bans, users
-from service.records.database import Database
-from service.records.users import Info
+from service.records.database.transactions import Database
+from service.records.users import accounts, bans
+from service.records.users.accounts import Info
 
 BY_OPERATOR: Final = "operator"
 """The reason, in the login log, of what nobody did through the API."""
@@ -59,7 +59,7 @@ class Recovery:
     async def find(self, user_name: str) -> int:
         """Return the id of the user of that name, compared by ``name_key``; raises ``NotFound``."""
         async with self._database.transaction() as connection:
-            known = await users.credentials(connection, user_name)
+            known = await accounts.credentials(connection, user_name)
         if known is None:
             raise NotFound("There is no user of that name")
         return known.user_id
@@ -72,23 +72,23 @@ class Recovery:
         meanwhile, and ``Unavailable``.
         """
         async with self._database.transaction() as connection:
-            known = await users.credentials_of(connection, user_id)
-            account = await users.info(connection, user_id)
+            known = await accounts.credentials_of(connection, user_id)
+            account = await accounts.info(connection, user_id)
         if known is None or account is None:
             raise NotFound("There is no such user")
-        await self._rules.demand("newPassword", new, (account.user_name, account.nick_name, account.email))
+        await self._rules.require("newPassword", new, (account.user_name, account.nick_name, account.email))
         password_hash = await self._passwords.hash(new)
         unbanned = False
         if enable:
             await self._throttle.unlock(account.user_name)
         login_id = str(user_id)
         async with self._database.transaction(within=_WITHIN) as connection:
-            if not await users.change_password(
+            if not await accounts.change_password(
                 connection, user_id, password_hash, expected_hash=known.password_hash
             ):
                 raise Conflict("The password was changed meanwhile")
             if enable:
-                enabled = await users.set_status(connection, user_id, "enabled")
+                enabled = await accounts.set_status(connection, user_id, "enabled")
                 unbanned = await bans.unban(connection, user_id) or enabled
             ended = await self._store.close_sessions(login_id)
         self._enter("password_reset", account)

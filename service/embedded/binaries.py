@@ -6,7 +6,7 @@ import importlib.util
 import platform
 from pathlib import Path
 
-from service.embedded.faults import EmbeddedFault
+from service.embedded.errors import EmbeddedError
 
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
@@ -29,7 +29,7 @@ def _existing(package: str, path: Path, setting: str) -> Path:
         program = Path(folder, path).resolve()
         if program.is_file():
             return program
-    raise EmbeddedFault(
+    raise EmbeddedError(
         f"{path.name} is not installed for this machine: install the package {package}, or set {setting} "
         "to use a server of your own"
     )

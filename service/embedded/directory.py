@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from service.embedded.faults import EmbeddedFault
+from service.embedded.errors import EmbeddedError
 
 _LONGEST_SOCKET_PATH = 107  # bytes; sun_path of unix(7), less its closing NUL
 _LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"
@@ -27,7 +27,7 @@ class DataDirectory:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self.path / "owner", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
-            raise EmbeddedFault(f"The data directory {self.path} can't be used: {error.strerror}") from error
+            raise EmbeddedError(f"The data directory {self.path} can't be used: {error.strerror}") from error
         self._take()
 
     def release(self) -> None:
@@ -67,7 +67,7 @@ class DataDirectory:
         except BlockingIOError:
             owner = os.pread(self._lock, 20, 0).decode(errors="replace").strip()
             os.close(self._lock)
-            raise EmbeddedFault(
+            raise EmbeddedError(
                 f"The data directory {self.path} is in use by process {owner}: "
                 "stop it, or choose another directory with --data"
             ) from None

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from service.embedded import processes
 from service.embedded.binaries import postgres_program
-from service.embedded.faults import EmbeddedFault
+from service.embedded.errors import EmbeddedError
 from service.embedded.privilege import own_directory
 from service.embedded.program import Program, guarded, server_environment
 
@@ -98,7 +98,7 @@ def _run(*command: str, given: str = "") -> None:
         check=False,
     )
     if result.returncode != 0 or "ERROR:" in result.stderr:
-        raise EmbeddedFault(
+        raise EmbeddedError(
             f"{Path(command[0]).name} failed:\n{(result.stdout + result.stderr).strip()[-1500:]}"
         )
 

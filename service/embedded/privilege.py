@@ -14,7 +14,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from service.embedded.faults import EmbeddedFault
+from service.embedded.errors import EmbeddedError
 
 _NOBODY = 65534
 _NAMESPACE = ("unshare", "-U", f"--map-user={_NOBODY}", f"--map-group={_NOBODY}", "--")
@@ -40,7 +40,7 @@ def command_prefix() -> tuple[str, ...]:
     for prefix in (_NAMESPACE, _OTHER_USER):
         if _works(prefix):
             return prefix
-    raise EmbeddedFault(
+    raise EmbeddedError(
         "PostgreSQL does not run as root or as a user without a name, and neither unshare nor setpriv "
         "(package util-linux) works here: run as an ordinary user, or set DATABASE_URL and REDIS_URL "
         "to use servers of your own"

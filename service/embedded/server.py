@@ -10,7 +10,7 @@ import time
 import structlog
 
 from service.embedded import processes
-from service.embedded.faults import EmbeddedFault
+from service.embedded.errors import EmbeddedError
 from service.embedded.program import Program
 
 _log = structlog.get_logger(__name__)
@@ -37,7 +37,7 @@ class Server:
         self._serving = False
         self._has_served = False  # since the last call of start
         self._process: subprocess.Popen[bytes] | None = None
-        self._fault: EmbeddedFault | None = None
+        self._fault: EmbeddedError | None = None
         self._keeper = threading.Thread(target=self._keep, name=f"keeper-{program.name}", daemon=True)
 
     @property
@@ -124,15 +124,15 @@ class Server:
             self._changed.wait_for(lambda: self._closed or self._wanted)
             return not self._closed
 
-    def _live_once(self) -> EmbeddedFault | None:
+    def _live_once(self) -> EmbeddedError | None:
         """Run the program to its end; return how it ended, or None when that was asked for."""
         try:
             self._program.prepare()
             process = self._spawn_if_wanted()
-        except EmbeddedFault as fault:
+        except EmbeddedError as fault:
             return fault
         except OSError as error:
-            return EmbeddedFault(f"{self._program.name} can't be started: {error}")
+            return EmbeddedError(f"{self._program.name} can't be started: {error}")
         if process is None:
             return None
         self._watch(process)
@@ -141,7 +141,7 @@ class Server:
             self._changed.notify_all()
             if not self._wanted:
                 return None
-        return EmbeddedFault(
+        return EmbeddedError(
             f"{self._program.name} ended with status {process.returncode}; "
             f"the end of {self._program.log}:\n{self._program.last_words()}"
         )
@@ -164,7 +164,7 @@ class Server:
                 self._changed.notify_all()
         process.wait()
 
-    def _give_up(self, fault: EmbeddedFault) -> None:
+    def _give_up(self, fault: EmbeddedError) -> None:
         with self._changed:
             self._wanted, self._fault = False, fault
             self._changed.notify_all()

@@ -10,8 +10,8 @@ from typing import Final
 import structlog
 
 from service.files.object_store import ObjectStore
-from service.records.database import Database
-from service.records.leftovers import Leftovers, begin_sweep
+from service.records.database.transactions import Database
+from service.records.files.orphans import Orphans, begin_sweep
 
 _AT_ONCE: Final = 200
 _LONGEST: Final = 600.0
@@ -65,7 +65,7 @@ class Sweep:
             _log.info("files swept", objects=count)
         return count
 
-    async def _clear_discarded(self, leftovers: Leftovers) -> int:
+    async def _clear_discarded(self, leftovers: Orphans) -> int:
         count = 0
         while found := await leftovers.discarded(_AT_ONCE):
             for one in found:
@@ -74,7 +74,7 @@ class Sweep:
             count += len(found)
         return count
 
-    async def _clear_orphans(self, leftovers: Leftovers) -> int:
+    async def _clear_orphans(self, leftovers: Orphans) -> int:
         count = 0
         async for keys in self._objects.keys(leftovers.prefix):
             orphans = await leftovers.without_file(keys)
@@ -83,7 +83,7 @@ class Sweep:
             count += len(orphans)
         return count
 
-    async def _clear_unfinished(self, leftovers: Leftovers) -> int:
+    async def _clear_unfinished(self, leftovers: Orphans) -> int:
         unfinished = await self._objects.unfinished(leftovers.prefix)
         given_up = await leftovers.without_file({one.key for one in unfinished})
         found = [one for one in unfinished if one.key in given_up]

@@ -15,10 +15,10 @@ from service.files.content_type import type_of
 from service.files.incoming import Content, Incoming, first_of
 from service.files.names import file_name_fault
 from service.files.object_store import ObjectStore
-from service.files.turns import Turns
-from service.records import files, uploads
-from service.records.database import Database
-from service.records.uploads import LEASE, Quota, Reservation
+from service.files.upload_slots import UploadSlots
+from service.records.database.transactions import Database
+from service.records.files import files, uploads
+from service.records.files.uploads import LEASE, Quota, Reservation
 from service.settings import Upload
 
 _RENEW_EVERY: Final = LEASE.total_seconds() / 5
@@ -53,7 +53,7 @@ class Uploads:
         self._objects = objects
         self._limits = limits
         self._taken = frozenset(name.strip() for name in limits.types.split(","))
-        self._turns = Turns(limits.concurrent)
+        self._slots = UploadSlots(limits.concurrent)
         self._clearing: set[asyncio.Task[None]] = set()
 
     def refuse_length(self, least: int) -> None:
@@ -70,7 +70,7 @@ class Uploads:
         if fault := file_name_fault(offer.name):
             raise ValidationFailed(("file", fault))
         self.refuse_length(offer.least)
-        async with self._turns.taken(offer.owner_id):
+        async with self._slots.taken(offer.owner_id):
             head = await first_of(offer.content)
             content_type = type_of(offer.name, head, self._taken)
             reserved = await self._reserve(offer, head, content_type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.records.seed_catalogue import Additions
+from service.records.seed.catalogue import Additions
 
 
 def additions_told(found: Additions) -> Iterator[str]:

@@ -9,25 +9,26 @@ from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.errors import ValidationFailed
 from service.kernel.names import name_fault
-from service.launch.faults import NameFault, PasswordFault, UnpreparedFault
+from service.launch.errors import NameFormatError, PasswordError, UnpreparedError
 from service.launch.operator import asked_password, tell_security
-from service.records import rights, user_edits, user_tables
-from service.records.database import Database
-from service.records.seed import is_seeded
+from service.records.database.transactions import Database
+from service.records.roles import rights
+from service.records.seed.seed import is_seeded
+from service.records.users import edits, user_tables
 from service.settings import Settings
 
 
 def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -> int:
     """Create an enabled user in the roles of ``role_codes``, ask for the password, and return the id.
 
-    Raises ``NameFault``, ``PasswordFault``, ``Conflict`` for a taken name, ``ValidationFailed`` for an
-    unknown role, ``UnpreparedFault`` for a database that no start has filled yet, and ``Unavailable``.
+    Raises ``NameFormatError``, ``PasswordError``, ``Conflict`` for a taken name, ``ValidationFailed`` for an
+    unknown role, ``UnpreparedError`` for a database that no start has filled yet, and ``Unavailable``.
     """
     if fault := name_fault(user_name):
-        raise NameFault(f"The user name {fault}")
+        raise NameFormatError(f"The user name {fault}")
     password = asked_password()
     if complaint := PasswordRules(settings.password).complaint(password, (user_name,)):
-        raise PasswordFault(f"The password {complaint}")
+        raise PasswordError(f"The password {complaint}")
     user_id = asyncio.run(_create(settings, user_name, password, role_codes))
     tell_security(
         settings,
@@ -46,13 +47,13 @@ async def _create(settings: Settings, user_name: str, password: str, role_codes:
         password_hash = await passwords.hash(password)
         async with database.transaction() as connection:
             if not await is_seeded(connection):
-                raise UnpreparedFault("The database has no roles yet: start the service once, then try again")
+                raise UnpreparedError("The database has no roles yet: start the service once, then try again")
             await rights.lock(connection)  # a role that is deleted meanwhile is gone, or stays
             roles = await user_tables.role_ids(connection, role_codes)
             if unknown := sorted(set(role_codes) - set(roles)):
                 raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
             values = {"user_name": user_name, "nick_name": user_name}
-            return await user_edits.create(connection, password_hash, values, list(roles.values()))
+            return await edits.create(connection, password_hash, values, list(roles.values()))
     finally:
         passwords.close()
         await database.close()

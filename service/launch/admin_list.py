@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from itertools import starmap
 
 from service.kernel.clock import rfc3339
-from service.records.database import Database
-from service.records.migrate import demand_current
-from service.records.user_overview import Overview, overview
+from service.records.database.transactions import Database
+from service.records.migrate import require_current
+from service.records.users.overview import Overview, overview
 from service.settings import Settings
 
 _WITHIN = 60.0  # seconds; a hundred thousand users take two
@@ -21,9 +21,9 @@ def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> s
     """Return all users, or those in the role: a table, or a JSON array of objects.
 
     Roles that are disabled stand in parentheses. Raises ``ValidationFailed`` for an unknown role,
-    ``SchemaFault`` and ``Unavailable``.
+    ``SchemaError`` and ``Unavailable``.
     """
-    demand_current(settings.database.url)
+    require_current(settings.database.url)
     found = asyncio.run(_read(settings, role_code))
     if as_json:
         return json.dumps([_members(one) for one in found], indent=2)

@@ -14,11 +14,11 @@ from service.authn.recovery import Recovered, Recovery
 from service.authn.throttle import Throttle
 from service.errors import ValidationFailed
 from service.keyspace import SessionStore
-from service.launch.faults import PasswordFault
+from service.launch.errors import PasswordError
 from service.launch.operator import asked_password, log_to_errors, tell_security
 from service.oplog.journal import Journal
-from service.records.database import Database
-from service.records.migrate import demand_current
+from service.records.database.transactions import Database
+from service.records.migrate import require_current
 from service.settings import Settings
 
 
@@ -26,17 +26,17 @@ def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recov
     """Ask for a new password of the user, store it and end all sessions; return what came of it.
 
     ``enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
-    for once the user is found. Raises ``NotFound``, ``PasswordFault``, ``Conflict``, ``SchemaFault``, and
+    for once the user is found. Raises ``NotFound``, ``PasswordError``, ``Conflict``, ``SchemaError``, and
     ``Unavailable`` when a store is out of reach: then nothing is changed, or the message says what was.
     """
     log_to_errors(settings)
-    demand_current(settings.database.url)
+    require_current(settings.database.url)
     user_id = asyncio.run(_find(settings, user_name))
     password = asked_password()
     try:
         done = asyncio.run(_recover(settings, user_id, password, enable=enable))
     except ValidationFailed as refusal:
-        raise PasswordFault(f"The password {refusal.extra['errors'][0]['message']}") from None
+        raise PasswordError(f"The password {refusal.extra['errors'][0]['message']}") from None
     tell_security(
         settings,
         "the password of a user was reset by the operator",

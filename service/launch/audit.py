@@ -7,23 +7,23 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
-from service.launch.faults import LaunchFault
+from service.launch.errors import LaunchError
 from service.oplog.audit import Audit, Day
 from service.oplog.chain import Chain
-from service.oplog.links import Told
-from service.records import log_chain
-from service.records.database import Database
-from service.records.migrate import demand_current
+from service.oplog.chain_walk import ReportedHeads
+from service.records.database.transactions import Database
+from service.records.logs import chain
+from service.records.migrate import require_current
 from service.settings import Settings
 
 Say = Callable[[str], None]
 
 
-class TamperingFault(LaunchFault):
+class TamperingError(LaunchError):
     """Somebody has changed the logs."""
 
 
-class InputFault(LaunchFault):
+class InputError(LaunchError):
     """A file that was given can't be read."""
 
 
@@ -39,20 +39,20 @@ def verify(
     """Read the logs from day ``begin`` to ``end``, and ``say`` what is found, day by day.
 
     ``heads`` names a file of lines of the service's log, in which heads were told; ``old_keys`` one with keys
-    of the chain that were used before, one a line. Raises ``TamperingFault`` when anything is wrong,
-    ``InputFault``, ``SchemaFault`` and ``Unavailable``.
+    of the chain that were used before, one a line. Raises ``TamperingError`` when anything is wrong,
+    ``InputError``, ``SchemaError`` and ``Unavailable``.
     """
-    demand_current(settings.database.url)
+    require_current(settings.database.url)
     audit = Audit(
         database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
         keys=[Chain(settings.oplog.chain_key), Chain(), *map(Chain, _lines(old_keys))],
-        told=Told.read(_lines(heads)),
+        told=ReportedHeads.read(_lines(heads)),
         begin=begin or date.min,
         end=end or date.max,
     )
     found = asyncio.run(_verify(audit, say))
     if found:
-        raise TamperingFault(f"days that are not as they were written: {found}")
+        raise TamperingError(f"days that are not as they were written: {found}")
 
 
 async def _verify(audit: Audit, say: Say) -> int:
@@ -62,7 +62,7 @@ async def _verify(audit: Audit, say: Say) -> int:
             _tell(one, say)
             found += bool(one.faults)
         async with audit.database.transaction() as connection:
-            aside = await log_chain.set_aside_count(connection)
+            aside = await chain.set_aside_count(connection)
     finally:
         await audit.database.close()
     if aside:
@@ -87,4 +87,4 @@ def _lines(path: str | None) -> Iterator[str]:
         with Path(path).open(encoding="utf-8") as file:
             yield from (line.rstrip("\n") for line in file if line.strip())
     except (OSError, UnicodeDecodeError) as error:
-        raise InputFault(f"{path} can't be read: {error}") from error
+        raise InputError(f"{path} can't be read: {error}") from error

@@ -46,7 +46,7 @@ def _settings(_options: Namespace, _environ: Environ) -> None:
 
 def _check(_options: Namespace, environ: Environ) -> None:
     from service.app import check_routes
-    from service.authz.shipped import configured
+    from service.authz.publishing.shipped import configured
 
     settings = table.load(environ)
     shipped = configured(settings.policy)
@@ -130,7 +130,7 @@ def _verify(options: Namespace, environ: Environ) -> None:
 
 def _doctor(options: Namespace, environ: Environ) -> int:
     from service.launch.doctor import as_json, as_text, diagnose, status_of
-    from service.web.observe import configure_logging
+    from service.web.observability.log_format import configure_logging
 
     configure_logging("auto", "error", sys.stderr.buffer)  # standard output is the report's
     findings = diagnose(environ)

@@ -7,7 +7,7 @@ import socket
 import struct
 from typing import Final
 
-from service.launch.faults import ListenFault
+from service.launch.errors import ListenError
 from service.settings import Settings
 
 BACKLOG: Final = 2048
@@ -24,7 +24,7 @@ _WITHOUT_SYN: Final = (
 
 
 def listener(settings: Settings) -> socket.socket:
-    """Return the socket that all workers accept from; ``ListenFault`` when the address can't be had."""
+    """Return the socket that all workers accept from; ``ListenError`` when the address can't be had."""
     host, port = settings.server.host, settings.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
@@ -35,7 +35,7 @@ def listener(settings: Settings) -> socket.socket:
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
-        raise ListenFault(f"{host} port {port} can't be listened on: {error.strerror}") from error
+        raise ListenError(f"{host} port {port} can't be listened on: {error.strerror}") from error
     bound.set_inheritable(True)
     return bound
 

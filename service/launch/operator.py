@@ -9,9 +9,9 @@ from getpass import getpass
 
 import structlog
 
-from service.launch.faults import PasswordFault
+from service.launch.errors import PasswordError
 from service.settings import Settings
-from service.web.observe import configure_logging
+from service.web.observability.log_format import configure_logging
 
 
 def operator_name() -> str:
@@ -30,13 +30,13 @@ def operator_name() -> str:
 def asked_password() -> str:
     """Return the password: asked for twice on a terminal, without echo, else the first line of the input.
 
-    Raises ``PasswordFault`` when the two differ.
+    Raises ``PasswordError`` when the two differ.
     """
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
     password = getpass("Password: ")
     if getpass("Once more: ") != password:
-        raise PasswordFault("The two passwords differ")
+        raise PasswordError("The two passwords differ")
     return password
 
 

@@ -8,36 +8,36 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from service.app import check_routes
-from service.authz.changes import PolicyChanges
-from service.authz.export import export
-from service.authz.live import LivePolicy
-from service.authz.shipped import configured
-from service.authz.sync import Differences, KnownRoute, differences, register
-from service.launch.faults import LaunchFault
+from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
+from service.authz.publishing.sync import Differences, KnownRoute, differences, register
+from service.authz.review.export import export
+from service.launch.errors import LaunchError
 from service.launch.operator import operator_name
-from service.records.database import Database
-from service.records.migrate import demand_current
+from service.records.database.transactions import Database
+from service.records.migrate import require_current
 from service.settings import Settings
 
 T = TypeVar("T")
 
 
-class ExportFault(LaunchFault):
+class ExportError(LaunchError):
     """The files can't be written."""
 
 
 def export_policy(settings: Settings, folder: Path) -> str:
     """Write the published policy into ``folder``; return what to say of it.
 
-    Raises ``PolicyFault`` when none was published or it is not that of this model, ``ExportFault``,
-    ``SchemaFault`` and ``Unavailable``.
+    Raises ``PolicyError`` when none was published or it is not that of this model, ``ExportError``,
+    ``SchemaError`` and ``Unavailable``.
     """
     live = LivePolicy(configured(settings.policy))
     _with_database(settings, live.load)
     try:
         model, lines = export(live.current, folder)
     except OSError as error:
-        raise ExportFault(f"{folder} can't be written: {error.strerror}") from error
+        raise ExportError(f"{folder} can't be written: {error.strerror}") from error
     count = len(live.current.rules)
     return f"Revision {live.current.revision}: {model} and {count} lines in {lines}."
 
@@ -45,7 +45,7 @@ def export_policy(settings: Settings, folder: Path) -> str:
 def sync(settings: Settings, *, dry_run: bool) -> str:
     """Register the routes that nobody has registered, unless ``dry_run``; return the differences in words.
 
-    Nothing is ever deleted. Raises as ``export_policy`` does, ``RoutesFault`` and ``Conflict``.
+    Nothing is ever deleted. Raises as ``export_policy`` does, ``RoutesError`` and ``Conflict``.
     """
     shipped = configured(settings.policy)
     routes = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
@@ -68,7 +68,7 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
 
 
 def _with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-    demand_current(settings.database.url)
+    require_current(settings.database.url)
 
     async def work() -> T:
         database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)

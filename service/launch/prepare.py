@@ -10,13 +10,13 @@ import structlog
 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
-from service.authz.policy import Policy
-from service.authz.publisher import publish_if_changed
-from service.authz.shipped import Shipped
-from service.launch.faults import PasswordFault
+from service.authz.engine.policy import Policy
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import Shipped
+from service.launch.errors import PasswordError
 from service.records import migrate
-from service.records.database import Database
-from service.records.seed_data import ADMINISTRATOR
+from service.records.database.transactions import Database
+from service.records.seed.data import ADMINISTRATOR
 from service.settings import Settings
 
 PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
@@ -43,8 +43,8 @@ def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLog
 
     What this version adds to the catalogue of permissions is told to the log, with the roles that gain it.
 
-    The administrator's password is ``PORTCULLIS_ADMIN_PASSWORD``, else random. Raises ``PasswordFault``,
-    ``SchemaFault`` and ``Unavailable``.
+    The administrator's password is ``PORTCULLIS_ADMIN_PASSWORD``, else random. Raises ``PasswordError``,
+    ``SchemaError`` and ``Unavailable``.
     """
     chosen = environ.get(PASSWORD) or None
     rules = PasswordRules(settings.password)
@@ -90,4 +90,4 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
 def _refuse_outright(password: str, settings: Settings) -> None:
     low, high = settings.password.min_length, settings.password.max_length
     if not low <= len(password) <= high:
-        raise PasswordFault(f"{PASSWORD} must be {low} to {high} characters long")
+        raise PasswordError(f"{PASSWORD} must be {low} to {high} characters long")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from service import settings as table
 from service.app import check_routes
 from service.authn.signing_keys import signing_keys
-from service.authz.shipped import configured
+from service.authz.publishing.shipped import configured
 from service.files.bucket import create_bucket
 from service.files.object_store import object_store
 from service.installation import check_installation
@@ -23,7 +23,7 @@ from service.launch.server import DRAIN
 from service.launch.stores import Stores, running
 from service.launch.supervisor import Supervisor
 from service.settings import Settings
-from service.web.observe import configure_logging
+from service.web.observability.log_format import configure_logging
 
 STOP_MARGIN = 10  # seconds for a worker to let go of its stores, after its grace and its drain
 
@@ -35,9 +35,9 @@ _MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 def serve(environ: Mapping[str, str]) -> None:
     """Run the service with the settings of ``environ`` until SIGINT or SIGTERM.
 
-    Everything that can be wrong is found before the first worker starts, and raised: ``InstallationFault``,
-    ``SettingsError``, ``PolicyFault``, ``RoutesFault``, ``ListenFault``, ``EmbeddedFault``, ``SchemaFault``,
-    ``PasswordFault`` and, when an external store is out of reach, ``Unavailable``.
+    Everything that can be wrong is found before the first worker starts, and raised: ``InstallationError``,
+    ``SettingsError``, ``PolicyError``, ``RoutesError``, ``ListenError``, ``EmbeddedError``, ``SchemaError``,
+    ``PasswordError`` and, when an external store is out of reach, ``Unavailable``.
     """
     check_installation()
     forget_variable(PASSWORD)  # ``environ`` has it, and nobody else needs it

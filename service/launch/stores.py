@@ -25,7 +25,7 @@ class Stores:
 def running(settings: Settings) -> Iterator[Stores]:
     """Start the embedded stores that ``settings`` leave open and yield the settings that workers get.
 
-    Raises ``EmbeddedFault`` when the data directory is in use or a server does not start.
+    Raises ``EmbeddedError`` when the data directory is in use or a server does not start.
     """
     if settings.database.url and settings.redis.url:
         yield Stores(settings, "external PostgreSQL", "external session store")

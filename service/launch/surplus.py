@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
-from service.web.entrance import raw_answer
+from service.web.requests.middleware import raw_answer
 
 STAY: Final = 1.0
 """How long such a connection stays half open, so that the client gets its answer, in seconds."""

@@ -19,12 +19,12 @@ if multiprocessing.parent_process() is not None:  # the launcher, and tests, imp
 import uvicorn
 
 from service.app import create_app
-from service.authz.shipped import configured
+from service.authz.publishing.shipped import configured
 from service.launch.http import HttpProtocol
 from service.launch.parent import end_with_parent
 from service.launch.server import DRAIN, WorkerServer
 from service.settings import load
-from service.web.observe import configure_logging
+from service.web.observability.log_format import configure_logging
 
 BEAT = 1.0
 """How often a worker tells the launcher that it runs, in seconds."""

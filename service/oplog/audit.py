@@ -8,11 +8,11 @@ from datetime import date
 from typing import Final
 
 from service.oplog.chain import Chain
-from service.oplog.links import Told, Walk
-from service.records import log_chain
-from service.records.database import Connection, Database
-from service.records.log_chain import Head
-from service.records.log_writing import TABLES, Log
+from service.oplog.chain_walk import ReportedHeads, Walk
+from service.records.database.transactions import Connection, Database
+from service.records.logs import chain as log_chain
+from service.records.logs.chain import Head
+from service.records.logs.inserts import TABLES, Log
 
 WITHIN: Final = 86_400.0
 """Seconds that one day of a log may take."""
@@ -45,7 +45,7 @@ class Audit:
 
     database: Database
     keys: Sequence[Chain]
-    told: Told = field(default_factory=Told)
+    told: ReportedHeads = field(default_factory=ReportedHeads)
     begin: date = date.min
     end: date = date.max
 

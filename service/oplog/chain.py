@@ -12,10 +12,11 @@ from typing import Final
 import msgspec
 
 from service.oplog.rows import Row
-from service.records import log_chain, log_writing
-from service.records.database import Connection
-from service.records.log_chain import Head
-from service.records.log_writing import Log
+from service.records.database.transactions import Connection
+from service.records.logs import chain as log_chain
+from service.records.logs import inserts
+from service.records.logs.chain import Head
+from service.records.logs.inserts import Log
 
 _ID_LENGTH: Final = 8
 
@@ -54,7 +55,7 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
 
     Raises Refused and AlreadyWritten.
     """
-    await log_writing.lock(connection, log)
+    await inserts.lock(connection, log)
     days = {row.day for row in rows}
     heads = await log_chain.heads_of(connection, log, chain.key_id, days)
     for day in sorted(days - heads.keys()):
@@ -65,7 +66,7 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
             log=log, day=day, key_id=chain.key_id, number=0, hash=chain.begin(log, day), prior_day=prior
         )
     lines = _linked(chain, rows, heads)
-    await log_writing.insert_all(connection, log, lines, _as_json(map(chain.sealed, heads.values())))
+    await inserts.insert_all(connection, log, lines, _as_json(map(chain.sealed, heads.values())))
 
 
 def _as_json(heads: Iterable[Head]) -> str:

@@ -12,8 +12,8 @@ import msgspec
 import structlog
 
 from service.oplog.entries import Event, encode
-from service.records.login_logs import LoginEvent
-from service.records.operation_logs import OperationEvent
+from service.records.logs.login_events import LoginEvent
+from service.records.logs.operation_events import OperationEvent
 
 RecordLogin = Callable[[LoginEvent], None]
 """Hands over one login event; returns at once, and raises nothing."""

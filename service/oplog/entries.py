@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import asdict, replace
 
-from service.records.login_logs import LoginEvent
-from service.records.operation_logs import OperationEvent
+from service.records.logs.login_events import LoginEvent
+from service.records.logs.operation_events import OperationEvent
 
 Event = OperationEvent | LoginEvent
 

@@ -13,13 +13,13 @@ from service.errors import Unavailable
 from service.kernel.health import Health
 from service.keyspace import Batch, LogCounts, LogStream
 from service.oplog.chain import Chain
+from service.oplog.chained_writer import Writing
 from service.oplog.collector import Collector
+from service.oplog.maintenance import Upkeep
 from service.oplog.sender import Sender
-from service.oplog.upkeep import Upkeep
-from service.oplog.writer import CLAIM_AFTER, Writer
-from service.oplog.writing import Writing
-from service.records.database import Database
-from service.records.log_writing import Log
+from service.oplog.stream_consumer import CLAIM_AFTER, Writer
+from service.records.database.transactions import Database
+from service.records.logs.inserts import Log
 from service.settings import Oplog
 
 WITHIN: Final = 10.0

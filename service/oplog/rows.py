@@ -16,9 +16,9 @@ from uuid import UUID
 
 import msgspec
 
-from service.records.log_writing import TABLES, Log
-from service.records.login_logs import LoginEvent
-from service.records.operation_logs import OperationEvent
+from service.records.logs.inserts import TABLES, Log
+from service.records.logs.login_events import LoginEvent
+from service.records.logs.operation_events import OperationEvent
 
 _UNVOUCHED: Final = ("id", "chain_key", "chain_number", "chain_hash")
 

@@ -15,12 +15,13 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from service.kernel.operator_error import OperatorError
-from service.records import policy_revisions, rights
-from service.records.database import engine
-from service.records.failures import out_of_reach
+from service.records.database.failures import out_of_reach
+from service.records.database.transactions import engine
+from service.records.policy import revisions
+from service.records.roles import rights
 from service.records.schema import SCHEMA
-from service.records.seed import is_new, seed
-from service.records.seed_catalogue import Additions, bring, is_complete, pending
+from service.records.seed.catalogue import Additions, bring, is_complete, pending
+from service.records.seed.seed import is_new, seed
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
@@ -28,7 +29,7 @@ LEAST_SERVER: Final = 17_00_00
 """The oldest PostgreSQL that will do, as it numbers itself: identity columns of partitioned tables."""
 
 
-class SchemaFault(OperatorError):  # noqa: N818 - named for what is wrong with the schema
+class SchemaError(OperatorError):
     """This version of the program can't work with the database; the message says why, for the operator."""
 
 
@@ -43,11 +44,11 @@ def migrate(url: str) -> bool:
         return _upgrade(connection)
 
 
-def demand_current(url: str) -> None:
+def require_current(url: str) -> None:
     """Raise SchemaFault unless the database at ``url`` has this version's schema; change nothing."""
     with out_of_reach(), engine(url).connect() as connection:
         if stored_schema(connection) != expected_schema():
-            raise SchemaFault("The database does not have this version's schema: start the service once")
+            raise SchemaError("The database does not have this version's schema: start the service once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def prepare(url: str, administrator_hash: Callable[[], str]) -> Prepared:
         if is_complete(connection):
             return Prepared(new=False, additions=Additions())
         # Nobody changes menus or rights meanwhile.
-        for key in (policy_revisions.LOCK, rights.LOCK):
+        for key in (revisions.LOCK, rights.LOCK):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
         return Prepared(new=False, additions=bring(connection))
 
@@ -109,14 +110,14 @@ def _exclusively(url: str) -> Iterator[Connection]:
 def _upgrade(connection: Connection) -> bool:
     server = connection.execute(text("SHOW server_version_num")).scalar_one()
     if int(server) < LEAST_SERVER:
-        raise SchemaFault(
+        raise SchemaError(
             f"PostgreSQL {LEAST_SERVER // 10000} or later is needed; this is {int(server) // 10000}"
         )
     config, steps = _steps(connection)
     connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     stored = stored_schema(connection)
     if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
-        raise SchemaFault(
+        raise SchemaError(
             f"The database has schema {stored}, which this version of the program does not know: a newer "
             "version has migrated it. Start that version, or restore a backup from before."
         )

@@ -8,7 +8,7 @@ not know which part of the service uses a setting.
 from __future__ import annotations
 
 from service.settings.access import Auth, Password
-from service.settings.faults import Fault, SettingsError
+from service.settings.errors import Fault, SettingsError
 from service.settings.loading import CONFIG, configured_file, load, written_secrets
 from service.settings.markdown import markdown
 from service.settings.oplog import Oplog

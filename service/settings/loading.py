@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from service.settings import file as configuration
-from service.settings.faults import Fault, SettingsError
+from service.settings.errors import Fault, SettingsError
 from service.settings.rules import broken_rules
 from service.settings.sections import Settings
 from service.settings.table import PREFIX, Row, table_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 
-from service.settings.faults import Fault
+from service.settings.errors import Fault
 from service.settings.secrecy import check_secret
 from service.settings.sections import Settings
 

@@ -9,14 +9,14 @@ import pytest
 
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
-from service.authn.pairs import Pairs
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
+from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
-from service.records.database import Database
+from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis
 from tests.support.databases import database
 
@@ -24,7 +24,7 @@ SECRET = "9vKq-2mZ_8sLw4TtR7yXc1Ff6Gh0JbNnPpDdEe5AaUu3IiOoQqWwZzSsMmLlKkHh"
 
 
 @dataclass
-class Parts:
+class Container:
     """Everything between a request and the stores."""
 
     settings: Auth
@@ -32,7 +32,7 @@ class Parts:
     store: SessionStore
     passwords: Passwords
     tokens: Tokens
-    pairs: Pairs
+    pairs: TokenIssuer
     login: Login
     refresh: Refresh
     authenticator: Authenticator
@@ -64,15 +64,15 @@ def own_database(seeded_database_url: str) -> str:
 @pytest.fixture
 async def parts(
     auth: Auth, redis_url: str, permission_map: PermissionMap, request: pytest.FixtureRequest
-) -> AsyncIterator[Parts]:
+) -> AsyncIterator[Container]:
     """Everything, on the shared database unless the test uses ``own_database``."""
     own = "own_database" in request.fixturenames
     users = Database(request.getfixturevalue("own_database" if own else "shared_database_url"))
     store = SessionStore(Redis(url=redis_url), auth)
     passwords = Passwords(Password())
     tokens = Tokens(auth)
-    pairs = Pairs(tokens, lambda: permission_map)
-    yield Parts(
+    pairs = TokenIssuer(tokens, lambda: permission_map)
+    yield Container(
         auth,
         users,
         store,

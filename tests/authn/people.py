@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from sqlalchemy import text
 
-from service.authn.pairs import TokenPair
-from tests.authn.conftest import Parts
+from service.authn.token_issuer import TokenPair
+from tests.authn.conftest import Container
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 USER_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:109.0) Gecko/20100101 Firefox/115.0"
 
 
-async def execute(parts: Parts, statement: str, **values: object) -> None:
+async def execute(parts: Container, statement: str, **values: object) -> None:
     async with parts.database.transaction() as connection:
         await connection.execute(text(statement), values)
 
 
 async def log_in(
-    parts: Parts, device: str | None = "web", password: str = ADMINISTRATOR_PASSWORD
+    parts: Container, device: str | None = "web", password: str = ADMINISTRATOR_PASSWORD
 ) -> TokenPair:
     return await parts.login.login(ADMINISTRATOR, password, device, "10.0.0.1", USER_AGENT)

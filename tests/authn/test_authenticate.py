@@ -13,7 +13,7 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.settings import Redis
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import log_in
 
 pytestmark = pytest.mark.anyio
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.anyio
 MAP = PermissionMap({"*": 0})
 
 
-async def ask(parts: Parts, token: str) -> Caller:
+async def ask(parts: Container, token: str) -> Caller:
     return await parts.authenticator.authenticate(token, MAP)
 
 
-async def test_a_token_works_while_its_session_is_there(parts: Parts) -> None:
+async def test_a_token_works_while_its_session_is_there(parts: Container) -> None:
     pair = await log_in(parts)
 
     assert (await ask(parts, pair.access_token)).login_id == "1"
@@ -34,7 +34,7 @@ async def test_a_token_works_while_its_session_is_there(parts: Parts) -> None:
         await ask(parts, pair.access_token)
 
 
-async def test_a_replaced_session_loses_access_at_once(parts: Parts) -> None:
+async def test_a_replaced_session_loses_access_at_once(parts: Container) -> None:
     first = await log_in(parts)
     second = await log_in(parts)
 
@@ -43,7 +43,7 @@ async def test_a_replaced_session_loses_access_at_once(parts: Parts) -> None:
     assert await ask(parts, second.access_token)
 
 
-async def test_an_evicted_device_loses_access_at_once_and_the_others_keep_it(parts: Parts) -> None:
+async def test_an_evicted_device_loses_access_at_once_and_the_others_keep_it(parts: Container) -> None:
     pairs = [await log_in(parts, f"d{number}") for number in range(6)]
 
     with pytest.raises(RefreshRequired):
@@ -52,7 +52,7 @@ async def test_an_evicted_device_loses_access_at_once_and_the_others_keep_it(par
         assert await ask(parts, pair.access_token)
 
 
-async def test_a_marker_stops_tokens_issued_before_it_and_none_issued_after(parts: Parts) -> None:
+async def test_a_marker_stops_tokens_issued_before_it_and_none_issued_after(parts: Container) -> None:
     before = await log_in(parts, "web")
     await parts.store.mark(["1"])
     after = await log_in(parts, "ios")
@@ -62,7 +62,7 @@ async def test_a_marker_stops_tokens_issued_before_it_and_none_issued_after(part
     assert await ask(parts, after.access_token)
 
 
-async def test_a_ban_stops_a_token_with_its_end(parts: Parts, redis_url: str) -> None:
+async def test_a_ban_stops_a_token_with_its_end(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     async with Client.from_url(redis_url) as client:  # set by hand: the session is still there
         await client.set("auth:deny:1", "banned", px=60_000)
@@ -76,7 +76,7 @@ async def test_a_ban_stops_a_token_with_its_end(parts: Parts, redis_url: str) ->
     assert endless.value.extra == {}
 
 
-async def test_a_marker_that_cannot_be_read_stops_the_token(parts: Parts, redis_url: str) -> None:
+async def test_a_marker_that_cannot_be_read_stops_the_token(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     async with Client.from_url(redis_url) as client:
         for marker in ("", "refresh", "refresh:", "refresh:soon", "refresh:nan", "Banned", "refresh:1e999"):
@@ -85,7 +85,7 @@ async def test_a_marker_that_cannot_be_read_stops_the_token(parts: Parts, redis_
                 await ask(parts, pair.access_token)
 
 
-async def test_a_session_that_cannot_be_read_stops_the_token(parts: Parts, redis_url: str) -> None:
+async def test_a_session_that_cannot_be_read_stops_the_token(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     async with Client.from_url(redis_url) as client:
         for session in ("", "{}", "[]", "null", '{"login_time":"now"}', '{"login_time":NaN}'):
@@ -94,7 +94,7 @@ async def test_a_session_that_cannot_be_read_stops_the_token(parts: Parts, redis
                 await ask(parts, pair.access_token)
 
 
-async def test_an_emptied_store_refuses_every_old_token(parts: Parts, redis_url: str) -> None:
+async def test_an_emptied_store_refuses_every_old_token(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     async with Client.from_url(redis_url) as client:
         await client.flushall()
@@ -103,12 +103,12 @@ async def test_an_emptied_store_refuses_every_old_token(parts: Parts, redis_url:
         await ask(parts, pair.access_token)
 
 
-async def test_a_refresh_token_is_no_access_token(parts: Parts) -> None:
+async def test_a_refresh_token_is_no_access_token(parts: Container) -> None:
     with pytest.raises(TokenInvalid):
         await ask(parts, (await log_in(parts)).refresh_token)
 
 
-async def test_without_the_store_a_good_token_is_neither_passed_nor_called_wrong(parts: Parts) -> None:
+async def test_without_the_store_a_good_token_is_neither_passed_nor_called_wrong(parts: Container) -> None:
     pair = await log_in(parts)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     with pytest.raises(Unavailable):
@@ -116,7 +116,7 @@ async def test_without_the_store_a_good_token_is_neither_passed_nor_called_wrong
     await away.close()
 
 
-async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Parts) -> None:
+async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Container) -> None:
     pair = await log_in(parts)
     off = replace(parts.settings, per_request_deny_check=False)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), off)

@@ -8,15 +8,15 @@ import pytest
 from redis.asyncio import Redis as Client
 
 from service.authn.denials import Denials
-from service.authn.pairs import TokenPair
 from service.authn.revocations import Revocations
+from service.authn.token_issuer import TokenPair
 from service.errors import AccountBanned, RefreshRejected
 from service.kernel.permission_map import PermissionMap
 from service.kernel.target import Target
 from service.keyspace import SessionStore
-from service.records import bans, users
+from service.records.users import accounts, bans
 from service.settings import Redis
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import execute, log_in
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
@@ -25,22 +25,22 @@ USER = 1
 MAP = PermissionMap({"*": 0})
 
 
-async def ban(parts: Parts, seconds: int | None = None, reason: str = "spam") -> None:
+async def ban(parts: Container, seconds: int | None = None, reason: str = "spam") -> None:
     """Ban the user in the database, and nowhere else."""
     async with parts.database.transaction() as connection:
         await bans.ban(connection, Target(USER), seconds, reason, by=7)
 
 
-async def unban(parts: Parts) -> bool:
+async def unban(parts: Container) -> bool:
     async with parts.database.transaction() as connection:
         return await bans.unban(connection, USER)
 
 
-async def settle(parts: Parts) -> int:
+async def settle(parts: Container) -> int:
     return await Denials(parts.database, parts.store).settle(USER)
 
 
-async def refused(parts: Parts, pair: TokenPair) -> None:
+async def refused(parts: Container, pair: TokenPair) -> None:
     """Neither a login nor a refresh is let in, and both say that it is for a ban."""
     with pytest.raises(AccountBanned):
         await log_in(parts, "ios")
@@ -48,7 +48,7 @@ async def refused(parts: Parts, pair: TokenPair) -> None:
         await parts.refresh.refresh(pair.refresh_token)
 
 
-async def test_a_banned_user_stays_out_of_a_store_that_was_emptied(parts: Parts, redis_url: str) -> None:
+async def test_a_banned_user_stays_out_of_a_store_that_was_emptied(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     await ban(parts)
     assert await settle(parts) == 1
@@ -58,7 +58,7 @@ async def test_a_banned_user_stays_out_of_a_store_that_was_emptied(parts: Parts,
     await refused(parts, pair)
 
 
-async def test_a_refused_refresh_has_the_store_know_the_ban_again(parts: Parts) -> None:
+async def test_a_refused_refresh_has_the_store_know_the_ban_again(parts: Container) -> None:
     pair = await log_in(parts)
     await ban(parts, 60)
     with pytest.raises(AccountBanned) as raised:
@@ -70,7 +70,7 @@ async def test_a_refused_refresh_has_the_store_know_the_ban_again(parts: Parts) 
         await parts.authenticator.authenticate(pair.access_token, MAP)
 
 
-async def test_a_ban_that_only_the_store_still_repeats_keeps_nobody_out(parts: Parts) -> None:
+async def test_a_ban_that_only_the_store_still_repeats_keeps_nobody_out(parts: Container) -> None:
     await ban(parts)
     await settle(parts)
     await unban(parts)
@@ -79,7 +79,7 @@ async def test_a_ban_that_only_the_store_still_repeats_keeps_nobody_out(parts: P
     assert await parts.store.ban_of("1") is None
 
 
-async def test_a_refresh_goes_on_where_only_the_store_still_repeats_a_ban(parts: Parts) -> None:
+async def test_a_refresh_goes_on_where_only_the_store_still_repeats_a_ban(parts: Container) -> None:
     pair = await log_in(parts)
     await parts.store._client.set("auth:deny:1", "banned")
     await parts.store._client.set("auth:ban:1", b'{"reason":"","since":1,"cached":true}')
@@ -87,7 +87,7 @@ async def test_a_refresh_goes_on_where_only_the_store_still_repeats_a_ban(parts:
     assert await parts.refresh.refresh(pair.refresh_token)
 
 
-async def test_a_ban_that_an_operator_set_in_the_store_keeps_the_user_out(parts: Parts) -> None:
+async def test_a_ban_that_an_operator_set_in_the_store_keeps_the_user_out(parts: Container) -> None:
     pair = await log_in(parts)
     await parts.store._client.set("auth:deny:1", "banned")
 
@@ -95,7 +95,7 @@ async def test_a_ban_that_an_operator_set_in_the_store_keeps_the_user_out(parts:
     assert await parts.store.ban_of("1") is not None
 
 
-async def test_a_ban_ends_by_itself_in_both_places(parts: Parts) -> None:
+async def test_a_ban_ends_by_itself_in_both_places(parts: Container) -> None:
     await ban(parts, 60)
     await settle(parts)
     ban_of_store = await parts.store.ban_of("1")
@@ -111,7 +111,9 @@ async def test_a_ban_ends_by_itself_in_both_places(parts: Parts) -> None:
     assert not await unban(parts)
 
 
-async def test_a_ban_is_stored_with_its_reason_and_who_banned_and_never_gets_shorter(parts: Parts) -> None:
+async def test_a_ban_is_stored_with_its_reason_and_who_banned_and_never_gets_shorter(
+    parts: Container,
+) -> None:
     await ban(parts, 3600, "first")
     await ban(parts, 60, "second")
     async with parts.database.transaction() as connection:
@@ -123,11 +125,11 @@ async def test_a_ban_is_stored_with_its_reason_and_who_banned_and_never_gets_sho
         assert await bans.ban(connection, Target(USER), 60, "", by=7) is None
 
 
-async def test_a_ban_that_has_ended_lengthens_no_later_one(parts: Parts) -> None:
+async def test_a_ban_that_has_ended_lengthens_no_later_one(parts: Container) -> None:
     await ban(parts, 60)
     await execute(parts, "UPDATE sys.user_ban SET until = now() - interval '1 day'")
     async with parts.database.transaction() as connection:
-        known = await users.credentials_of(connection, USER)
+        known = await accounts.credentials_of(connection, USER)
         assert known is not None
         assert not known.banned
         until = await bans.ban(connection, Target(USER), 60, "", by=7)
@@ -136,7 +138,7 @@ async def test_a_ban_that_has_ended_lengthens_no_later_one(parts: Parts) -> None
         assert 0 < (until - found.scalar_one()).total_seconds() <= 60
 
 
-async def test_whoever_settles_last_the_store_agrees_with_the_database(parts: Parts) -> None:
+async def test_whoever_settles_last_the_store_agrees_with_the_database(parts: Container) -> None:
     async def set_and_settle(*, banned: bool) -> None:
         await (ban(parts) if banned else unban(parts))
         await settle(parts)
@@ -152,7 +154,7 @@ async def test_whoever_settles_last_the_store_agrees_with_the_database(parts: Pa
     "steps", [["disabled"], ["disabled", "enabled"], ["disabled", "enabled", "disabled"]]
 )
 async def test_a_status_set_while_the_store_is_away_is_what_the_store_says_when_it_is_back(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch, steps: list[str]
+    parts: Container, monkeypatch: pytest.MonkeyPatch, steps: list[str]
 ) -> None:
     """The first word finds no store; by the time it is said again, the user may have another status."""
     monkeypatch.setattr("service.authn.revocations.RETRY", 0.01)
@@ -175,7 +177,7 @@ async def test_a_status_set_while_the_store_is_away_is_what_the_store_says_when_
         assert await log_in(parts)
 
 
-async def test_a_deleted_user_leaves_no_ban(parts: Parts) -> None:
+async def test_a_deleted_user_leaves_no_ban(parts: Container) -> None:
     pair = await log_in(parts)
     await ban(parts)
     await execute(parts, "DELETE FROM sys.user_role")

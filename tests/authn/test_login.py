@@ -19,17 +19,17 @@ from service.errors import (
 )
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
-from service.records import menus
-from service.records.database import Database
+from service.records.database.transactions import Database
+from service.records.menus import menus
 from service.settings import Password, Redis
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import USER_AGENT, execute, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Parts) -> None:
+async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Container) -> None:
     pair = await log_in(parts)
     access = parts.tokens.verify_access(pair.access_token)
     refresh = parts.tokens.verify_refresh(pair.refresh_token)
@@ -41,7 +41,9 @@ async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Parts) -> 
     assert (pair.expires_in, pair.refresh_expires_in) == (7200, 604_800)
 
 
-async def test_the_access_token_is_that_of_the_caller(parts: Parts, permission_map: PermissionMap) -> None:
+async def test_the_access_token_is_that_of_the_caller(
+    parts: Container, permission_map: PermissionMap
+) -> None:
     caller = await parts.authenticator.authenticate((await log_in(parts)).access_token, permission_map)
 
     assert (caller.user_name, caller.device) == (ADMINISTRATOR, "web")
@@ -61,7 +63,7 @@ WRONG = [
 ]
 
 
-async def test_a_code_that_the_map_in_force_does_not_know_yet_is_in_the_token(parts: Parts) -> None:
+async def test_a_code_that_the_map_in_force_does_not_know_yet_is_in_the_token(parts: Container) -> None:
     """Its Button was made a moment ago: the bits come from the database, as the next map has them."""
     parts.pairs._permission_map = lambda: PermissionMap({"system:role:list": 3})
 
@@ -73,7 +75,7 @@ async def test_a_code_that_the_map_in_force_does_not_know_yet_is_in_the_token(pa
     assert caller.held.codes == {"*"}
 
 
-async def test_unknown_users_and_wrong_passwords_are_answered_alike(parts: Parts) -> None:
+async def test_unknown_users_and_wrong_passwords_are_answered_alike(parts: Container) -> None:
     for user_name, password in WRONG:
         with pytest.raises(LoginFailed) as raised:
             await parts.login.login(user_name, password, "web", "10.0.0.1", USER_AGENT)
@@ -81,7 +83,7 @@ async def test_unknown_users_and_wrong_passwords_are_answered_alike(parts: Parts
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_disabled_user_is_told_so_only_with_the_right_password(parts: Parts) -> None:
+async def test_a_disabled_user_is_told_so_only_with_the_right_password(parts: Container) -> None:
     await execute(parts, "UPDATE sys.user SET status = 'disabled'")
 
     with pytest.raises(LoginFailed):
@@ -91,7 +93,7 @@ async def test_a_disabled_user_is_told_so_only_with_the_right_password(parts: Pa
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_banned_user_is_told_until_when_only_with_the_right_password(parts: Parts) -> None:
+async def test_a_banned_user_is_told_until_when_only_with_the_right_password(parts: Container) -> None:
     await execute(
         parts,
         "INSERT INTO sys.user_ban (user_id, until, reason, banned_by)"
@@ -105,20 +107,20 @@ async def test_a_banned_user_is_told_until_when_only_with_the_right_password(par
     assert raised.value.extra["until"].endswith("Z")
 
 
-async def test_without_a_device_the_user_agent_tells_it(parts: Parts) -> None:
+async def test_without_a_device_the_user_agent_tells_it(parts: Container) -> None:
     pair = await parts.login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, None, "", "okhttp/4.9")
 
     assert pair.device == "android"
 
 
-async def test_another_device_string_is_refused(parts: Parts) -> None:
+async def test_another_device_string_is_refused(parts: Container) -> None:
     for device in ("", "Web", "a:b", "*", "?", "[a]", "a\x00", "a\r\n", "-a", "a" * 33, "a" * 10_240, "é"):
         with pytest.raises(ValidationFailed):
             await log_in(parts, device=device)
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_hash_of_lower_parameters_is_renewed_at_login(parts: Parts) -> None:
+async def test_a_hash_of_lower_parameters_is_renewed_at_login(parts: Container) -> None:
     stronger = Passwords(Password(argon2_time=3))
     login = Login(parts.database, parts.store, stronger, parts.pairs)
     await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "", "")
@@ -131,7 +133,7 @@ async def test_a_hash_of_lower_parameters_is_renewed_at_login(parts: Parts) -> N
 
 
 async def test_twenty_parallel_logins_leave_exactly_the_allowed_devices(
-    parts: Parts, permission_map: PermissionMap
+    parts: Container, permission_map: PermissionMap
 ) -> None:
     pairs = await asyncio.gather(*(log_in(parts, f"d{number}") for number in range(20)))
     pairs.sort(key=lambda pair: parts.tokens.verify_access(pair.access_token).iat)
@@ -148,7 +150,7 @@ async def test_twenty_parallel_logins_leave_exactly_the_allowed_devices(
 
 @pytest.mark.usefixtures("own_database")
 async def test_a_right_taken_away_during_a_login_is_not_in_its_token(
-    parts: Parts, permission_map: PermissionMap, monkeypatch: pytest.MonkeyPatch
+    parts: Container, permission_map: PermissionMap, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The role loses its permissions, and the user is marked, between reading the rights and opening."""
     real = SessionStore.open_session
@@ -170,7 +172,7 @@ async def test_a_right_taken_away_during_a_login_is_not_in_its_token(
 
 @pytest.mark.usefixtures("own_database")
 async def test_a_password_changed_during_a_login_ends_it(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
+    parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changed = await parts.passwords.hash("another password")
     real = SessionStore.open_session
@@ -186,7 +188,7 @@ async def test_a_password_changed_during_a_login_ends_it(
     assert await parts.store.sessions("1") == {}
 
 
-async def test_a_login_without_the_session_store_is_refused(parts: Parts) -> None:
+async def test_a_login_without_the_session_store_is_refused(parts: Container) -> None:
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     login = Login(parts.database, away, parts.passwords, parts.pairs)
 
@@ -195,7 +197,7 @@ async def test_a_login_without_the_session_store_is_refused(parts: Parts) -> Non
     await away.close()
 
 
-async def test_a_login_without_the_database_is_refused_and_leaves_no_session(parts: Parts) -> None:
+async def test_a_login_without_the_database_is_refused_and_leaves_no_session(parts: Container) -> None:
     away = Database("postgresql://nobody@127.0.0.1:1/none")
     login = Login(away, parts.store, parts.passwords, parts.pairs)
 

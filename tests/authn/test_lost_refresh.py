@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from service.authn.pairs import TokenPair
+from service.authn.token_issuer import TokenPair
 from service.errors import RefreshRejected, Unavailable
 from service.kernel.permission_map import PermissionMap
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import log_in
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 MAP = PermissionMap({"*": 0, "system:user:list": 9})
 
 
-async def lost(parts: Parts, pair: TokenPair) -> TokenPair:
+async def lost(parts: Container, pair: TokenPair) -> TokenPair:
     """Refresh for a client that goes away before its answer."""
 
     async def gone() -> bool:
@@ -28,7 +28,7 @@ async def lost(parts: Parts, pair: TokenPair) -> TokenPair:
     return renewed
 
 
-async def test_a_client_that_was_cut_off_repeats_the_token_and_gets_the_successor(parts: Parts) -> None:
+async def test_a_client_that_was_cut_off_repeats_the_token_and_gets_the_successor(parts: Container) -> None:
     pair = await log_in(parts)
     renewed = await lost(parts, pair)
     repeated = await parts.refresh.refresh(pair.refresh_token)
@@ -38,7 +38,7 @@ async def test_a_client_that_was_cut_off_repeats_the_token_and_gets_the_successo
     assert await parts.refresh.refresh(repeated.refresh_token)
 
 
-async def test_of_forty_clients_that_repeat_a_lost_refresh_one_gets_the_successor(parts: Parts) -> None:
+async def test_of_forty_clients_that_repeat_a_lost_refresh_one_gets_the_successor(parts: Container) -> None:
     pair = await log_in(parts)
     await lost(parts, pair)
     again = [parts.refresh.refresh(pair.refresh_token) for _ in range(40)]
@@ -49,7 +49,7 @@ async def test_of_forty_clients_that_repeat_a_lost_refresh_one_gets_the_successo
     assert reasons == ["superseded"] * 39
 
 
-async def test_whoever_replays_the_token_after_the_successor_arrived_gets_nothing(parts: Parts) -> None:
+async def test_whoever_replays_the_token_after_the_successor_arrived_gets_nothing(parts: Container) -> None:
     pair = await log_in(parts)
     await lost(parts, pair)
     await parts.refresh.refresh(pair.refresh_token)
@@ -59,7 +59,7 @@ async def test_whoever_replays_the_token_after_the_successor_arrived_gets_nothin
         assert raised.value.extra["reason"] == "superseded"
 
 
-async def test_an_access_token_that_is_used_proves_that_its_pair_arrived(parts: Parts) -> None:
+async def test_an_access_token_that_is_used_proves_that_its_pair_arrived(parts: Container) -> None:
     """Although the process that handed it out could not tell the store."""
     pair = await log_in(parts)
     renewed = await lost(parts, pair)
@@ -75,7 +75,7 @@ async def test_an_access_token_that_is_used_proves_that_its_pair_arrived(parts: 
 
 
 async def test_while_nobody_knows_a_repeat_is_told_to_come_again_and_not_that_it_lost(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
+    parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process that rotated was killed a moment ago: its lease is not over yet."""
     monkeypatch.setattr("service.authn.refresh.PATIENCE", 0.1)

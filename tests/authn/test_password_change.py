@@ -22,7 +22,7 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.settings import Password
 from service.settings import Throttle as Limits
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import USER_AGENT, log_in
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
@@ -32,7 +32,7 @@ NEW = "four wary herons"
 
 
 @pytest.fixture
-def change(parts: Parts) -> PasswordChange:
+def change(parts: Container) -> PasswordChange:
     return PasswordChange(
         database=parts.database,
         store=parts.store,
@@ -43,7 +43,7 @@ def change(parts: Parts) -> PasswordChange:
     )
 
 
-async def caller_of(parts: Parts, permission_map: PermissionMap, device: str = "web") -> Caller:
+async def caller_of(parts: Container, permission_map: PermissionMap, device: str = "web") -> Caller:
     pair = await log_in(parts, device)
     return await parts.authenticator.authenticate(pair.access_token, permission_map)
 
@@ -55,7 +55,7 @@ async def own(
 
 
 async def test_after_a_change_only_the_new_password_logs_in(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+    parts: Container, change: PasswordChange, permission_map: PermissionMap
 ) -> None:
     await own(change, await caller_of(parts, permission_map))
 
@@ -65,7 +65,7 @@ async def test_after_a_change_only_the_new_password_logs_in(
 
 
 async def test_a_change_ends_all_other_sessions_and_makes_this_one_refresh(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+    parts: Container, change: PasswordChange, permission_map: PermissionMap
 ) -> None:
     elsewhere = await log_in(parts, "ios")
     here = await log_in(parts, "web")
@@ -84,7 +84,7 @@ async def test_a_change_ends_all_other_sessions_and_makes_this_one_refresh(
 
 
 async def test_a_session_that_replaced_the_one_that_asks_ends_with_the_others(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+    parts: Container, change: PasswordChange, permission_map: PermissionMap
 ) -> None:
     """Somebody who knows the old password logs in on the same device while it is being changed."""
     caller = await caller_of(parts, permission_map)
@@ -97,7 +97,7 @@ async def test_a_session_that_replaced_the_one_that_asks_ends_with_the_others(
 
 
 async def test_a_wrong_current_password_changes_nothing(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+    parts: Container, change: PasswordChange, permission_map: PermissionMap
 ) -> None:
     caller = await caller_of(parts, permission_map)
 
@@ -110,7 +110,7 @@ async def test_a_wrong_current_password_changes_nothing(
 
 @pytest.mark.parametrize("weak", ["seven77", "password1", "administrator", "x" * 129])
 async def test_a_weak_new_password_is_refused_by_name(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap, weak: str
+    parts: Container, change: PasswordChange, permission_map: PermissionMap, weak: str
 ) -> None:
     with pytest.raises(ValidationFailed) as refused:
         await own(change, await caller_of(parts, permission_map), new=weak)
@@ -119,7 +119,7 @@ async def test_a_weak_new_password_is_refused_by_name(
 
 
 async def test_guessing_the_current_password_is_limited_like_logging_in(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+    parts: Container, change: PasswordChange, permission_map: PermissionMap
 ) -> None:
     caller = await caller_of(parts, permission_map)
     for _ in range(Limits().login_account):
@@ -131,7 +131,7 @@ async def test_guessing_the_current_password_is_limited_like_logging_in(
 
 
 async def test_of_two_changes_at_once_one_wins(
-    parts: Parts, change: PasswordChange, permission_map: PermissionMap
+    parts: Container, change: PasswordChange, permission_map: PermissionMap
 ) -> None:
     caller = await caller_of(parts, permission_map)
     passwords = ("four wary herons", "five wary herons")

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from service.authn.pairs import TokenPair
 from service.authn.refresh import Refresh
+from service.authn.token_issuer import TokenPair
 from service.errors import (
     AccountBanned,
     AccountDisabled,
@@ -20,9 +20,9 @@ from service.errors import (
 )
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
-from service.records.database import Database
+from service.records.database.transactions import Database
 from service.settings import Redis
-from tests.authn.conftest import SECRET, Parts
+from tests.authn.conftest import SECRET, Container
 from tests.authn.keys import hs256
 from tests.authn.people import execute, log_in
 from tests.authn.test_tokens import HEADER, refresh_claims
@@ -32,17 +32,17 @@ pytestmark = pytest.mark.anyio
 MAP = PermissionMap({"*": 0, "system:user:list": 9})
 
 
-async def refresh(parts: Parts, pair: TokenPair) -> TokenPair:
+async def refresh(parts: Container, pair: TokenPair) -> TokenPair:
     return await parts.refresh.refresh(pair.refresh_token)
 
 
-async def reason(parts: Parts, token: str) -> str:
+async def reason(parts: Container, token: str) -> str:
     with pytest.raises(RefreshRejected) as raised:
         await parts.refresh.refresh(token)
     return str(raised.value.extra["reason"])
 
 
-async def works(parts: Parts, pair: TokenPair) -> bool:
+async def works(parts: Container, pair: TokenPair) -> bool:
     try:
         await parts.authenticator.authenticate(pair.access_token, MAP)
     except RefreshRequired:
@@ -50,7 +50,7 @@ async def works(parts: Parts, pair: TokenPair) -> bool:
     return True
 
 
-async def test_a_refresh_gives_a_new_pair_for_the_same_device(parts: Parts) -> None:
+async def test_a_refresh_gives_a_new_pair_for_the_same_device(parts: Container) -> None:
     first = await log_in(parts, "ios")
     second = await refresh(parts, first)
 
@@ -60,7 +60,7 @@ async def test_a_refresh_gives_a_new_pair_for_the_same_device(parts: Parts) -> N
     assert await refresh(parts, second)
 
 
-async def test_an_access_token_from_before_a_refresh_works_until_it_expires(parts: Parts) -> None:
+async def test_an_access_token_from_before_a_refresh_works_until_it_expires(parts: Container) -> None:
     first = await log_in(parts)
     await refresh(parts, first)
 
@@ -68,7 +68,7 @@ async def test_an_access_token_from_before_a_refresh_works_until_it_expires(part
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_refresh_takes_the_latest_names_and_rights(parts: Parts) -> None:
+async def test_a_refresh_takes_the_latest_names_and_rights(parts: Container) -> None:
     first = await log_in(parts)
     await execute(parts, "UPDATE sys.user SET nick_name = 'Renamed'")
     await execute(parts, "DELETE FROM sys.user_role")
@@ -77,7 +77,7 @@ async def test_a_refresh_takes_the_latest_names_and_rights(parts: Parts) -> None
     assert (claims.nick_name, claims.roles, claims.pb) == ("Renamed", (), "")
 
 
-async def test_fifty_parallel_refreshes_of_one_token_have_one_winner(parts: Parts) -> None:
+async def test_fifty_parallel_refreshes_of_one_token_have_one_winner(parts: Container) -> None:
     pair = await log_in(parts)
     results = await asyncio.gather(*(refresh(parts, pair) for _ in range(50)), return_exceptions=True)
     winners = [result for result in results if isinstance(result, TokenPair)]
@@ -89,7 +89,7 @@ async def test_fifty_parallel_refreshes_of_one_token_have_one_winner(parts: Part
 
 
 async def test_a_stolen_token_ends_the_session_and_is_logged_without_a_token(
-    parts: Parts, redis_url: str
+    parts: Container, redis_url: str
 ) -> None:
     strict = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_race_window=0))
     thief = Refresh(parts.database, strict, parts.tokens, parts.pairs)
@@ -106,7 +106,7 @@ async def test_a_stolen_token_ends_the_session_and_is_logged_without_a_token(
     assert pair.refresh_token.split(".")[1] not in str(logs)
 
 
-async def test_within_the_grace_a_repeat_gives_the_same_successor(parts: Parts, redis_url: str) -> None:
+async def test_within_the_grace_a_repeat_gives_the_same_successor(parts: Container, redis_url: str) -> None:
     lenient = SessionStore(Redis(url=redis_url), replace(parts.settings, refresh_grace=60))
     repeater = Refresh(parts.database, lenient, parts.tokens, parts.pairs)
     pair = await log_in(parts)
@@ -117,7 +117,7 @@ async def test_within_the_grace_a_repeat_gives_the_same_successor(parts: Parts, 
     assert again == first
 
 
-async def test_marks_and_refreshes_of_the_same_millisecond_are_told_apart(parts: Parts) -> None:
+async def test_marks_and_refreshes_of_the_same_millisecond_are_told_apart(parts: Container) -> None:
     pair = await log_in(parts)
     for _ in range(50):
         await parts.store.mark(["1"])
@@ -128,7 +128,7 @@ async def test_marks_and_refreshes_of_the_same_millisecond_are_told_apart(parts:
 
 @pytest.mark.usefixtures("own_database")
 async def test_a_right_taken_away_during_a_refresh_is_not_in_its_token(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
+    parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The role loses its permissions, and the user is marked, between reading the rights and rotating."""
     pair = await log_in(parts)
@@ -150,7 +150,7 @@ async def test_a_right_taken_away_during_a_refresh_is_not_in_its_token(
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Parts) -> None:
+async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Container) -> None:
     pair = await log_in(parts)
     await execute(parts, "UPDATE sys.user SET status = 'disabled'")
 
@@ -162,7 +162,7 @@ async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Parts) -
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_deleted_user_is_refused_and_loses_his_sessions(parts: Parts) -> None:
+async def test_a_deleted_user_is_refused_and_loses_his_sessions(parts: Container) -> None:
     pair = await log_in(parts)
     await execute(parts, "DELETE FROM sys.user_role")
     await execute(parts, "DELETE FROM sys.user")
@@ -172,7 +172,7 @@ async def test_a_deleted_user_is_refused_and_loses_his_sessions(parts: Parts) ->
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_banned_user_is_told_until_when(parts: Parts) -> None:
+async def test_a_banned_user_is_told_until_when(parts: Container) -> None:
     pair = await log_in(parts)
     await execute(
         parts,
@@ -186,7 +186,7 @@ async def test_a_banned_user_is_told_until_when(parts: Parts) -> None:
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_disabled_and_banned_user_is_told_of_the_ban(parts: Parts) -> None:
+async def test_a_disabled_and_banned_user_is_told_of_the_ban(parts: Container) -> None:
     pair = await log_in(parts)
     await execute(parts, "UPDATE sys.user SET status = 'disabled'")
     await parts.store.ban("1", None, "disabled")
@@ -195,14 +195,14 @@ async def test_a_disabled_and_banned_user_is_told_of_the_ban(parts: Parts) -> No
         await refresh(parts, pair)
 
 
-async def test_the_refresh_token_of_an_ended_session_is_rejected(parts: Parts) -> None:
+async def test_the_refresh_token_of_an_ended_session_is_rejected(parts: Container) -> None:
     pair = await log_in(parts)
     await parts.store.close_session("1", "web")
 
     assert await reason(parts, pair.refresh_token) == "ended"
 
 
-async def test_an_emptied_store_rejects_every_old_refresh_token(parts: Parts) -> None:
+async def test_an_emptied_store_rejects_every_old_refresh_token(parts: Container) -> None:
     pair = await log_in(parts)
     await parts.store._client.flushall()
 
@@ -210,7 +210,7 @@ async def test_an_emptied_store_rejects_every_old_refresh_token(parts: Parts) ->
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_signed_token_for_another_users_refresh_id_is_rejected(parts: Parts) -> None:
+async def test_a_signed_token_for_another_users_refresh_id_is_rejected(parts: Container) -> None:
     """As a holder of the key could make it; user 2 is there, the refresh id is user 1's."""
     pair = await log_in(parts)
     rid = parts.tokens.verify_refresh(pair.refresh_token).rid
@@ -227,16 +227,16 @@ async def test_a_signed_token_for_another_users_refresh_id_is_rejected(parts: Pa
     assert await refresh(parts, pair)
 
 
-async def test_an_expired_refresh_token_is_rejected_as_ended(parts: Parts) -> None:
+async def test_an_expired_refresh_token_is_rejected_as_ended(parts: Container) -> None:
     assert await reason(parts, hs256(HEADER, refresh_claims(iat=1.5, exp=2), SECRET)) == "ended"
 
 
-async def test_an_access_token_refreshes_nothing(parts: Parts) -> None:
+async def test_an_access_token_refreshes_nothing(parts: Container) -> None:
     with pytest.raises(TokenInvalid):
         await parts.refresh.refresh((await log_in(parts)).access_token)
 
 
-async def test_without_a_store_a_refresh_is_refused_and_the_token_not_spent(parts: Parts) -> None:
+async def test_without_a_store_a_refresh_is_refused_and_the_token_not_spent(parts: Container) -> None:
     pair = await log_in(parts)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     nowhere = Database("postgresql://nobody@127.0.0.1:1/none")

@@ -12,9 +12,9 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.kernel.target import Target
 from service.keyspace import SessionStore
-from service.records import rights
+from service.records.roles import rights
 from service.settings import Redis
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import log_in
 
 pytestmark = pytest.mark.anyio
@@ -24,20 +24,20 @@ ADMINISTRATOR = Target(1)
 
 
 @pytest.fixture
-def sessions(parts: Parts) -> Sessions:
+def sessions(parts: Container) -> Sessions:
     return Sessions(parts.store)
 
 
-async def caller_on(parts: Parts, device: str) -> Caller:
+async def caller_on(parts: Container, device: str) -> Caller:
     return await parts.authenticator.authenticate((await log_in(parts, device)).access_token, MAP)
 
 
-async def devices(parts: Parts) -> list[str]:
+async def devices(parts: Container) -> list[str]:
     return sorted(await parts.store.sessions("1"))
 
 
 async def test_a_user_sees_his_sessions_newest_first_and_which_is_this_one(
-    parts: Parts, sessions: Sessions
+    parts: Container, sessions: Sessions
 ) -> None:
     caller = await caller_on(parts, "web")
     await log_in(parts, "ios")
@@ -48,7 +48,7 @@ async def test_a_user_sees_his_sessions_newest_first_and_which_is_this_one(
     assert own[0].login_time.utcoffset() is not None
 
 
-async def test_logout_ends_this_session_alone(parts: Parts, sessions: Sessions) -> None:
+async def test_logout_ends_this_session_alone(parts: Container, sessions: Sessions) -> None:
     caller = await caller_on(parts, "web")
     await log_in(parts, "ios")
     await sessions.log_out(caller)
@@ -57,7 +57,7 @@ async def test_logout_ends_this_session_alone(parts: Parts, sessions: Sessions) 
 
 
 async def test_logout_with_the_token_of_a_replaced_session_leaves_the_new_one(
-    parts: Parts, sessions: Sessions
+    parts: Container, sessions: Sessions
 ) -> None:
     caller = await caller_on(parts, "web")
     await log_in(parts, "web")
@@ -66,7 +66,9 @@ async def test_logout_with_the_token_of_a_replaced_session_leaves_the_new_one(
     assert await devices(parts) == ["web"]
 
 
-async def test_logout_everywhere_ends_all_sessions_and_counts_them(parts: Parts, sessions: Sessions) -> None:
+async def test_logout_everywhere_ends_all_sessions_and_counts_them(
+    parts: Container, sessions: Sessions
+) -> None:
     caller = await caller_on(parts, "web")
     await log_in(parts, "ios")
 
@@ -74,7 +76,7 @@ async def test_logout_everywhere_ends_all_sessions_and_counts_them(parts: Parts,
     assert await devices(parts) == []
 
 
-async def test_a_user_ends_one_of_his_sessions(parts: Parts, sessions: Sessions) -> None:
+async def test_a_user_ends_one_of_his_sessions(parts: Container, sessions: Sessions) -> None:
     caller = await caller_on(parts, "web")
     await log_in(parts, "ios")
     await sessions.end_own(caller, "ios")
@@ -84,7 +86,7 @@ async def test_a_user_ends_one_of_his_sessions(parts: Parts, sessions: Sessions)
         await sessions.end_own(caller, "ios")
 
 
-async def test_what_is_no_device_ends_nothing(parts: Parts, sessions: Sessions) -> None:
+async def test_what_is_no_device_ends_nothing(parts: Container, sessions: Sessions) -> None:
     caller = await caller_on(parts, "web")
     for device in ("*", "?", "[web]", "a:b", "web\x00", "web\r\n", "w" * 10_240, ""):
         with pytest.raises(ValidationFailed):
@@ -93,7 +95,7 @@ async def test_what_is_no_device_ends_nothing(parts: Parts, sessions: Sessions) 
     assert await devices(parts) == ["web"]
 
 
-async def test_administrators_see_who_is_online(parts: Parts, sessions: Sessions) -> None:
+async def test_administrators_see_who_is_online(parts: Container, sessions: Sessions) -> None:
     await log_in(parts, "web")
     found = await sessions.online(user_name="admin", device="web", login_ip="10.0.0.1")
 
@@ -103,7 +105,9 @@ async def test_administrators_see_who_is_online(parts: Parts, sessions: Sessions
         await sessions.online(cursor="made up")
 
 
-async def test_a_kick_ends_all_sessions_or_says_that_there_are_none(parts: Parts, sessions: Sessions) -> None:
+async def test_a_kick_ends_all_sessions_or_says_that_there_are_none(
+    parts: Container, sessions: Sessions
+) -> None:
     await log_in(parts, "web")
 
     assert await sessions.kick(ADMINISTRATOR) == 1
@@ -113,7 +117,7 @@ async def test_a_kick_ends_all_sessions_or_says_that_there_are_none(parts: Parts
         await sessions.kick_device(ADMINISTRATOR, "web")
 
 
-async def test_users_of_a_role_are_marked_behind_the_request(parts: Parts) -> None:
+async def test_users_of_a_role_are_marked_behind_the_request(parts: Container) -> None:
     pair = await log_in(parts, "web")
     revocations = Revocations(parts.database, parts.store)
     async with parts.database.transaction() as connection:
@@ -126,7 +130,7 @@ async def test_users_of_a_role_are_marked_behind_the_request(parts: Parts) -> No
         await parts.authenticator.authenticate(pair.access_token, MAP)
 
 
-async def test_a_user_is_marked_before_the_answer(parts: Parts) -> None:
+async def test_a_user_is_marked_before_the_answer(parts: Container) -> None:
     pair = await log_in(parts, "web")
     await Revocations(parts.database, parts.store).mark(1)
 
@@ -135,7 +139,7 @@ async def test_a_user_is_marked_before_the_answer(parts: Parts) -> None:
 
 
 async def test_a_marking_goes_on_until_the_store_is_back(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
+    parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.authn.revocations.RETRY", 0.01)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
@@ -150,7 +154,7 @@ async def test_a_marking_goes_on_until_the_store_is_back(
         await parts.authenticator.authenticate(pair.access_token, MAP)
 
 
-async def test_what_could_not_be_marked_before_the_end_is_said(parts: Parts) -> None:
+async def test_what_could_not_be_marked_before_the_end_is_said(parts: Container) -> None:
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     revocations = Revocations(parts.database, away)
     revocations.mark_soon([1])
@@ -162,7 +166,7 @@ async def test_what_could_not_be_marked_before_the_end_is_said(parts: Parts) -> 
     assert revocations._tasks == set()
 
 
-async def test_the_users_of_a_large_role_are_marked_before_the_answer(parts: Parts) -> None:
+async def test_the_users_of_a_large_role_are_marked_before_the_answer(parts: Container) -> None:
     pair = await log_in(parts, "web")
 
     await Revocations(parts.database, parts.store).mark_all(
@@ -174,7 +178,7 @@ async def test_the_users_of_a_large_role_are_marked_before_the_answer(parts: Par
 
 
 async def test_whoever_can_not_be_marked_before_the_answer_is_marked_behind_it(
-    parts: Parts, monkeypatch: pytest.MonkeyPatch
+    parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.authn.revocations.AT_ONCE", 2)
     pair = await log_in(parts, "web")

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from service.authz.coverage import catalogue_faults, coverage_faults
-from service.authz.rules import Rule
+from service.authz.engine.rules import Rule
+from service.authz.lint.coverage import catalogue_faults, coverage_faults
 
 LINES = [
     Rule("endpoint", "GET /a", "x:list"),

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.derive import Registered, derive, digest_of
-from service.authz.faults import PolicyFault
-from service.authz.rules import Rule
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import Rule
+from service.authz.publishing.derive import Registered, derive, digest_of
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
 
@@ -30,7 +30,7 @@ def test_each_permission_code_has_one_line_of_the_grant_layer_behind_those_of_re
 
 @pytest.mark.parametrize("code", ["@anyone", "", "a, b", "a:"])
 def test_a_poisoned_code_of_a_button_is_named_and_gives_no_lines(code: str) -> None:
-    with pytest.raises(PolicyFault, match="the Button of "):
+    with pytest.raises(PolicyError, match="the Button of "):
         derive([], ["good", code])
 
 
@@ -83,7 +83,7 @@ def test_the_lines_do_not_depend_on_the_order_in_which_resources_are_read(
     ],
 )
 def test_a_poisoned_record_is_named_and_gives_no_lines(poisoned: Registered) -> None:
-    with pytest.raises(PolicyFault, match="the resource "):
+    with pytest.raises(PolicyError, match="the resource "):
         derive([Registered("GET", "/good", []), poisoned])
 
 

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from service.authz.discovery import RouteGuard, any_request, guard_of, unregistered, unrouted
-from service.authz.policy import Policy
-from service.authz.resource_index import ResourceIndex
-from service.authz.rules import Rule
+from service.authz.engine.policy import Policy
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import Rule
+from service.authz.publishing.discovery import RouteGuard, any_request, guard_of, unregistered, unrouted
 from tests.policies.stock import MODEL
 
 ROUTES = ["GET /api/user/{id}", "GET /api/user/list", "POST /api/user", "GET /api/{area}/summary"]

@@ -13,9 +13,9 @@ from casbin.core_enforcer import EnforceContext
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.authz.enforcer import IndexedEnforcer
-from service.authz.predicates import ANONYMOUS
-from service.authz.rules import Rule
+from service.authz.engine.enforcer import IndexedEnforcer
+from service.authz.engine.predicates import ANONYMOUS
+from service.authz.engine.rules import Rule
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL, stock_decide
 

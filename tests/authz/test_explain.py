@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from service.authz.explain import Explanation, Fired, explain
-from service.authz.policy import Policy
-from service.authz.rules import Rule
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.review.explain import Explanation, Fired, explain
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import threading
 from itertools import pairwise
 
-from service.authz.lines import Lines
-from service.authz.rules import Rule
-from service.authz.unhurried import unhurried
+from service.authz.engine.lines import Lines
+from service.authz.engine.rules import Rule
+from service.authz.engine.unhurried import unhurried
 
 A, B = Rule("endpoint", "GET /a", "x:a"), Rule("endpoint", "GET /a", "x:b")
 OTHER, RESOURCE = Rule("endpoint", "GET /b", "x:a"), Rule("resource", "GET /a", "x:a")

@@ -3,8 +3,8 @@ from __future__ import annotations
 import casbin
 import pytest
 
-from service.authz.faults import PolicyFault
-from service.authz.model_lint import lint_model
+from service.authz.engine.errors import PolicyError
+from service.authz.lint.model import lint_model
 from tests.policies.stock import MODEL
 
 SHIPPED = MODEL.read_text("utf-8")
@@ -244,7 +244,7 @@ BROKEN = {
 
 
 def refusals(text: str) -> tuple[str, ...]:
-    with pytest.raises(PolicyFault) as caught:
+    with pytest.raises(PolicyError) as caught:
         lint_model(text)
     return caught.value.faults
 
@@ -284,7 +284,7 @@ def test_a_model_that_differs_and_is_sound_passes(old: str, new: str) -> None:
 def test_all_faults_are_told_in_the_order_of_their_lines_and_by_the_given_file_name() -> None:
     text = SHIPPED.replace(EFFECT, "e = none").replace(REQUEST, "r = x").replace("holdsPattern", "holdsIt")
 
-    with pytest.raises(PolicyFault) as caught:
+    with pytest.raises(PolicyError) as caught:
         lint_model(text, "/etc/portcullis/model.conf")
 
     assert [

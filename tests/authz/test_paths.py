@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.paths import MAX_REGISTERED_PATH, MAX_REQUEST_PATH, canonical, registered_fault, shape
+from service.authz.engine.paths import (
+    MAX_REGISTERED_PATH,
+    MAX_REQUEST_PATH,
+    canonical,
+    registered_fault,
+    shape,
+)
 from service.errors import BadRequest
 
 PLAIN = [

@@ -5,11 +5,11 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from service.authz import policy as policy_module
-from service.authz.enforcer import IndexedEnforcer
-from service.authz.faults import PolicyFault
-from service.authz.policy import Policy
-from service.authz.rules import Rule
+from service.authz.engine import policy as policy_module
+from service.authz.engine.enforcer import IndexedEnforcer
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
@@ -176,7 +176,7 @@ def test_the_permission_map_is_the_revisions(policy: Policy) -> None:
 
 
 def test_two_resources_that_fit_the_same_requests_make_no_policy() -> None:
-    with pytest.raises(PolicyFault, match="fit the same requests"):
+    with pytest.raises(PolicyError, match="fit the same requests"):
         Policy(TEXT, [Rule("resource", "GET /x/{a}", "@login"), Rule("resource", "GET /x/{b}", "@nobody")])
 
 

@@ -9,19 +9,20 @@ import casbin
 import pytest
 from sqlalchemy import text
 
-from service.authz.adapter import PolicyAdapter
-from service.authz.faults import PolicyFault
-from service.authz.lines import Lines
-from service.authz.live import LivePolicy
-from service.authz.policy import Policy
-from service.authz.predicates import ANONYMOUS, PREDICATES
-from service.authz.publisher import publish_if_changed
-from service.authz.rules import Rule
-from service.authz.shipped import Shipped, read_shipped
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
+from service.authz.engine.predicates import ANONYMOUS, PREDICATES
+from service.authz.engine.rules import Rule
+from service.authz.publishing.adapter import PolicyAdapter
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
-from service.records import casbin_rule, policy_revisions
-from service.records.database import Database, engine
+from service.records.database.transactions import Database, engine
+from service.records.policy import lines as casbin_rule
+from service.records.policy import revisions
 from tests.policies.stock import MODEL
 
 pytestmark = pytest.mark.anyio
@@ -50,7 +51,7 @@ async def execute(database: Database, *statements: str) -> None:
 
 async def stored(database: Database) -> tuple[int, list[casbin_rule.Line]]:
     async with database.snapshot() as connection:
-        latest = await policy_revisions.latest(connection)
+        latest = await revisions.latest(connection)
         lines = await connection.run_sync(lambda sync: list(casbin_rule.each_line(sync)))
     return latest.revision if latest else 0, lines
 
@@ -71,7 +72,7 @@ async def test_before_the_first_load_everything_is_denied() -> None:
 async def test_nothing_published_is_a_fault_and_denies(database: Database) -> None:
     live = LivePolicy(SHIPPED)
 
-    with pytest.raises(PolicyFault, match="no policy has been published"):
+    with pytest.raises(PolicyError, match="no policy has been published"):
         await live.load(database)
 
     assert not live.current.judge("endpoint", "POST /api/auth/login", None).allowed
@@ -187,7 +188,7 @@ def test_comments_and_layout_of_the_model_are_no_difference_between_nodes() -> N
     ],
 )
 def test_published_lines_that_speak_of_what_a_node_says_itself_are_refused(rule: Rule) -> None:
-    with pytest.raises(PolicyFault, match=f"must not speak of {rule.object}"):
+    with pytest.raises(PolicyError, match=f"must not speak of {rule.object}"):
         SHIPPED.policy(Lines([rule]), {}, 1)
 
 
@@ -202,7 +203,7 @@ async def test_a_poisoned_resource_undoes_the_change_and_leaves_the_published_po
         " VALUES ('x', 'x', 'GET', '/a, [b#')",
     )
 
-    with pytest.raises(PolicyFault, match="'GET /a, \\[b#'"):
+    with pytest.raises(PolicyError, match="'GET /a, \\[b#'"):
         await publish(database)
 
     live = LivePolicy(SHIPPED)
@@ -236,7 +237,7 @@ async def test_tampered_lines_are_not_loaded_and_the_last_valid_policy_stays(
         " SELECT 2, digest, line_count, 'forced' FROM sys.policy_revision",
     )
 
-    with pytest.raises(PolicyFault):
+    with pytest.raises(PolicyError):
         await live.load(database)
 
     assert live.current.revision == 1
@@ -277,7 +278,7 @@ async def test_changes_at_once_are_all_in_the_last_policy(database: Database) ->
 
     async def register(number: int) -> None:
         async with database.transaction(within=30) as connection:
-            await policy_revisions.lock(connection)
+            await revisions.lock(connection)
             await connection.execute(
                 text(
                     "INSERT INTO sys.resource (resource_name, resource_code, method, path)"

@@ -6,8 +6,8 @@ from falcon.routing import CompiledRouter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.authz.faults import PolicyFault
-from service.authz.resource_index import ResourceIndex
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.resource_index import ResourceIndex
 
 LITERALS = ("a", "b", "user", "list")
 
@@ -100,7 +100,7 @@ def test_the_root_can_be_registered() -> None:
 
 
 def test_two_resources_of_one_shape_are_refused() -> None:
-    with pytest.raises(PolicyFault, match=r"GET /x/\{id\} and GET /x/\{userId\} fit the same requests"):
+    with pytest.raises(PolicyError, match=r"GET /x/\{id\} and GET /x/\{userId\} fit the same requests"):
         ResourceIndex(["GET /x/{id}", "GET /x/{userId}"])
 
 

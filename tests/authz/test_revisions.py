@@ -5,13 +5,13 @@ from time import monotonic
 
 import pytest
 
-from service.authz.live import LivePolicy
-from service.authz.policy import Policy
-from service.authz.publisher import publish_if_changed
-from service.authz.revisions import PublishedRevisions, reader_of
-from service.authz.shipped import read_shipped
+from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.revisions import PublishedRevisions, reader_of
+from service.authz.publishing.shipped import read_shipped
 from service.errors import RevisionUnknown, Unavailable
-from service.records.database import Database
+from service.records.database.transactions import Database
 
 pytestmark = pytest.mark.anyio
 
@@ -101,7 +101,7 @@ async def test_without_the_database_it_is_not_known_whether_a_revision_exists(li
 async def test_a_silent_database_holds_nobody_longer_than_a_revision_would(
     live: LivePolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.authz.revisions.PATIENCE", 0.05)
+    monkeypatch.setattr("service.authz.publishing.revisions.PATIENCE", 0.05)
 
     async def never() -> int:
         await asyncio.Event().wait()

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.authz.faults import PolicyFault
-from service.authz.rules import METHODS, Rule, as_csv, checked, read_rules
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import METHODS, Rule, as_csv, checked, read_rules
 from tests.policies.stock import stock_enforcer
 
 GOOD = "p, endpoint, GET /api/role/list, system:role:list"
@@ -16,7 +16,7 @@ GOOD = "p, endpoint, GET /api/role/list, system:role:list"
 def faults_of(folder: Path, text: str) -> tuple[str, ...]:
     path = folder / "lines.csv"
     path.write_bytes(text.encode())
-    with pytest.raises(PolicyFault) as caught:
+    with pytest.raises(PolicyError) as caught:
         read_rules(path)
     return tuple(fault.removeprefix(f"{path}:") for fault in caught.value.faults)
 
@@ -87,10 +87,10 @@ def test_all_faults_of_a_file_are_told_together(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_missing_or_no_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PolicyFault, match="can't be read"):
+    with pytest.raises(PolicyError, match="can't be read"):
         read_rules(tmp_path / "none.csv")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\n")
-    with pytest.raises(PolicyFault, match="can't be read"):
+    with pytest.raises(PolicyError, match="can't be read"):
         read_rules(tmp_path / "bytes.csv")
 
 
@@ -127,7 +127,7 @@ def test_no_value_that_casbin_would_read_otherwise_passes(poison: str, at: int, 
     columns[at] = poison + columns[at] if before else columns[at] + poison
     try:
         (rule,) = checked([("here", columns)])
-    except PolicyFault:
+    except PolicyError:
         return
     assert not set(as_csv([rule])[3:-1]) & set('"[]()#;\t\n\r\\\u2028')
     assert as_csv([rule]).count(",") == 3

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.faults import PolicyFault
-from service.authz.shipped import read_shipped
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
 from tests.policies.tables import BASE, ENDPOINTS
 
@@ -38,14 +38,14 @@ def test_a_broken_model_is_refused_by_its_path_and_line(tmp_path: Path, folder: 
     model = tmp_path / "other.conf"
     model.write_text(MODEL.read_text("utf-8").replace("[matchers]", "[matcher]"))
 
-    with pytest.raises(PolicyFault, match=rf"{model}:\d+: \[matcher\] is no section"):
+    with pytest.raises(PolicyError, match=rf"{model}:\d+: \[matcher\] is no section"):
         read_shipped(model, folder)
 
 
 def test_a_broken_line_is_refused_by_its_path_and_line(folder: Path) -> None:
     (folder / "base.csv").write_text("p, resource, @unregistered, @logins\n")
 
-    with pytest.raises(PolicyFault, match=rf"{folder}/base\.csv:1: the code is"):
+    with pytest.raises(PolicyError, match=rf"{folder}/base\.csv:1: the code is"):
         read_shipped(MODEL, folder)
 
 
@@ -59,7 +59,7 @@ def test_a_broken_line_is_refused_by_its_path_and_line(folder: Path) -> None:
 def test_a_file_holds_lines_of_its_own_layer_only(folder: Path, name: str, line: str) -> None:
     (folder / name).write_text(line + "\n")
 
-    with pytest.raises(PolicyFault, match=f"layer only, not '{line}'"):
+    with pytest.raises(PolicyError, match=f"layer only, not '{line}'"):
         read_shipped(MODEL, folder)
 
 
@@ -87,12 +87,12 @@ def test_the_openings_are_the_two_situations_and_leave_login_open(
 ) -> None:
     (folder / "base.csv").write_text(lines)
 
-    with pytest.raises(PolicyFault, match=reason):
+    with pytest.raises(PolicyError, match=reason):
         read_shipped(MODEL, folder)
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PolicyFault, match="can't be read"):
+    with pytest.raises(PolicyError, match="can't be read"):
         read_shipped(tmp_path / "none.conf")
-    with pytest.raises(PolicyFault, match="can't be read"):
+    with pytest.raises(PolicyError, match="can't be read"):
         read_shipped(MODEL, tmp_path)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from service.authz import live as module
-from service.authz.live import LivePolicy
-from service.authz.policy import Policy
-from service.authz.shipped import read_shipped
-from service.authz.watch import PolicyWatch
-from service.records.bit_positions import UNCONFIRMED
-from service.records.database import Database
+from service.authz.engine.policy import Policy
+from service.authz.publishing import live as module
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import read_shipped
+from service.authz.publishing.watch import PolicyWatch
+from service.records.database.transactions import Database
+from service.records.menus.bit_positions import UNCONFIRMED
 from tests.authz.test_watch import database, publish, silence
 
 __all__ = ["database"]

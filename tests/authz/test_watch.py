@@ -8,16 +8,16 @@ from functools import partial
 import pytest
 from sqlalchemy import text
 
-from service.authz.live import LivePolicy
-from service.authz.policy import Policy
-from service.authz.publisher import publish_if_changed
-from service.authz.shipped import Shipped, read_shipped
-from service.authz.watch import Announced, PolicyWatch
+from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import Shipped, read_shipped
+from service.authz.publishing.watch import Announced, PolicyWatch
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records import casbin_rule
-from service.records.announcements import announcements
-from service.records.database import Database
+from service.records.database.announcements import announcements
+from service.records.database.transactions import Database
+from service.records.policy import lines
 from tests.support.seeded import seed_database
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +78,7 @@ async def watching(
 
 
 def listening(url: str) -> Announced:
-    return partial(announcements, url, casbin_rule.CHANNEL)
+    return partial(announcements, url, lines.CHANNEL)
 
 
 async def test_a_published_revision_is_in_force_when_it_is_announced(
@@ -105,7 +105,7 @@ async def test_a_lost_connection_is_opened_again_and_hears_again(
     def counted() -> AsyncGenerator[str, None]:
         nonlocal begun
         begun += 1
-        return announcements(seeded_database_url, casbin_rule.CHANNEL)
+        return announcements(seeded_database_url, lines.CHANNEL)
 
     async with watching(database, counted, poll_every=0.05):
         async with asyncio.timeout(20):

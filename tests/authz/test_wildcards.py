@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from itertools import product
 
-from service.authz.enforcer import IndexedEnforcer
-from service.authz.predicates import PREDICATES
-from service.authz.rules import Rule
+from service.authz.engine.enforcer import IndexedEnforcer
+from service.authz.engine.predicates import PREDICATES
+from service.authz.engine.rules import Rule
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from random import Random
 from statistics import median
 
-from service.authz.derive import Registered, derive
-from service.authz.policy import Policy
-from service.authz.shipped import Shipped, read_shipped
+from service.authz.engine.policy import Policy
+from service.authz.publishing.derive import Registered, derive
+from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import stock_enforcer
 

@@ -26,7 +26,7 @@ from typing import Final
 
 import httpx
 
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
 from service.launch.prepare import publish_policy

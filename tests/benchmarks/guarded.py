@@ -22,15 +22,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from service.authn.login import Login
-from service.authn.pairs import Pairs
 from service.authn.passwords import Passwords
+from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
-from service.authz.live import LivePolicy
-from service.authz.shipped import read_shipped
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.keyspace import SessionStore
 from service.launch.prepare import publish_policy
-from service.records.database import Database
+from service.records.database.transactions import Database
 from service.settings import Settings, load
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.load import rate, request_bytes
@@ -104,7 +104,7 @@ async def _token(settings: Settings) -> str:
     live = LivePolicy(read_shipped())
     try:
         await live.load(database)
-        pairs = Pairs(Tokens(settings.auth), lambda: live.current.permission_map)
+        pairs = TokenIssuer(Tokens(settings.auth), lambda: live.current.permission_map)
         login = Login(database, store, passwords, pairs)
         pair = await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "127.0.0.1", "bench")
     finally:

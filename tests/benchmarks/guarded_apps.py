@@ -8,21 +8,21 @@ from typing import Annotated, Any
 import falcon.asgi
 from msgspec import Meta
 
-from service.app import Lifespan, Parts
-from service.authz.shipped import read_shipped
+from service.app import Container, Lifespan
+from service.authz.publishing.shipped import read_shipped
 from service.settings import load
-from service.web.call import Call
-from service.web.entrance import Entrance, falcon_app
-from service.web.marks import logged, needs
-from service.web.observe import configure_logging
-from service.web.routes import Routes
-from service.web.wire import Wire
+from service.web.observability.log_format import configure_logging
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
+from service.web.requests.schema import Schema
 
 TEMPLATE = "/api/role/list"
 """A route that has its endpoint lines and its bindings in every installation."""
 
 
-class Answer(Wire):
+class Answer(Schema):
     """A small answer, the same for both."""
 
     status: Annotated[str, Meta(max_length=16)] = "open"
@@ -33,7 +33,7 @@ class Guarded:
 
     @needs("system:role:list", "system:user:create", "system:user:update")
     @logged("bench", "ping", "QUERY")
-    async def on_get(self, call: Call) -> Answer:  # noqa: ARG002 - every responder takes it
+    async def on_get(self, context: RequestContext) -> Answer:  # noqa: ARG002 - every responder takes it
         """Answer."""
         return Answer()
 
@@ -45,15 +45,15 @@ class Bare:
         response.data = b'{"data":{"status":"open"}}'
 
 
-def guarded() -> Entrance:
+def guarded() -> RequestMiddleware:
     """Return the service with everything on, whose one route does nothing."""
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
-    parts = Parts(settings, read_shipped())
+    parts = Container(settings, read_shipped())
     app = falcon_app()
-    Routes(app, parts.gate).add(TEMPLATE, Guarded())
+    Routes(app, parts.guard).add(TEMPLATE, Guarded())
     app.add_middleware(Lifespan(parts))
-    return Entrance(app)
+    return RequestMiddleware(app)
 
 
 def bare() -> falcon.asgi.App[Any, Any]:

@@ -22,10 +22,10 @@ import psycopg
 import uvloop
 
 from service.embedded import EmbeddedStores
-from service.records.database import Database, engine
-from service.records.log_positions import Position
-from service.records.log_queries import OPERATIONS, OperationFilter
-from service.records.log_reading import Span
+from service.records.database.transactions import Database, engine
+from service.records.logs.paging import Span
+from service.records.logs.positions import Position
+from service.records.logs.queries import OPERATIONS, OperationFilter
 from tests.support.seeded import seed_database
 
 SHORT, LONG = 10_000, int(os.environ.get("PORTCULLIS_BENCH_LOGS", "10000000"))

@@ -26,7 +26,7 @@ import httpx
 import psycopg
 import uvloop
 
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.keyspace import LogCounts, SessionStore
 from service.launch.prepare import publish_policy

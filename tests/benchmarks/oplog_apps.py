@@ -4,45 +4,45 @@ from __future__ import annotations
 
 import os
 
-from service.app import Lifespan, Parts
+from service.app import Container, Lifespan
 from service.app.routes import add_routes
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.settings import load
-from service.web.entrance import Entrance, falcon_app
-from service.web.observe import configure_logging
-from service.web.routes import Routes
+from service.web.observability.log_format import configure_logging
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
 from tests.benchmarks.guarded_apps import TEMPLATE, Guarded
 
 
-def real_logged() -> Entrance:
+def real_logged() -> RequestMiddleware:
     """Return the whole service."""
     return _app(real=True, logged=True)
 
 
-def real_unlogged() -> Entrance:
+def real_unlogged() -> RequestMiddleware:
     """Return the whole service, but for the operation log."""
     return _app(real=True, logged=False)
 
 
-def bare_logged() -> Entrance:
+def bare_logged() -> RequestMiddleware:
     """Return a route that does nothing behind the gate and is logged."""
     return _app(real=False, logged=True)
 
 
-def bare_unlogged() -> Entrance:
+def bare_unlogged() -> RequestMiddleware:
     """Return a route that does nothing behind the gate and is not logged."""
     return _app(real=False, logged=False)
 
 
-def _app(*, real: bool, logged: bool) -> Entrance:
+def _app(*, real: bool, logged: bool) -> RequestMiddleware:
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
-    parts = Parts(settings, read_shipped())
+    parts = Container(settings, read_shipped())
     app = falcon_app()
     if real:
         routes = add_routes(app, parts)
     else:
-        routes = Routes(app, parts.gate)
+        routes = Routes(app, parts.guard)
         routes.add(TEMPLATE, Guarded())
     app.add_middleware(Lifespan(parts))
-    return Entrance(app, record=parts.collector.operation if logged else None)
+    return RequestMiddleware(app, record=parts.collector.operation if logged else None)

@@ -10,8 +10,8 @@ import uvloop
 
 from service.keyspace import SessionStore
 from service.oplog.journal import WITHIN, Journal
-from service.records.database import Database
-from service.records.operation_logs import OperationEvent
+from service.records.database.transactions import Database
+from service.records.logs.operation_events import OperationEvent
 from service.settings import Auth, Oplog, Redis
 
 AHEAD = 10_000

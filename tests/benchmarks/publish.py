@@ -22,12 +22,12 @@ import httpx
 import uvloop
 from sqlalchemy import text
 
-from service.authz.live import LivePolicy
-from service.authz.publisher import publish_if_changed
-from service.authz.shipped import read_shipped
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.launch.prepare import publish_policy
-from service.records.database import Database
+from service.records.database.transactions import Database
 from service.settings import load
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.latency import latencies, percentile

@@ -7,13 +7,13 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from service.app import Lifespan, Parts
-from service.authz.live import LivePolicy
-from service.authz.shipped import read_shipped
+from service.app import Container, Lifespan
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import read_shipped
 from service.settings import load
-from service.web.entrance import Entrance, falcon_app
-from service.web.observe import configure_logging
-from service.web.routes import Routes
+from service.web.observability.log_format import configure_logging
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
 from tests.benchmarks.guarded_apps import TEMPLATE, Guarded
 
 
@@ -28,25 +28,25 @@ class _Rebuilding(Lifespan):
         live = LivePolicy(read_shipped())
         empty = live.current
         while True:
-            await live.load(self._parts.database)
+            await live.load(self._container.database)
             live._newest = empty
 
 
-def quiet() -> Entrance:
+def quiet() -> RequestMiddleware:
     """Return the service with one route, which does nothing behind the gate."""
     return _service(Lifespan)
 
 
-def rebuilding() -> Entrance:
+def rebuilding() -> RequestMiddleware:
     """Return the same with a rebuild going on all the time."""
     return _service(_Rebuilding)
 
 
-def _service(lifespan: type[Lifespan]) -> Entrance:
+def _service(lifespan: type[Lifespan]) -> RequestMiddleware:
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
-    parts = Parts(settings, read_shipped())
+    parts = Container(settings, read_shipped())
     app = falcon_app()
-    Routes(app, parts.gate).add(TEMPLATE, Guarded())
+    Routes(app, parts.guard).add(TEMPLATE, Guarded())
     app.add_middleware(lifespan(parts))
-    return Entrance(app)
+    return RequestMiddleware(app)

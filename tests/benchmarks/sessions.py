@@ -24,7 +24,7 @@ import psycopg
 import uvloop
 from argon2 import PasswordHasher
 
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.keyspace import SessionFacts, SessionStore
 from service.launch.prepare import publish_policy

@@ -29,12 +29,12 @@ import uvloop
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.launch.prepare import publish_policy
-from service.records import user_list
-from service.records.database import Database
-from service.records.user_list import SORTS, UserFilter
+from service.records.database.transactions import Database
+from service.records.users import listing
+from service.records.users.listing import SORTS, UserFilter
 from service.settings import load
 from tests.benchmarks.load import Connection, json_request, request_bytes
 from tests.benchmarks.servers import pin_to_last_core, serving
@@ -163,7 +163,7 @@ async def explained(url: str) -> dict[str, list[str]]:
         for page in cases(SIZES[-1]):
             seen.clear()
             async with users.snapshot() as connection:
-                await user_list.page(
+                await listing.page(
                     connection,
                     wanted(page.query),
                     page=int(page.query.get("page", 1)),

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.embedded import EmbeddedStores
-from service.records import rights
+from service.records.roles import rights
 from tests.bulk.tables import faults, send
 from tests.support.inside import Inside, inside
 from tests.support.members import member, query

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from service.settings import Auth
-from service.web.cookies import CSRF_HEADER, Cookies
+from service.web.requests.cookies import CSRF_HEADER, Cookies
 from tests.docs.pages import ROOT
 
 PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ def test_every_key_that_a_script_names_is_on_the_page() -> None:
 
 
 def test_every_security_event_is_on_the_page() -> None:
-    modules = [module for part in TELLING for module in part.glob("*.py")]
+    modules = [module for part in TELLING for module in part.rglob("*.py")]
     text = "".join(module.read_text(encoding="utf-8") for module in modules)
     events = re.findall(r'_security\(\s*"([^"]+)"', text)
     events += re.findall(r'_log\.\w+\(\s*"([^"]+)",\s*event_type="security"', text)

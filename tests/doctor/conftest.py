@@ -10,7 +10,7 @@ from typing import TypeAlias
 import psycopg
 import pytest
 
-from service.authz.shipped import configured
+from service.authz.publishing.shipped import configured
 from service.embedded import EmbeddedStores
 from service.launch.doctor import diagnose
 from service.launch.doctor.findings import Finding

@@ -9,8 +9,8 @@ import pytest
 import redis
 
 from service.oplog.chain import Chain
-from service.oplog.upkeep import AHEAD, Upkeep
-from service.records.database import Database
+from service.oplog.maintenance import AHEAD, Upkeep
+from service.records.database.transactions import Database
 from tests.doctor.conftest import Look, execute
 
 

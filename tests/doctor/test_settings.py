@@ -10,8 +10,8 @@ import pytest
 from service.launch.doctor import diagnose
 from service.launch.doctor.checks import CHECKS
 from service.launch.doctor.findings import Finding
-from service.launch.doctor.patient import Patient
-from service.records.server_facts import ServerFacts
+from service.launch.doctor.installation import Installation
+from service.records.database.server_facts import ServerFacts
 from service.settings import load
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.doctor.conftest import Look, execute
@@ -27,7 +27,9 @@ def judged(check: str, folder: Path, **variables: str) -> str:
         "PORTCULLIS_SERVER__DATA": str(folder / "data"),
         "JWT_SECRET": secrets.token_urlsafe(64),
     } | variables
-    finding = dict(CHECKS)[check](Patient(environ, load(environ), server=ServerFacts(180000, 0, "v1", "v1")))
+    finding = dict(CHECKS)[check](
+        Installation(environ, load(environ), server=ServerFacts(180000, 0, "v1", "v1"))
+    )
     assert isinstance(finding, Finding)
     assert environ["JWT_SECRET"] not in finding.message
     return state(finding)

@@ -16,8 +16,8 @@ from service.keyspace.inspection import StoreFacts
 from service.launch.doctor import as_json, as_text, diagnose, status_of, store_checks
 from service.launch.doctor.checks import CHECKS
 from service.launch.doctor.findings import Finding
-from service.launch.doctor.patient import Patient
-from service.records.server_facts import ServerFacts
+from service.launch.doctor.installation import Installation
+from service.records.database.server_facts import ServerFacts
 from service.settings import Database, Redis, Settings
 from tests.doctor.conftest import Look, variables_of
 from tests.support.running import portcullis
@@ -169,7 +169,7 @@ def test_embedded_stores_that_do_not_start_are_a_fault(tmp_path: Path) -> None:
 def looked_at(check: str, store: StoreFacts = GOOD, server: ServerFacts = SERVER) -> Finding:
     """Return what a check finds in stores that no machine here can run."""
     settings = Settings(database=Database(url="postgresql:///x"), redis=Redis(url="redis://x"))
-    finding: Finding = getattr(store_checks, check)(Patient({}, settings, server=server, store=store))
+    finding: Finding = getattr(store_checks, check)(Installation({}, settings, server=server, store=store))
     return finding
 
 

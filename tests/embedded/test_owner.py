@@ -17,7 +17,7 @@ import psycopg
 import pytest
 import redis
 
-from service.embedded import EmbeddedFault, EmbeddedStores
+from service.embedded import EmbeddedError, EmbeddedStores
 from service.embedded.processes import at_work_in
 from tests.support.waiting import eventually
 
@@ -126,7 +126,7 @@ def test_a_user_without_a_name_can_own_stores() -> None:
 
 
 def test_a_second_owner_is_refused_and_told_who_the_first_is(stores: EmbeddedStores) -> None:
-    with pytest.raises(EmbeddedFault, match=rf"in use by process {os.getpid()}\b.*--data"):
+    with pytest.raises(EmbeddedError, match=rf"in use by process {os.getpid()}\b.*--data"):
         EmbeddedStores(stores.data)
 
 

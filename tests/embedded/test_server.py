@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import redis
 
-from service.embedded import EmbeddedFault, EmbeddedStores
+from service.embedded import EmbeddedError, EmbeddedStores
 from service.embedded.processes import at_work_in
 from tests.support.waiting import eventually
 
@@ -96,7 +96,7 @@ def test_a_pid_file_that_names_somebody_else_does_not_block_the_start(own_stores
 def test_a_server_that_can_not_start_says_what_its_log_says(own_stores: EmbeddedStores) -> None:
     own_stores.postgres.stop()
     (own_stores.data / "postgres" / "PG_VERSION").write_text("9\n")
-    with pytest.raises(EmbeddedFault, match=r"postgres\.log:[\s\S]*initialized by PostgreSQL version 9"):
+    with pytest.raises(EmbeddedError, match=r"postgres\.log:[\s\S]*initialized by PostgreSQL version 9"):
         own_stores.postgres.start()
     (own_stores.data / "postgres" / "PG_VERSION").write_text("18\n")
     own_stores.postgres.start()

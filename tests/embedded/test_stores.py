@@ -9,7 +9,7 @@ import pytest
 import redis
 import sqlalchemy
 
-from service.embedded import EmbeddedFault, EmbeddedStores
+from service.embedded import EmbeddedError, EmbeddedStores
 
 
 def test_an_empty_database_belongs_to_an_ordinary_role(empty_database_url: str) -> None:
@@ -66,7 +66,7 @@ def test_either_store_can_be_left_out(tmp_path: Path) -> None:
 
 def test_a_directory_that_can_not_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(EmbeddedFault, match="file/data can't be used: Not a directory"):
+    with pytest.raises(EmbeddedError, match="file/data can't be used: Not a directory"):
         EmbeddedStores(tmp_path / "file" / "data")
 
 

@@ -16,7 +16,7 @@ from service.files.connections import opener
 from service.files.object_store import PART, ObjectStore, object_store
 from service.files.sweep import Sweep
 from service.files.uploads import Offer, Uploads
-from service.records.database import Database
+from service.records.database.transactions import Database
 from service.settings import Objstore, Upload
 from tests.files.forms import PNG, disposition, download, form, send_slowly, upload, uploaded
 from tests.files.test_object_store import settings_of

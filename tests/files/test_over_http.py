@@ -18,7 +18,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
 from service.files.sweep import Sweep
-from service.records.database import Database
+from service.records.database.transactions import Database
 from service.settings import Objstore
 from tests.files.forms import BOUNDARY, PNG, disposition
 from tests.support.databases import database

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from service.authz.rules import ENDPOINT
-from service.authz.shipped import read_shipped
+from service.authz.engine.rules import ENDPOINT
+from service.authz.publishing.shipped import read_shipped
 from service.kernel.codes import is_code
 from service.kernel.permission_catalogue import CATALOGUE, Page, Permission, codes_by_endpoint, permissions
 

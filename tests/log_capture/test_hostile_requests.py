@@ -20,7 +20,7 @@ import redis
 from psycopg import sql
 
 from service.app import check_routes
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.running import Running, running

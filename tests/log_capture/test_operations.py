@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from service.embedded import EmbeddedStores
-from service.web.entrance import Message
+from service.web.requests.middleware import Message
 from tests.log_capture.conftest import PASSWORD, Logged
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside
@@ -199,11 +199,11 @@ async def test_a_call_that_ends_without_an_answer_is_recorded(logged: Logged) ->
         ],
         "client": ("192.0.2.7", 1),
     }
-    call = asyncio.ensure_future(logged.inside._app(scope, receive, send))
+    context = asyncio.ensure_future(logged.inside._app(scope, receive, send))
     await waiting.wait()
-    call.cancel()
+    context.cancel()
     with pytest.raises(asyncio.CancelledError):
-        await call
+        await context
     (entry,) = await logged.rows("operation_log", "cut", 1)
     assert (entry["status"], entry["error"], entry["decision"]) == (499, "unanswered", "allow")
 

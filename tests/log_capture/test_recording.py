@@ -10,20 +10,20 @@ import pytest
 from msgspec import Meta, Struct
 
 from service.app import check_routes
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.oplog.collector import Collector
 from service.oplog.redaction import REDACTED, is_sensitive, kept
-from service.records.login_logs import LoginEvent
-from service.records.operation_logs import OperationEvent
-from service.web.call import Call
-from service.web.description import Operation
-from service.web.entrance import Entrance, falcon_app
-from service.web.examples import example_of
-from service.web.marks import logged, needs, public, sends
-from service.web.operation_record import Recording
-from service.web.routes import Routes
-from service.web.streams import Stream
-from service.web.wire import Wire, schema_of
+from service.records.logs.login_events import LoginEvent
+from service.records.logs.operation_events import OperationEvent
+from service.web.content.streams import Stream
+from service.web.openapi.examples import example_of
+from service.web.requests.context import RequestContext
+from service.web.requests.description import Operation
+from service.web.requests.marks import logged, needs, public, sends
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.recording import Recording
+from service.web.requests.routes import Routes
+from service.web.requests.schema import Schema, schema_of
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate
 
@@ -32,13 +32,13 @@ pytestmark = pytest.mark.anyio
 CANARY = "canary-7f3b"
 
 
-class Account(Wire):
+class Account(Schema):
     name: str
     new_password: str = ""
     more: Any = None
 
 
-class Search(Wire):
+class Search(Schema):
     name: str | None = None
     api_key: str | None = None
 
@@ -46,13 +46,13 @@ class Search(Wire):
 class Accounts:
     @needs("account:create")
     @logged("account", "create", "INSERT")
-    async def on_post(self, _call: Call, body: Account, query: Search) -> Account:
+    async def on_post(self, _context: RequestContext, body: Account, query: Search) -> Account:
         """Make an account."""
         return Account(body.name, body.new_password or str(query.api_key), body.more)
 
     @needs("account:create")
     @logged("account", "replace", "UPDATE", params=False, response=False)
-    async def on_put(self, _call: Call, body: Account, query: Search) -> Account:
+    async def on_put(self, _context: RequestContext, body: Account, query: Search) -> Account:
         """Replace an account."""
         return Account(query.name or body.name)
 
@@ -61,7 +61,7 @@ class Download:
     @needs("account:list")
     @sends("text/csv")
     @logged("account", "export", "EXPORT")
-    async def on_get(self, _call: Call) -> Stream:
+    async def on_get(self, _context: RequestContext) -> Stream:
         """Break off in the middle."""
         return Stream(self._chunks(), "text/csv")
 
@@ -73,14 +73,16 @@ class Download:
 class Link:
     @public
     @logged("link", "open", "QUERY")
-    async def on_get(self, _call: Call, name: str) -> None:
+    async def on_get(self, _context: RequestContext, name: str) -> None:
         """Open a link."""
 
 
 class OneToken:
     @needs("token:delete")
     @logged("token", "end", "DELETE")
-    async def on_delete(self, _call: Call, name: Annotated[str, Meta(examples=["a"])], token_id: int) -> None:
+    async def on_delete(
+        self, _context: RequestContext, name: Annotated[str, Meta(examples=["a"])], token_id: int
+    ) -> None:
         """End a token."""
 
 
@@ -90,14 +92,14 @@ def collector() -> Collector:
 
 
 @pytest.fixture
-def app(collector: Collector) -> Entrance:
+def app(collector: Collector) -> RequestMiddleware:
     app = falcon_app()
     routes = Routes(app, OpenGate())
     routes.add("/api/account", Accounts())
     routes.add("/api/account/export", Download())
     routes.add("/api/link/{name}", Link())
     routes.add("/api/account/{name}/token/{token_id}", OneToken())
-    return Entrance(app, record=collector.operation)
+    return RequestMiddleware(app, record=collector.operation)
 
 
 class Bundle(Struct):
@@ -120,7 +122,7 @@ def only(collector: Collector) -> OperationEvent:
 
 
 async def test_members_with_sensitive_names_are_withheld_in_every_place(
-    app: Entrance, collector: Collector
+    app: RequestMiddleware, collector: Collector
 ) -> None:
     body = f'{{"name": "ann", "newPassword": "{CANARY}", "more": [{{"Secret": "{CANARY}", "x": 1}}]}}'
     answer = await ask(app, "POST", f"/api/account?name=a&apiKey={CANARY}", JSON, body=body.encode())
@@ -134,7 +136,7 @@ async def test_members_with_sensitive_names_are_withheld_in_every_place(
 
 
 async def test_where_the_mark_says_so_neither_parameters_nor_answer_are_kept(
-    app: Entrance, collector: Collector
+    app: RequestMiddleware, collector: Collector
 ) -> None:
     await ask(app, "PUT", "/api/account?name=a", JSON, body=b'{"name": "ann"}')
     await ask(app, "PUT", "/api/account", JSON, body=b'{"name": 7}')
@@ -155,7 +157,7 @@ async def test_where_the_mark_says_so_neither_parameters_nor_answer_are_kept(
     ],
 )
 async def test_of_a_query_that_was_refused_only_known_names_are_kept(
-    app: Entrance, collector: Collector, query: str, shown: str | None
+    app: RequestMiddleware, collector: Collector, query: str, shown: str | None
 ) -> None:
     await ask(app, "POST", f"/api/account?{query}", JSON, body=b'{"name": "ann"}')
     assert only(collector).query == shown
@@ -173,7 +175,7 @@ async def test_of_a_query_that_was_refused_only_known_names_are_kept(
     ],
 )
 async def test_nothing_is_kept_of_a_body_that_was_refused(
-    app: Entrance, collector: Collector, body: str
+    app: RequestMiddleware, collector: Collector, body: str
 ) -> None:
     await ask(app, "POST", "/api/account", JSON, body=body.encode())
     event = only(collector)
@@ -182,7 +184,7 @@ async def test_nothing_is_kept_of_a_body_that_was_refused(
 
 
 async def test_the_path_of_a_public_route_may_be_a_key_and_is_not_kept(
-    app: Entrance, collector: Collector
+    app: RequestMiddleware, collector: Collector
 ) -> None:
     assert (await ask(app, "GET", f"/api/link/{CANARY}")).status == 200
     event = only(collector)
@@ -190,19 +192,19 @@ async def test_the_path_of_a_public_route_may_be_a_key_and_is_not_kept(
 
 
 async def test_nor_is_a_parameter_of_the_path_with_a_sensitive_name(
-    app: Entrance, collector: Collector
+    app: RequestMiddleware, collector: Collector
 ) -> None:
     await ask(app, "DELETE", "/api/account/ann/token/7")
     event = only(collector)
     assert (event.url, event.params) == ("/api/account/ann/token/{token_id}", {"path": {"name": "ann"}})
 
 
-async def test_text_in_a_path_turns_no_line(app: Entrance, collector: Collector) -> None:
+async def test_text_in_a_path_turns_no_line(app: RequestMiddleware, collector: Collector) -> None:
     await ask(app, "DELETE", "/api/account/a%E2%80%AEb/token/7")
     assert only(collector).url == "/api/account/a\\u202eb/token/{token_id}"
 
 
-async def test_an_answer_that_breaks_off_says_so(app: Entrance, collector: Collector) -> None:
+async def test_an_answer_that_breaks_off_says_so(app: RequestMiddleware, collector: Collector) -> None:
     with pytest.raises(RuntimeError):
         await ask(app, "GET", "/api/account/export")
     event = only(collector)
@@ -212,7 +214,9 @@ async def test_an_answer_that_breaks_off_says_so(app: Entrance, collector: Colle
 async def test_without_a_log_calls_are_answered_all_the_same() -> None:
     app = falcon_app()
     Routes(app, OpenGate()).add("/api/account", Accounts())
-    assert (await ask(Entrance(app), "POST", "/api/account", JSON, body=b'{"name": "ann"}')).status == 200
+    assert (
+        await ask(RequestMiddleware(app), "POST", "/api/account", JSON, body=b'{"name": "ann"}')
+    ).status == 200
 
 
 OPERATIONS = check_routes(read_shipped()).operations

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from sqlalchemy import Table, insert, text
 
-from service.records.database import engine
+from service.records.database.transactions import engine
 from service.records.schema import login_log, operation_log
 from tests.support.inside import Inside
 

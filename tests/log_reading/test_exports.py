@@ -19,12 +19,12 @@ from sqlalchemy import text
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records import log_reader
-from service.records.database import Database, engine
-from service.records.log_queries import OPERATIONS, OperationFilter
-from service.records.log_reader import BATCH, LogReader
-from service.web.exports import export
-from service.web.wire import Wire
+from service.records.database.transactions import Database, engine
+from service.records.logs import reader as log_reader
+from service.records.logs.queries import OPERATIONS, OperationFilter
+from service.records.logs.reader import BATCH, LogReader
+from service.web.content.exports import export
+from service.web.requests.schema import Schema
 from tests.log_reading.entries import at, logins, operations
 from tests.support.inside import Inside
 from tests.support.running import Running, kilobytes, running
@@ -207,7 +207,7 @@ async def test_readers_of_the_logs_leave_connections_to_others_and_are_refused_w
     await other.close()
 
 
-class Row(Wire):
+class Row(Schema):
     a: int
 
 

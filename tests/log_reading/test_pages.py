@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from service.records.database import Database
-from service.records.log_positions import Position, position_of
+from service.records.database.transactions import Database
+from service.records.logs.positions import Position, position_of
 from tests.log_reading.entries import START, at, operations
 from tests.support.inside import Inside
 

@@ -12,10 +12,10 @@ import pytest
 from sqlalchemy import Connection, text
 
 from service.embedded import EmbeddedStores
-from service.records.database import engine
-from service.records.log_positions import Position
-from service.records.log_queries import LOGINS, OPERATIONS, LoginFilter, OperationFilter
-from service.records.log_reading import Log, Span
+from service.records.database.transactions import engine
+from service.records.logs.paging import Log, Span
+from service.records.logs.positions import Position
+from service.records.logs.queries import LOGINS, OPERATIONS, LoginFilter, OperationFilter
 from service.records.migrate import migrate
 from tests.log_reading.entries import at
 from tests.support.databases import database

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.administration.menu_tree import MAX_DEPTH, SeenMenu, place_fault, seen
+from service.administration.menus.tree import MAX_DEPTH, SeenMenu, place_fault, seen
 from service.kernel.codes import HeldCodes
-from service.records.menus import Menu
+from service.records.menus.menus import Menu
 
 
 def page(number: int, parent: int | None = None, *, enabled: bool = True) -> Menu:

@@ -14,8 +14,8 @@ from sqlalchemy import Row, Table, select
 
 from service.keyspace import SessionStore
 from service.oplog.journal import WITHIN, Journal
-from service.records.database import Database
-from service.records.operation_logs import OperationEvent
+from service.records.database.transactions import Database
+from service.records.logs.operation_events import OperationEvent
 from service.records.schema import login_log, operation_log
 from service.settings import Auth, Oplog, Redis
 

@@ -9,7 +9,7 @@ import sys
 
 from service.keyspace import SessionStore
 from service.oplog.journal import WITHIN, Journal
-from service.records.database import Database
+from service.records.database.transactions import Database
 from service.settings import Auth, Oplog, Redis
 from tests.oplog.conftest import operation
 

@@ -13,11 +13,11 @@ from sqlalchemy import text
 from service.embedded import EmbeddedStores
 from service.oplog.audit import Audit, Day
 from service.oplog.chain import Chain
-from service.oplog.links import Told
-from service.oplog.upkeep import told
-from service.records import log_chain
-from service.records.login_logs import LoginEvent
-from service.records.operation_logs import OperationEvent
+from service.oplog.chain_walk import ReportedHeads
+from service.oplog.maintenance import told
+from service.records.logs import chain
+from service.records.logs.login_events import LoginEvent
+from service.records.logs.operation_events import OperationEvent
 from tests.oplog.conftest import Place, operation, place_at
 from tests.support.databases import database
 from tests.support.running import portcullis
@@ -205,16 +205,16 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
     filled: Place,
 ) -> None:
     async with filled.database.transaction() as connection:
-        heads = await log_chain.heads(connection, "operation_log")
+        heads = await chain.heads(connection, "operation_log")
     lines = ['{"event":"request"}', "no JSON, head of a log"]
     lines += [json.dumps({"event": "head of a log", **told(head)}) for head in heads]
-    kept = Told.read(lines)
+    kept = ReportedHeads.read(lines)
     assert await faults(filled, told=kept) == []
     (fourth,) = [row for row in await filled.rows() if row.chain_number == 4]
     await change(filled, "DELETE FROM sys.operation_log WHERE chain_number = 5")
     async with filled.database.transaction() as connection:
         shorter = replace(heads[-1], number=4, hash=fourth.chain_hash)
-        await log_chain.save(connection, [Chain(KEY).sealed(shorter)])
+        await chain.save(connection, [Chain(KEY).sealed(shorter)])
     assert await faults(filled) == []
     assert await faults(filled, told=kept) == [
         "operation_log 2026-03-15: it ends with number 4; 5 entries were told of once"

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from service.keyspace import LogCounts
-from service.records.login_logs import LoginEvent
+from service.records.logs.login_events import LoginEvent
 from tests.oplog.conftest import Place, operation
 
 pytestmark = pytest.mark.anyio

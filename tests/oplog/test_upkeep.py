@@ -10,10 +10,10 @@ from sqlalchemy import text
 
 from service.oplog.audit import Audit
 from service.oplog.chain import Chain
+from service.oplog.chained_writer import Writing
 from service.oplog.entries import encode
-from service.oplog.upkeep import Upkeep
-from service.oplog.writing import Writing
-from service.records.database import Database
+from service.oplog.maintenance import Upkeep
+from service.records.database.transactions import Database
 from tests.oplog.conftest import Place, operation
 
 pytestmark = pytest.mark.anyio

@@ -14,11 +14,11 @@ from sqlalchemy import select
 from service.keyspace import LogCounts
 from service.oplog.audit import Audit
 from service.oplog.chain import Chain
+from service.oplog.chained_writer import Writing
 from service.oplog.collector import Counts
 from service.oplog.entries import encode
-from service.oplog.writer import Writer
-from service.oplog.writing import Writing
-from service.records.database import Database
+from service.oplog.stream_consumer import Writer
+from service.records.database.transactions import Database
 from service.records.schema import log_set_aside
 from tests.oplog.conftest import Place, operation
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import casbin
 
-from service.authz.predicates import ANONYMOUS, PREDICATES
-from service.authz.rules import Rule, as_csv
+from service.authz.engine.predicates import ANONYMOUS, PREDICATES
+from service.authz.engine.rules import Rule, as_csv
 from service.kernel.codes import HeldCodes
 
 ROOT = Path(__file__).parents[2]

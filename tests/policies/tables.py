@@ -6,10 +6,10 @@ from typing import Literal
 
 import msgspec
 
-from service.authz.derive import Registered, derive
-from service.authz.lines import Lines
-from service.authz.resource_index import ResourceIndex
-from service.authz.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, read_rules
+from service.authz.engine.lines import Lines
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, read_rules
+from service.authz.publishing.derive import Registered, derive
 from tests.policies.stock import POLICIES
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from service.authz.lines import Lines
-from service.authz.paths import canonical
-from service.authz.policy import Policy
-from service.authz.rules import Rule
+from service.authz.engine.lines import Lines
+from service.authz.engine.paths import canonical
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL, Decide, stock_decide
 from tests.policies.tables import BASE, ENDPOINTS, EXAMPLE, TABLES, Case, Table, objects_asked, rules_of

@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from service.authz.rules import ANYONE, LOGIN, NOBODY
+from service.authz.engine.rules import ANYONE, LOGIN, NOBODY
 from tests.policies.stock import POLICIES
 from tests.policies.tables import BASE, ENDPOINTS
 

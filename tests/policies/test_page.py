@@ -8,10 +8,10 @@ import sys
 
 import pytest
 
-from service.authz.paths import canonical
-from service.authz.policy import Policy
-from service.authz.predicates import PREDICATES
-from service.authz.rules import Rule, checked
+from service.authz.engine.paths import canonical
+from service.authz.engine.policy import Policy
+from service.authz.engine.predicates import PREDICATES
+from service.authz.engine.rules import Rule, checked
 from service.errors import BadRequest
 from service.kernel.codes import HeldCodes
 from tests.docs.pages import between, rows

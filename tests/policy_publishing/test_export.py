@@ -7,11 +7,11 @@ import casbin
 import psycopg
 import pytest
 
-from service.authz.faults import PolicyFault
-from service.authz.predicates import ANONYMOUS, PREDICATES
-from service.authz.shipped import configured
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.predicates import ANONYMOUS, PREDICATES
+from service.authz.publishing.shipped import configured
 from service.kernel.codes import HeldCodes
-from service.launch.policy import ExportFault, export_policy
+from service.launch.policy import ExportError, export_policy
 from service.launch.prepare import publish_policy
 from service.settings import load
 from tests.support.running import portcullis
@@ -82,7 +82,7 @@ def test_an_export_replaces_the_one_before_and_says_when_it_can_not(
 
     assert "@unregistered" in (folder / "policy.csv").read_text()
     (tmp_path / "file").write_text("")
-    with pytest.raises(ExportFault, match="can't be written"):
+    with pytest.raises(ExportError, match="can't be written"):
         export_policy(settings, tmp_path / "file")
 
 
@@ -92,7 +92,7 @@ def test_lines_that_were_tampered_with_are_not_exported(seeded_database_url: str
     with psycopg.connect(seeded_database_url) as connection:
         connection.execute("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/user/list'")
 
-    with pytest.raises(PolicyFault, match="digest"):
+    with pytest.raises(PolicyError, match="digest"):
         export_policy(settings, tmp_path / "out")
 
     assert not (tmp_path / "out").exists()

@@ -5,10 +5,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.authz.shipped import configured
+from service.authz.publishing.shipped import configured
 from service.launch.policy import sync
 from service.launch.prepare import publish_policy
-from service.records.migrate import SchemaFault
+from service.records.migrate import SchemaError
 from service.settings import Settings, load
 from tests.support.running import portcullis
 
@@ -115,7 +115,7 @@ def test_codes_of_new_resources_make_way_for_those_that_are_taken(settings: Sett
 
 
 def test_a_database_without_the_schema_is_refused_in_words(empty_database_url: str) -> None:
-    with pytest.raises(SchemaFault, match="start the service once"):
+    with pytest.raises(SchemaError, match="start the service once"):
         sync(settings_for(empty_database_url), dry_run=True)
 
 

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.embedded import EmbeddedStores
-from service.records.database import Database
+from service.records.database.transactions import Database
 from tests.support.databases import database as new_database
 
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from service.errors import Unavailable
-from service.records.announcements import announcements
+from service.records.database.announcements import announcements
 
 pytestmark = pytest.mark.anyio
 

@@ -5,7 +5,8 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
-from service.records import bindings, menus
+from service.records.menus import menus
+from service.records.resources import bindings
 
 pytestmark = pytest.mark.anyio
 

@@ -8,9 +8,10 @@ import pytest
 from sqlalchemy import text
 
 from service.errors import RateLimited
-from service.records import bit_positions, policy_workers
-from service.records.bit_positions import OF_ALL, OF_USER, give, retire
-from service.records.database import Connection, Database
+from service.records.database.transactions import Connection, Database
+from service.records.menus import bit_positions
+from service.records.menus.bit_positions import OF_ALL, OF_USER, give, retire
+from service.records.policy import workers
 
 pytestmark = pytest.mark.anyio
 
@@ -121,18 +122,18 @@ async def test_a_position_is_not_given_while_a_worker_may_have_the_old_map(
     await retire(connection, LONG_AGO, ANN)
     await let_expire(connection)
     revision = await newest(connection)
-    await policy_workers.report(connection, "quick", revision + 1, None)
-    await policy_workers.report(connection, "slow", revision, None)
+    await workers.report(connection, "quick", revision + 1, None)
+    await workers.report(connection, "slow", revision, None)
     await connection.execute(
         text(
             "UPDATE sys.policy_worker SET seen_time = now() - CAST(:silent AS interval) WHERE worker = 'slow'"
         ),
         {"silent": silent},
     )
-    await policy_workers.report(connection, "quick", revision + 1, None)
+    await workers.report(connection, "quick", revision + 1, None)
     assert await give(connection, ANN) != LONG_AGO
 
-    await policy_workers.report(connection, "slow", revision + 1, None)
+    await workers.report(connection, "slow", revision + 1, None)
     assert await give(connection, ANN) == LONG_AGO
 
 
@@ -140,8 +141,8 @@ async def test_a_worker_that_has_left_or_is_silent_for_longer_holds_up_nothing(
     connection: Connection,
 ) -> None:
     for worker in ("gone", "dead"):
-        await policy_workers.report(connection, worker, 0, None)
-    await policy_workers.leave(connection, "gone")
+        await workers.report(connection, worker, 0, None)
+    await workers.leave(connection, "gone")
     await connection.execute(
         text("UPDATE sys.policy_worker SET seen_time = now() - interval '13 hours 1 second'")
     )

@@ -17,8 +17,8 @@ from structlog.testing import capture_logs
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records.connection import PromptConnection, conninfo
-from service.records.database import Database
+from service.records.database.connection import PromptConnection, conninfo
+from service.records.database.transactions import Database
 
 pytestmark = pytest.mark.anyio
 

@@ -11,8 +11,8 @@ from sqlalchemy import CheckConstraint, inspect, text
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
-from service.records.database import engine
-from service.records.migrate import SchemaFault, migrate, prepare
+from service.records.database.transactions import engine
+from service.records.migrate import SchemaError, migrate, prepare
 from service.records.schema import SCHEMA, metadata
 
 PREPARE = (
@@ -75,7 +75,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(empty_database_
     migrate(empty_database_url)
     with engine(empty_database_url).begin() as connection:
         connection.execute(text("UPDATE sys.alembic_version SET version_num = 'v9999'"))
-    with pytest.raises(SchemaFault, match=r"schema v9999.*newer version"):
+    with pytest.raises(SchemaError, match=r"schema v9999.*newer version"):
         prepare(empty_database_url, lambda: pytest.fail("nothing is seeded"))
     with engine(empty_database_url).connect() as connection:
         assert connection.execute(text("SELECT version_num FROM sys.alembic_version")).scalar_one() == "v9999"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from service.records import rights, users
-from service.records.database import Connection
+from service.records.database.transactions import Connection
+from service.records.roles import rights
+from service.records.users import accounts
 from tests.support.seeded import create_user
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +41,7 @@ async def test_reach_counts_disabled_roles_and_disabled_buttons_and_rights_do_no
 async def test_a_disabled_user_has_no_standing(connection: Connection) -> None:
     user_id = await create_user(connection, "heron", "x", "super")
     assert await rights.of_enabled_user(connection, user_id) == rights.Rights(("super",), ("*",))
-    await users.set_status(connection, user_id, "disabled")
+    await accounts.set_status(connection, user_id, "disabled")
     assert await rights.of_enabled_user(connection, user_id) is None
     assert await rights.of_enabled_user(connection, 10**9) is None
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, Table, insert, null, select, text
 from sqlalchemy.exc import IntegrityError
 
-from service.records.database import engine
+from service.records.database.transactions import engine
 from service.records.schema import (
     action_resource,
     casbin_rule,
@@ -29,7 +29,12 @@ NEW_USER = {"user_name": "eve", "user_name_key": "eve", "nick_name": "Eve", "pas
 NEW_ROLE = {"role_name": "Guard", "role_name_key": "guard", "role_code": "guard"}
 NEW_MENU = {"menu_type": "Menu", "title": "Tower", "bit_position": null()}
 NEW_BUTTON = {"menu_type": "Button", "title": "Open", "auth_mark": "gate:open"}
-NEW_RESOURCE = {"resource_name": "Gate", "resource_code": "gate", "method": "GET", "path": "/api/gate"}
+NEW_RESOURCE = {
+    "resource_name": "AuthorizationGuard",
+    "resource_code": "gate",
+    "method": "GET",
+    "path": "/api/gate",
+}
 NEW_FILE = {"key": "k", "name": "n", "size": 0, "sha256": "0" * 64, "content_type": "text/plain"}
 NEW_OPERATION = {
     "create_time": "2026-11-21T02:33:53Z",

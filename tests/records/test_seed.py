@@ -5,11 +5,14 @@ from sqlalchemy import Connection, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.codes import is_code
-from service.records import bindings, menus, rights, roles, users
-from service.records.database import engine
+from service.records.database.transactions import engine
+from service.records.menus import menus
 from service.records.migrate import Prepared, prepare
+from service.records.resources import bindings
+from service.records.roles import rights, roles
 from service.records.schema import menu
-from service.records.seed_catalogue import Additions
+from service.records.seed.catalogue import Additions
+from service.records.users import accounts
 from tests.support.seeded import ADMINISTRATOR
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +81,7 @@ async def test_a_seeded_role_holds_what_its_name_promises(
         text("UPDATE sys.user_role SET role_id = (SELECT id FROM sys.role WHERE role_code = :code)"),
         {"code": code},
     )
-    found = await users.credentials(connection, ADMINISTRATOR)
+    found = await accounts.credentials(connection, ADMINISTRATOR)
     assert found is not None
     assert await rights.of(connection, found.user_id) == rights.Rights((code,), tuple(sorted(held)))
 

@@ -14,9 +14,9 @@ from structlog.testing import capture_logs
 from service.kernel.permission_catalogue import permissions
 from service.launch.commands import run
 from service.launch.prepare import prepare_database
-from service.records.database import engine
+from service.records.database.transactions import engine
 from service.records.migrate import Prepared, additions, migrate, prepare
-from service.records.seed_catalogue import Additions, bring, lacking, pending
+from service.records.seed.catalogue import Additions, bring, lacking, pending
 from service.settings import load
 
 NEW = "system:user:export"  # as if an older version had not known it

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from service.records.turns import Turns
+from service.records.database.cooperative_yield import CooperativeYield
 
 pytestmark = pytest.mark.anyio
 
@@ -19,7 +19,7 @@ async def test_other_tasks_run_between_two_parts() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(other())
-    turns = Turns()
+    turns = CooperativeYield()
     for _ in range(20):
         done.append("mine")
         await turns.give_way()
@@ -29,4 +29,4 @@ async def test_other_tasks_run_between_two_parts() -> None:
 
 
 async def test_outside_an_event_loop_nothing_is_given_way_to() -> None:
-    await asyncio.to_thread(Turns().give_way_if_async)
+    await asyncio.to_thread(CooperativeYield().give_way_if_async)

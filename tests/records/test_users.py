@@ -5,8 +5,10 @@ from sqlalchemy import insert, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
-from service.records import menus, rights, users
+from service.records.menus import menus
+from service.records.roles import rights
 from service.records.schema import menu, role, role_menu, user, user_role
+from service.records.users import accounts
 from tests.support.seeded import ADMINISTRATOR
 
 pytestmark = pytest.mark.anyio
@@ -38,8 +40,8 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
     connection: AsyncConnection, written: str
 ) -> None:
     user_id = await a_user(connection)
-    found = await users.credentials(connection, written)
-    assert found == users.Credentials(
+    found = await accounts.credentials(connection, written)
+    assert found == accounts.Credentials(
         user_id=user_id,
         user_name="Björn",
         nick_name="B",
@@ -54,21 +56,21 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
 @pytest.mark.parametrize("written", ["", "bjorn", "Björn ", "' OR 1=1 --", "%"])
 async def test_an_unknown_user_has_no_credentials(connection: AsyncConnection, written: str) -> None:
     await a_user(connection)
-    assert await users.credentials(connection, written) is None
+    assert await accounts.credentials(connection, written) is None
 
 
 async def test_a_disabled_user_has_credentials_that_say_so(connection: AsyncConnection) -> None:
     await connection.execute(text("UPDATE sys.\"user\" SET status = 'disabled'"))
-    found = await users.credentials(connection, ADMINISTRATOR)
+    found = await accounts.credentials(connection, ADMINISTRATOR)
     assert found is not None
     assert found.status == "disabled"
 
 
 async def test_a_hash_is_replaced_only_while_it_is_the_expected_one(connection: AsyncConnection) -> None:
     user_id = await a_user(connection)
-    assert await users.set_password_hash(connection, user_id, "new", expected_hash="old") is True
-    assert await users.set_password_hash(connection, user_id, "newer", expected_hash="old") is False
-    found = await users.credentials(connection, "Björn")
+    assert await accounts.set_password_hash(connection, user_id, "new", expected_hash="old") is True
+    assert await accounts.set_password_hash(connection, user_id, "newer", expected_hash="old") is False
+    found = await accounts.credentials(connection, "Björn")
     assert found is not None
     assert found.password_hash == "new"
 
@@ -121,9 +123,9 @@ async def test_a_user_without_roles_and_an_unknown_one_have_no_rights(connection
 
 
 async def test_the_account_of_a_user_tells_his_rights(connection: AsyncConnection) -> None:
-    found = await users.credentials(connection, ADMINISTRATOR)
+    found = await accounts.credentials(connection, ADMINISTRATOR)
     assert found is not None
-    assert await users.info(connection, found.user_id) == users.Info(
+    assert await accounts.info(connection, found.user_id) == accounts.Info(
         user_id=found.user_id,
         user_name="admin",
         nick_name="Administrator",
@@ -132,4 +134,4 @@ async def test_the_account_of_a_user_tells_his_rights(connection: AsyncConnectio
         roles=("super",),
         permissions=("*",),
     )
-    assert await users.info(connection, 10**9) is None
+    assert await accounts.info(connection, 10**9) is None

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 
 
 class Links(HTMLParser):

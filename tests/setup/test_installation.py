@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from service.installation import InstallationFault, check_installation
+from service.installation import InstallationError, check_installation
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_an_overwritten_file_is_refused_with_the_command_that_mends_it(
     core.write_text(core.read_text() + "\n")
     monkeypatch.setattr(sys, "executable", "/opt/a place/python")
     version = importlib.metadata.version("pycasbin")
-    with pytest.raises(InstallationFault) as refusal:
+    with pytest.raises(InstallationError) as refusal:
         check_installation([str(site)])
     text = str(refusal.value)
     assert text.startswith("1 of ")
@@ -59,25 +59,25 @@ def test_an_overwritten_file_is_refused_with_the_command_that_mends_it(
 
 def test_files_that_went_with_the_predecessor_are_missed(site: Path) -> None:
     shutil.rmtree(site / "casbin")
-    with pytest.raises(InstallationFault, match=r"^(\d+) of \1 files"):
+    with pytest.raises(InstallationError, match=r"^(\d+) of \1 files"):
         check_installation([str(site)])
 
 
 def test_a_single_missing_file_is_missed(site: Path) -> None:
     (site / "casbin" / "util" / "builtin_operators.py").unlink()
-    with pytest.raises(InstallationFault, match=r"^1 of .* casbin/util/builtin_operators\.py for one"):
+    with pytest.raises(InstallationError, match=r"^1 of .* casbin/util/builtin_operators\.py for one"):
         check_installation([str(site)])
 
 
 def test_the_predecessor_alone_is_refused(tmp_path: Path) -> None:
     leave_traces_of_the_predecessor(tmp_path)
-    with pytest.raises(InstallationFault, match="pycasbin is not installed"):
+    with pytest.raises(InstallationError, match="pycasbin is not installed"):
         check_installation([str(tmp_path)])
 
 
 def test_an_install_without_a_list_of_files_is_refused(site: Path) -> None:
     next(site.glob("pycasbin-*.dist-info/RECORD")).unlink()
-    with pytest.raises(InstallationFault, match="no list of its files"):
+    with pytest.raises(InstallationError, match="no list of its files"):
         check_installation([str(site)])
 
 
@@ -87,7 +87,7 @@ def test_a_module_that_hides_the_installed_one_is_refused(
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (elsewhere / "casbin").mkdir()
     (elsewhere / "casbin" / "__init__.py").touch()
-    with pytest.raises(InstallationFault, match=r"elsewhere\d+/casbin/__init__\.py, not .* of pycasbin"):
+    with pytest.raises(InstallationError, match=r"elsewhere\d+/casbin/__init__\.py, not .* of pycasbin"):
         check_installation([str(elsewhere), str(site)])
 
 

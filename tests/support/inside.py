@@ -11,10 +11,10 @@ from typing import Any
 
 from service import settings
 from service.app import create_app
-from service.authz.publisher import publish_if_changed
-from service.authz.shipped import configured
-from service.records.database import Database
-from service.web.entrance import Entrance, Message
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import configured
+from service.records.database.transactions import Database
+from service.web.requests.middleware import Message, RequestMiddleware
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.web.driver import JSON, Answer, ask
 
@@ -22,7 +22,7 @@ from tests.web.driver import JSON, Answer, ask
 class Inside:
     """A service that runs; requests are sent with ``token`` unless another is given."""
 
-    def __init__(self, app: Entrance, database_url: str) -> None:
+    def __init__(self, app: RequestMiddleware, database_url: str) -> None:
         self._app = app
         self.database_url = database_url
         self.token: str | None = None
@@ -87,7 +87,7 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
 
 
 @asynccontextmanager
-async def _lifespan(app: Entrance) -> AsyncIterator[None]:
+async def _lifespan(app: RequestMiddleware) -> AsyncIterator[None]:
     incoming: asyncio.Queue[Message] = asyncio.Queue()
     outgoing: asyncio.Queue[Message] = asyncio.Queue()
     running = asyncio.create_task(

@@ -13,10 +13,10 @@ from argon2 import PasswordHasher
 
 from service.embedded import EmbeddedStores
 from service.oplog.chain import Chain
-from service.oplog.upkeep import Upkeep
-from service.records import user_edits, user_tables
-from service.records.database import Connection, Database
+from service.oplog.maintenance import Upkeep
+from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare
+from service.records.users import edits, user_tables
 from tests.support.databases import NewDatabase, database
 
 ADMINISTRATOR = "admin"
@@ -59,4 +59,4 @@ async def create_user(connection: Connection, name: str, password_hash: str, *ro
     roles = await user_tables.role_ids(connection, role_codes)
     assert set(roles) == set(role_codes)
     values = {"user_name": name, "nick_name": name}
-    return await user_edits.create(connection, password_hash, values, list(roles.values()))
+    return await edits.create(connection, password_hash, values, list(roles.values()))

@@ -8,7 +8,7 @@ from itertools import permutations
 
 import pytest
 
-from service.administration.accounts import Accounts
+from service.administration.users.accounts import Accounts
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
 from service.authn.sessions import Sessions
@@ -25,9 +25,10 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
-from service.records import user_list, users
+from service.records.users import accounts as users
+from service.records.users import listing
 from service.settings import Password, Redis
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import USER_AGENT, execute
 from tests.support.seeded import ADMINISTRATOR, create_user
 
@@ -44,23 +45,23 @@ ROOT = caller("*")
 
 
 @pytest.fixture
-def accounts(parts: Parts) -> Accounts:
+def accounts(parts: Container) -> Accounts:
     rules = PasswordRules(Password())
     return Accounts(parts.database, Revocations(parts.database, parts.store), parts.passwords, rules)
 
 
-async def new_user(parts: Parts, name: str, *roles: str) -> int:
+async def new_user(parts: Container, name: str, *roles: str) -> int:
     async with parts.database.transaction() as connection:
         return await create_user(connection, name, await parts.passwords.hash(PASSWORD), *roles)
 
 
-async def log_in(parts: Parts, name: str, permission_map: PermissionMap) -> Caller:
+async def log_in(parts: Container, name: str, permission_map: PermissionMap) -> Caller:
     pair = await parts.login.login(name, PASSWORD, "ios", "10.0.0.1", USER_AGENT)
     return await parts.authenticator.authenticate(pair.access_token, permission_map)
 
 
 async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
-    parts: Parts, accounts: Accounts, permission_map: PermissionMap
+    parts: Container, accounts: Accounts, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron")
     pair = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
@@ -79,7 +80,7 @@ async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
 
 
 async def test_an_enabled_user_may_log_in_again_and_no_old_token_works(
-    parts: Parts, accounts: Accounts, permission_map: PermissionMap
+    parts: Container, accounts: Accounts, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron")
     old = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
@@ -92,7 +93,9 @@ async def test_an_enabled_user_may_log_in_again_and_no_old_token_works(
         await parts.authenticator.authenticate(old.access_token, permission_map)
 
 
-async def test_the_last_enabled_user_who_may_do_everything_stays(parts: Parts, accounts: Accounts) -> None:
+async def test_the_last_enabled_user_who_may_do_everything_stays(
+    parts: Container, accounts: Accounts
+) -> None:
     await new_user(parts, "clerk", "admin")
 
     with pytest.raises(Conflict):
@@ -105,7 +108,7 @@ async def test_the_last_enabled_user_who_may_do_everything_stays(parts: Parts, a
 
 
 async def test_of_two_administrators_who_disable_each_other_at_once_one_stays(
-    parts: Parts, accounts: Accounts
+    parts: Container, accounts: Accounts
 ) -> None:
     both = {1, await new_user(parts, "second", "super")}
     for _ in range(10):
@@ -130,7 +133,7 @@ async def test_of_two_administrators_who_disable_each_other_at_once_one_stays(
     [("system:*", "super", False), ("system:*", "admin", True), ("system:user:update", "auditor", False)],
 )
 async def test_nobody_disables_a_user_who_holds_more(
-    parts: Parts, accounts: Accounts, held: str, role: str, *, allowed: bool
+    parts: Container, accounts: Accounts, held: str, role: str, *, allowed: bool
 ) -> None:
     user_id = await new_user(parts, "heron", role)
 
@@ -151,7 +154,7 @@ async def test_disabling_nobody_is_not_found(accounts: Accounts) -> None:
         await accounts.set_status(ROOT, 4711, "disabled")
 
 
-async def test_while_the_session_store_is_away_nothing_is_saved(parts: Parts) -> None:
+async def test_while_the_session_store_is_away_nothing_is_saved(parts: Container) -> None:
     heron = await new_user(parts, "heron", "auditor")
     nowhere = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     rules = PasswordRules(Password())
@@ -168,13 +171,13 @@ async def test_while_the_session_store_is_away_nothing_is_saved(parts: Parts) ->
             await attempt()
 
     async with parts.database.transaction() as connection:
-        known = await user_list.read(connection, heron)
+        known = await listing.read(connection, heron)
     assert (known.nick_name, known.status, known.version) == ("heron", "enabled", 1)
     assert [role.role_code for role in known.roles] == ["auditor"]
     await nowhere.close()
 
 
-async def test_the_store_says_what_is_stored_whoever_was_first(parts: Parts, accounts: Accounts) -> None:
+async def test_the_store_says_what_is_stored_whoever_was_first(parts: Container, accounts: Accounts) -> None:
     heron = await new_user(parts, "heron")
     for _ in range(10):
         await asyncio.gather(
@@ -182,5 +185,5 @@ async def test_the_store_says_what_is_stored_whoever_was_first(parts: Parts, acc
         )
 
         async with parts.database.transaction() as connection:
-            known = await user_list.read(connection, heron)
+            known = await listing.read(connection, heron)
         assert (await parts.store.ban_of(str(heron)) is not None) == (known.status == "disabled")

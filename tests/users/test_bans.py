@@ -58,8 +58,8 @@ async def test_of_two_administrators_who_ban_one_another_at_once_one_stays(house
         )
 
         assert min(answer.status for answer in done) == 200
-        felt = [(await house.ask("GET", "/api/user/info", token=token)).status for token in tokens]
-        assert sorted(felt) == [200, 403]
+        revokes_tokens = [(await house.ask("GET", "/api/user/info", token=token)).status for token in tokens]
+        assert sorted(revokes_tokens) == [200, 403]
 
 
 async def test_a_ban_of_a_user_who_is_gone_can_be_cleared(house: Inside) -> None:

@@ -8,7 +8,7 @@ from itertools import product
 import psycopg
 import pytest
 
-from service.authz.shipped import read_shipped
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.kernel.codes import HeldCodes
 from tests.support.databases import database

@@ -50,18 +50,18 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
         "authn/recovery",  # the operator's, past the API
     }
     for name in ("bans.ban", "bans.unban"):
-        assert calls[name] <= {"administration/bans", "authn/recovery"}
+        assert calls[name] <= {"administration/users/bans", "authn/recovery"}
     for name in ("users.change_password", "users.set_status"):
         assert calls[name] <= {"authn/password_change", "authn/recovery"}
     for name in ("user_edits.update", "user_edits.delete", "user_edits.give_roles", "user_edits.take_roles"):
-        assert calls[name] == {"administration/account_edits"}
+        assert calls[name] == {"administration/users/edits"}
 
 
 def test_the_services_that_act_on_users_take_a_target_in_place_of_an_id() -> None:
     for module, names in {
         "authn/sessions": {"kick", "kick_device"},
         "authn/revocations": {"settle", "settle_status", "end_sessions"},
-        "records/bans": {"ban"},
+        "records/users/bans": {"ban"},
         "records/user_edits": {"update", "delete", "give_roles", "take_roles"},
     }.items():
         tree = ast.parse((SERVICE / f"{module}.py").read_text())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.administration.password_reset import PasswordReset
+from service.administration.users.password_reset import PasswordReset
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
@@ -15,7 +15,7 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.settings import Password
 from service.settings import Throttle as Limits
-from tests.authn.conftest import Parts
+from tests.authn.conftest import Container
 from tests.authn.people import USER_AGENT, execute, log_in
 from tests.support.seeded import create_user
 
@@ -25,7 +25,7 @@ NEW = "four wary herons"
 
 
 @pytest.fixture
-def resets(parts: Parts) -> PasswordReset:
+def resets(parts: Container) -> PasswordReset:
     return PasswordReset(
         PasswordChange(
             database=parts.database,
@@ -38,18 +38,18 @@ def resets(parts: Parts) -> PasswordReset:
     )
 
 
-async def caller_of(parts: Parts, permission_map: PermissionMap, device: str = "web") -> Caller:
+async def caller_of(parts: Container, permission_map: PermissionMap, device: str = "web") -> Caller:
     pair = await log_in(parts, device)
     return await parts.authenticator.authenticate(pair.access_token, permission_map)
 
 
-async def new_user(parts: Parts, name: str, *roles: str) -> int:
+async def new_user(parts: Container, name: str, *roles: str) -> int:
     async with parts.database.transaction() as connection:
         return await create_user(connection, name, await parts.passwords.hash("old but long"), *roles)
 
 
 async def test_a_reset_ends_every_session_of_the_user(
-    parts: Parts, resets: PasswordReset, permission_map: PermissionMap
+    parts: Container, resets: PasswordReset, permission_map: PermissionMap
 ) -> None:
     user_id = await new_user(parts, "heron", "auditor")
     await parts.login.login("heron", "old but long", "ios", "10.0.0.1", USER_AGENT)
@@ -74,7 +74,7 @@ async def test_a_reset_ends_every_session_of_the_user(
     ],
 )
 async def test_nobody_resets_the_password_of_a_user_who_holds_more(
-    parts: Parts,
+    parts: Container,
     resets: PasswordReset,
     permission_map: PermissionMap,
     held: list[str],
@@ -106,14 +106,14 @@ async def test_nobody_resets_the_password_of_a_user_who_holds_more(
 
 
 async def test_resetting_the_password_of_nobody_is_not_found(
-    parts: Parts, resets: PasswordReset, permission_map: PermissionMap
+    parts: Container, resets: PasswordReset, permission_map: PermissionMap
 ) -> None:
     with pytest.raises(NotFound):
         await resets.reset(await caller_of(parts, permission_map), 4711, NEW)
 
 
 async def test_rights_that_were_lost_after_the_token_was_issued_count_no_more(
-    parts: Parts, resets: PasswordReset, permission_map: PermissionMap
+    parts: Container, resets: PasswordReset, permission_map: PermissionMap
 ) -> None:
     heron = await new_user(parts, "heron", "auditor")
     administrator = await caller_of(parts, permission_map)
@@ -124,7 +124,7 @@ async def test_rights_that_were_lost_after_the_token_was_issued_count_no_more(
 
 
 async def test_the_own_password_is_not_reset_without_the_current_one(
-    parts: Parts, resets: PasswordReset, permission_map: PermissionMap
+    parts: Container, resets: PasswordReset, permission_map: PermissionMap
 ) -> None:
     administrator = await caller_of(parts, permission_map)
 

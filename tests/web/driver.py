@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
-from service.web.entrance import Entrance, Message
+from service.web.requests.middleware import Message, RequestMiddleware
 
 JSON = ("Content-Type", "application/json")
 
@@ -50,7 +50,7 @@ class Answer:
 
 
 async def ask(
-    app: Entrance,
+    app: RequestMiddleware,
     method: str,
     target: str | bytes,
     *headers: tuple[str, str],

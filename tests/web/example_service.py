@@ -8,13 +8,13 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from service.errors import Conflict, NotFound, PreconditionFailed
-from service.web.call import Call
-from service.web.description import Operation
-from service.web.entrance import Entrance, falcon_app
-from service.web.gate import Gate
-from service.web.marks import created, logged, login, needs, public, refuses
-from service.web.routes import Routes
-from service.web.wire import Id, Page, PageQuery, Wire, whole
+from service.web.requests.context import RequestContext
+from service.web.requests.description import Operation
+from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.marks import created, logged, login, needs, public, refuses
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
+from service.web.requests.schema import Id, Page, PageQuery, Schema, whole
 
 
 class Colour(Enum):
@@ -22,12 +22,12 @@ class Colour(Enum):
     GREEN = "green"
 
 
-class Part(Wire):
+class Part(Schema):
     part_name: str
     weight: int = 0
 
 
-class NewThing(Wire):
+class NewThing(Schema):
     """What a thing is made of."""
 
     user_name: Annotated[str, Meta(min_length=1, max_length=8, examples=["alice"])]
@@ -42,7 +42,7 @@ class NewThing(Wire):
             raise ValueError("Thirteen things are bad luck")
 
 
-class Thing(Wire):
+class Thing(Schema):
     id: Id
     user_name: str
     colour: Colour
@@ -55,32 +55,32 @@ class ThingFilter(PageQuery):
     deep: Annotated[bool, Meta(description="Look into the parts too.")] = False
 
 
-class Anything(Wire):
+class Anything(Schema):
     anything: Any = None
 
 
 class Things:
     @needs("thing:list", "thing:create")
-    async def on_get(self, call: Call, query: ThingFilter) -> Page[Thing]:
+    async def on_get(self, context: RequestContext, query: ThingFilter) -> Page[Thing]:
         """List things.
 
         Filters add up.
         """
         things = [Thing(1, query.user_name or "", query.colour or Colour.RED)]
-        return Page(items=things, page=query.page, size=query.size, total=call.user.user_id)
+        return Page(items=things, page=query.page, size=query.size, total=context.user.user_id)
 
     @created
     @refuses(Conflict)
     @needs("thing:create")
     @logged("thing", "create", "INSERT")
-    async def on_post(self, _call: Call, body: NewThing) -> Thing:
+    async def on_post(self, _context: RequestContext, body: NewThing) -> Thing:
         """Make a thing."""
         if body.user_name == "twice":
             raise Conflict("There is such a thing already")
         return Thing(1, body.user_name, body.colour)
 
 
-class Echo(Wire):
+class Echo(Schema):
     page: int
     size: int
     user_name: str
@@ -90,7 +90,7 @@ class Echo(Wire):
 
 class EchoOfQuery:
     @login
-    async def on_get(self, _call: Call, query: ThingFilter) -> Echo:
+    async def on_get(self, _context: RequestContext, query: ThingFilter) -> Echo:
         """Tell what was asked."""
         name = "-" if query.user_name is None else query.user_name
         return Echo(query.page, query.size, name, query.colour, query.deep)
@@ -99,7 +99,7 @@ class EchoOfQuery:
 class OneThing:
     @refuses(NotFound)
     @needs("thing:list")
-    async def on_get(self, _call: Call, id: int) -> Thing:  # noqa: A002 - the name in the template
+    async def on_get(self, _context: RequestContext, id: int) -> Thing:  # noqa: A002 - the name in the template
         """Read a thing."""
         if id == 404:
             raise NotFound
@@ -107,7 +107,7 @@ class OneThing:
 
     @needs("thing:delete")
     @refuses(PreconditionFailed)
-    async def on_delete(self, _call: Call, id: int) -> None:  # noqa: A002 - as above
+    async def on_delete(self, _context: RequestContext, id: int) -> None:  # noqa: A002 - as above
         """Delete a thing."""
 
 
@@ -115,7 +115,7 @@ class PartOfThing:
     @login
     async def on_get(
         self,
-        _call: Call,
+        _context: RequestContext,
         id: int,  # noqa: A002 - as above
         name: Annotated[str, Meta(max_length=3, examples=["abc"])],
     ) -> str:
@@ -125,26 +125,26 @@ class PartOfThing:
 
 class Faulty:
     @login
-    async def on_get(self, call: Call) -> None:
+    async def on_get(self, context: RequestContext) -> None:
         """Fail, after promising a cookie."""
-        call.respond_header("Set-Cookie", "promise=1")
+        context.respond_header("Set-Cookie", "promise=1")
         raise RuntimeError("the password is hunter2")
 
 
 class Open:
     @public
-    async def on_get(self, call: Call) -> dict[str, str]:
+    async def on_get(self, context: RequestContext) -> dict[str, str]:
         """Tell what is known of the caller."""
-        call.respond_header("X-One", "1")
-        call.respond_header("X-Two", "2")
+        context.respond_header("X-One", "1")
+        context.respond_header("X-Two", "2")
         return {
-            "address": call.address,
-            "userAgent": call.user_agent,
-            "caller": "nobody" if call.caller is None else call.caller.user_name,
+            "address": context.address,
+            "userAgent": context.user_agent,
+            "caller": "nobody" if context.caller is None else context.caller.user_name,
         }
 
     @public
-    async def on_put(self, _call: Call, body: Anything) -> None:
+    async def on_put(self, _context: RequestContext, body: Anything) -> None:
         """Take anything."""
 
 
@@ -158,19 +158,19 @@ TEMPLATES = {
 }
 
 
-class OpenGate(Gate):
+class OpenGate(AuthorizationGuard):
     """Lets everybody in as nobody; for tests in which the gate is not the thing tested."""
 
     def __init__(self) -> None:
         """Need nothing."""
 
-    async def admit(self, _call: Call, _operation: Operation) -> None:
+    async def admit(self, _context: RequestContext, _operation: Operation) -> None:
         """Admit."""
 
 
-def example(gate: Gate | None = None) -> tuple[Entrance, Routes]:
+def example(guard: AuthorizationGuard | None = None) -> tuple[RequestMiddleware, Routes]:
     app = falcon_app()
-    routes = Routes(app, gate or OpenGate())
+    routes = Routes(app, guard or OpenGate())
     for template, endpoint in TEMPLATES.items():
         routes.add(template, endpoint)
-    return Entrance(app), routes
+    return RequestMiddleware(app), routes

@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 
-from service.web.entrance import Entrance
+from service.web.requests.middleware import RequestMiddleware
 
 
 @asynccontextmanager
-async def served(app: Entrance) -> AsyncIterator[int]:
+async def served(app: RequestMiddleware) -> AsyncIterator[int]:
     """Serve ``app`` on a free port and yield the port."""
     config = uvicorn.Config(
         app,

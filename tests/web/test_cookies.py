@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authn.csrf import Csrf
-from service.authn.pairs import TokenPair
-from service.authz.live import LivePolicy
-from service.authz.policy import Policy
-from service.authz.rules import Rule
-from service.authz.shipped import read_shipped
+from service.authn.token_issuer import TokenPair
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import read_shipped
 from service.settings import Auth
-from service.web.call import Call
-from service.web.cookies import Cookies
-from service.web.credentials import CookieToken
-from service.web.entrance import Entrance
+from service.web.requests.context import RequestContext
+from service.web.requests.cookies import Cookies
+from service.web.requests.credentials import CookieToken
+from service.web.requests.middleware import RequestMiddleware
 from tests.web.driver import JSON, Answer, ask
 from tests.web.test_gate import CALLERS, ENDPOINTS, OPENINGS, over
 
@@ -32,7 +32,7 @@ OURS = ("Sec-Fetch-Site", "same-origin")
 PAIR = TokenPair("a.b.c", "d.e.f", 1_700_000_000_123, 7200, 604_800, 7, "ann", "web")
 
 
-def app_of(settings: Auth) -> Entrance:
+def app_of(settings: Auth) -> RequestMiddleware:
     shipped = read_shipped()
     live = LivePolicy(shipped)
     live.offer(Policy(shipped.model_text, [*OPENINGS, *ENDPOINTS, DELETES], {}, 1))
@@ -43,7 +43,7 @@ DELETES = Rule("endpoint", "DELETE /api/thing/{id}", "thing:delete")
 APP = app_of(ON)
 
 
-async def get(*headers: tuple[str, str], app: Entrance = APP) -> Answer:
+async def get(*headers: tuple[str, str], app: RequestMiddleware = APP) -> Answer:
     return await ask(app, "GET", "/api/echo", HOST, *headers)
 
 
@@ -195,13 +195,13 @@ async def test_a_token_that_is_wrong_is_called_so_without_proof() -> None:
 
 def set_cookies(settings: Auth, *, clear: bool = False) -> dict[str, str]:
     """Return the Set-Cookie lines for ``PAIR``, or those that clear it, by name."""
-    call = Call({"headers": []})
+    context = RequestContext({"headers": []})
     if clear:
-        Cookies(settings).clear(call)
+        Cookies(settings).clear(context)
     else:
-        Cookies(settings).set(call, PAIR)
-    lines = [value.decode() for name, value in call.headers if name == b"set-cookie"]
-    assert len(lines) == len(call.headers)
+        Cookies(settings).set(context, PAIR)
+    lines = [value.decode() for name, value in context.headers if name == b"set-cookie"]
+    assert len(lines) == len(context.headers)
     return {line.partition("=")[0]: line.partition("=")[2] for line in lines}
 
 

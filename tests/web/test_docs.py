@@ -9,26 +9,27 @@ import anyio
 import pytest
 from openapi_spec_validator import validate
 
-from service.web import docs, signature
-from service.web.docs import add_docs
-from service.web.entrance import Entrance, falcon_app
-from service.web.health import Live
-from service.web.openapi import openapi
-from service.web.problems import refusals, type_of
-from service.web.routes import Routes
+from service.web.observability.health import Live
+from service.web.openapi import pages
+from service.web.openapi.document import openapi
+from service.web.openapi.pages import add_docs
+from service.web.requests import signature
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.problems import refusals, type_of
+from service.web.requests.routes import Routes
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
 pytestmark = pytest.mark.anyio
 
 
-def documented() -> Entrance:
+def documented() -> RequestMiddleware:
     app = falcon_app()
     table = Routes(app, OpenGate())
     table.add_outside("/health/live", Live())
     add_docs(table, title="Example", version="1.0", description="Things.")
     table.check([])
-    return Entrance(app)
+    return RequestMiddleware(app)
 
 
 APP = documented()
@@ -93,7 +94,7 @@ async def test_the_openapi_document_is_made_once_when_it_is_first_asked_for(
         made.append(arguments)
         return openapi(*arguments, **named)
 
-    monkeypatch.setattr(docs, "openapi", counted)
+    monkeypatch.setattr(pages, "openapi", counted)
     app = documented()
     assert made == []
     async with anyio.create_task_group() as both:

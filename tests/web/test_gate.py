@@ -7,18 +7,18 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.authn.authenticate import Authenticator
-from service.authz.live import LivePolicy
-from service.authz.policy import Policy
-from service.authz.revisions import PublishedRevisions
-from service.authz.rules import Rule
-from service.authz.shipped import read_shipped
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import PublishedRevisions
+from service.authz.publishing.shipped import read_shipped
 from service.errors import RefreshRequired, TokenInvalid, Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
-from service.web.credentials import HeaderToken
-from service.web.entrance import Entrance
-from service.web.gate import Gate
+from service.web.requests.credentials import HeaderToken
+from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.middleware import RequestMiddleware
 from tests.web.driver import JSON, Answer, ask
 from tests.web.example_service import example
 
@@ -60,18 +60,18 @@ class Table(Authenticator):
         return CALLERS[token]
 
 
-def guarded(rules: Iterable[Rule], name: str = "Authorization", prefix: str = "Bearer ") -> Entrance:
+def guarded(rules: Iterable[Rule], name: str = "Authorization", prefix: str = "Bearer ") -> RequestMiddleware:
     return over(live_policy(rules), HeaderToken(name, prefix))
 
 
-def over(live: LivePolicy, token: HeaderToken | None = None, published: int = REVISION) -> Entrance:
+def over(live: LivePolicy, token: HeaderToken | None = None, published: int = REVISION) -> RequestMiddleware:
     """Return the example behind a gate over ``live``; ``published`` is the newest revision of all nodes."""
 
     async def newest() -> int:
         return published
 
     token = token or HeaderToken("Authorization", "Bearer ")
-    app, _ = example(Gate(token, Table(), live, PublishedRevisions(live, newest)))
+    app, _ = example(AuthorizationGuard(token, Table(), live, PublishedRevisions(live, newest)))
     return app
 
 
@@ -85,7 +85,7 @@ def live_policy(rules: Iterable[Rule]) -> LivePolicy:
 APP = guarded([*OPENINGS, *ENDPOINTS])
 
 
-async def get(path: str, token: str | None, app: Entrance = APP) -> Answer:
+async def get(path: str, token: str | None, app: RequestMiddleware = APP) -> Answer:
     return await ask(app, "GET", path, *([] if token is None else [("Authorization", f"Bearer {token}")]))
 
 
@@ -233,7 +233,7 @@ async def test_no_header_changes_what_is_decided(header: str) -> None:
         assert answer.code == "permission_denied"
 
 
-async def at_least(revision: str, app: Entrance = APP, path: str = "/api/thing") -> Answer:
+async def at_least(revision: str, app: RequestMiddleware = APP, path: str = "/api/thing") -> Answer:
     token = ("Authorization", "Bearer lister")
     return await ask(app, "GET", path, token, ("X-Policy-Min-Revision", revision))
 
@@ -247,7 +247,7 @@ async def test_a_revision_that_is_in_force_is_not_waited_for(revision: str) -> N
 async def test_a_published_revision_that_does_not_come_is_unavailable(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("service.authz.revisions.PATIENCE", 0.01)
+    monkeypatch.setattr("service.authz.publishing.revisions.PATIENCE", 0.01)
     answer = await at_least(str(REVISION + 1), over(live_policy([]), published=REVISION + 1))
     assert (answer.status, answer.code) == (503, "unavailable")
     assert answer.header("retry-after") == "1"
@@ -286,7 +286,7 @@ class NeverAsked(PublishedRevisions):
 @pytest.mark.parametrize("revision", [str(REVISION + 1), "x"])
 async def test_strangers_and_public_routes_wait_for_no_revision(revision: str) -> None:
     live = live_policy([*OPENINGS, *ENDPOINTS])
-    app, _ = example(Gate(HeaderToken("Authorization", "Bearer "), Table(), live, NeverAsked()))
+    app, _ = example(AuthorizationGuard(HeaderToken("Authorization", "Bearer "), Table(), live, NeverAsked()))
     wanted = ("X-Policy-Min-Revision", revision)
     for token, code in ((None, "unauthenticated"), ("unknown", "token_invalid"), ("down", "unavailable")):
         headers = [] if token is None else [("Authorization", f"Bearer {token}")]

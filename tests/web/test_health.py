@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from service.kernel.health import Health, State
-from service.web.entrance import Entrance, falcon_app
-from service.web.health import Check, Live, ReadinessChecks, Ready
-from service.web.operator_token import OperatorToken
-from service.web.routes import Routes
+from service.web.observability.health import Check, Live, ReadinessChecks, Ready
+from service.web.observability.operator_token import OperatorToken
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
@@ -39,13 +39,13 @@ async def facts() -> Mapping[str, Any]:
     return {"version": "1.2.3"}
 
 
-def service(checks: ReadinessChecks, token: str = TOKEN) -> Entrance:
+def service(checks: ReadinessChecks, token: str = TOKEN) -> RequestMiddleware:
     app = falcon_app()
     routes = Routes(app, OpenGate())
     routes.add_outside("/health/live", Live())
     routes.add_outside("/health/ready", Ready(checks, OperatorToken(token), facts))
     routes.check([])
-    return Entrance(app)
+    return RequestMiddleware(app)
 
 
 async def get(path: str, *headers: tuple[str, str], token: str = TOKEN, **checks: Check) -> Answer:

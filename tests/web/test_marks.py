@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from service.errors import Conflict, NotFound
-from service.web.marks import Logged, MarkFault, created, logged, login, mark_of, needs, public, refuses
+from service.web.requests.marks import (
+    Logged,
+    MarkError,
+    created,
+    logged,
+    login,
+    mark_of,
+    needs,
+    public,
+    refuses,
+)
 
 
 def responder() -> None: ...
@@ -58,12 +68,12 @@ def test_two_marks_that_say_who_may_call_are_refused(outer: Any, inner: Any) -> 
     def function() -> None: ...
 
     inner(function)
-    with pytest.raises(MarkFault):
+    with pytest.raises(MarkError):
         outer(function)
 
 
 def test_two_logged_are_refused() -> None:
-    with pytest.raises(MarkFault):
+    with pytest.raises(MarkError):
 
         @logged("a", "b", "C")
         @logged("a", "b", "C")
@@ -85,5 +95,5 @@ def test_two_logged_are_refused() -> None:
     ],
 )
 def test_needs_refuses_what_no_endpoint_can_require(codes: tuple[str, ...]) -> None:
-    with pytest.raises(MarkFault):
+    with pytest.raises(MarkError):
         needs(*codes)

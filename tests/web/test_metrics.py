@@ -7,7 +7,7 @@ import re
 import pytest
 
 from service.embedded import EmbeddedStores
-from service.web.samples import Sample, exposition
+from service.web.observability.exposition import Sample, exposition
 from tests.support.inside import inside
 
 pytestmark = pytest.mark.anyio

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from service.errors import NotImplementedHere
 from service.kernel.origin import ORIGIN
-from service.web.entrance import REFUSAL, Message
-from service.web.observe import configure_logging
+from service.web.observability.log_format import configure_logging
+from service.web.requests.middleware import REFUSAL, Message
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example
 

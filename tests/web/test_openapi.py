@@ -10,12 +10,12 @@ from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
 
 from service.errors import Conflict, NotFound
-from service.web.entrance import falcon_app
-from service.web.health import Live, ReadinessChecks, Ready
-from service.web.openapi import openapi
-from service.web.openapi_problems import refusals_of
-from service.web.operator_token import OperatorToken
-from service.web.routes import Routes
+from service.web.observability.health import Live, ReadinessChecks, Ready
+from service.web.observability.operator_token import OperatorToken
+from service.web.openapi.document import openapi
+from service.web.openapi.problems import refusals_of
+from service.web.requests.middleware import falcon_app
+from service.web.requests.routes import Routes
 from tests.web.example_service import TEMPLATES, OpenGate
 
 pytestmark = pytest.mark.anyio

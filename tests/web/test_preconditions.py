@@ -6,54 +6,54 @@ import falcon.testing
 import pytest
 
 from service.errors import BadRequest, PreconditionFailed
-from service.web.call import Call
-from service.web.preconditions import answer_tag, content_tag, demand_match, version_tag
-from service.web.request import Request
+from service.web.requests.context import RequestContext
+from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.requests.request import Request
 
 
-def call_with(*if_match: str) -> Call:
+def call_with(*if_match: str) -> RequestContext:
     async def receive() -> dict[str, Any]:
         return {"type": "http.disconnect"}
 
     scope: dict[str, Any] = falcon.testing.create_scope()
     scope["headers"] = [(b"if-match", value.encode()) for value in if_match]
-    call = Call(scope)
-    call.request = Request(scope, receive)
-    return call
+    context = RequestContext(scope)
+    context.request = Request(scope, receive)
+    return context
 
 
 @pytest.mark.parametrize("given", ['"7"', "*", ' "6" , "7"', '"6","7","8"', ',"7",', '"a,b", "7"'])
 def test_a_request_that_names_the_record_may_change_it(given: str) -> None:
-    demand_match(call_with(given), version_tag(7))
+    require_match(call_with(given), version_tag(7))
 
 
 def test_a_request_without_if_match_may_change_it() -> None:
-    demand_match(call_with(), version_tag(7))
+    require_match(call_with(), version_tag(7))
 
 
 def test_several_headers_are_one_list() -> None:
-    demand_match(call_with('"6"', '"7"'), version_tag(7))
+    require_match(call_with('"6"', '"7"'), version_tag(7))
 
 
 @pytest.mark.parametrize("given", ['"6"', '"77"', 'W/"7"', '"6", "8"', '"x,7"', '"6,"7,8""'])
 def test_a_request_that_names_another_version_is_refused(given: str) -> None:
     with pytest.raises((PreconditionFailed, BadRequest)):
-        demand_match(call_with(given), version_tag(7))
+        require_match(call_with(given), version_tag(7))
 
 
 @pytest.mark.parametrize("given", ["7", "", '"7', "'7'", '"7" "8"', '*, "7"', '"7"x', '""7""'])
 def test_what_is_no_list_of_entity_tags_is_a_bad_request(given: str) -> None:
     with pytest.raises(BadRequest):
-        demand_match(call_with(given), version_tag(7))
+        require_match(call_with(given), version_tag(7))
 
 
 def test_the_tag_of_a_content_depends_on_all_that_is_shown() -> None:
     assert content_tag({"ids": [1, 2]}) == content_tag({"ids": [1, 2]})
     assert len({content_tag(shown) for shown in ([], [1], [2], [12], [1, 2], {"ids": [1, 2]})}) == 6
-    demand_match(call_with(content_tag([1])), content_tag([1]))
+    require_match(call_with(content_tag([1])), content_tag([1]))
 
 
 def test_a_tag_is_answered_as_etag() -> None:
-    call = call_with()
-    answer_tag(call, version_tag(7))
-    assert call.headers == [(b"etag", b'"7"')]
+    context = call_with()
+    answer_tag(context, version_tag(7))
+    assert context.headers == [(b"etag", b'"7"')]

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from service.errors import Conflict, Refusal, TokenExpired, Unavailable
-from service.web.call import Call
-from service.web.entrance import Entrance, falcon_app
-from service.web.problems import document, refusal_of, refusals
-from service.web.routes import Routes
+from service.web.requests.context import RequestContext
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.problems import document, refusal_of, refusals
+from service.web.requests.routes import Routes
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate, example
 
@@ -88,15 +88,15 @@ class Raises:
     def __init__(self, error: BaseException) -> None:
         self.error = error
 
-    async def on_get(self, _call: Call) -> None:
+    async def on_get(self, _context: RequestContext) -> None:
         """Raise."""
         raise self.error
 
 
-def raising(error: BaseException) -> Entrance:
+def raising(error: BaseException) -> RequestMiddleware:
     app = falcon_app()
     Routes(app, OpenGate()).add("/api/raises", Raises(error))
-    return Entrance(app)
+    return RequestMiddleware(app)
 
 
 @pytest.mark.parametrize(
@@ -131,7 +131,7 @@ class _Halfway:
 
 async def test_half_an_answer_is_left_to_the_server_to_cut_off() -> None:
     with pytest.raises(RuntimeError, match="the rest is missing"):
-        await ask(Entrance(_Halfway()), "GET", "/api/open")  # type: ignore[arg-type]  # any ASGI application
+        await ask(RequestMiddleware(_Halfway()), "GET", "/api/open")  # type: ignore[arg-type]  # any ASGI application
 
 
 def test_every_code_is_there_once() -> None:

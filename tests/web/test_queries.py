@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.web.wire import MAX_ID
+from service.web.requests.schema import MAX_ID
 from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 

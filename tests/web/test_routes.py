@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from service.authz.rules import Rule
-from service.web.call import Call
-from service.web.entrance import Entrance, falcon_app
-from service.web.marks import MarkFault, logged, login, needs, public
-from service.web.routes import Routes, RoutesFault
-from service.web.signature import SignatureFault
-from service.web.wire import Wire
+from service.authz.engine.rules import Rule
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import MarkError, logged, login, needs, public
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes, RoutesError
+from service.web.requests.schema import Schema
+from service.web.requests.signature import SignatureError
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
@@ -20,30 +20,30 @@ pytestmark = pytest.mark.anyio
 
 class Marked:
     @needs("a:b", "a:c")
-    async def on_get(self, _call: Call) -> None:
+    async def on_get(self, _context: RequestContext) -> None:
         """Read."""
 
     @login
     @logged("marked", "delete", "DELETE")
-    async def on_delete(self, _call: Call) -> None:
+    async def on_delete(self, _context: RequestContext) -> None:
         """Delete."""
 
 
 class Unlogged:
     @login
-    async def on_get(self, _call: Call) -> None:
+    async def on_get(self, _context: RequestContext) -> None:
         """Read."""
 
     @login
-    async def on_patch(self, _call: Call) -> None:
+    async def on_patch(self, _context: RequestContext) -> None:
         """Write."""
 
 
 class Unmarked:
-    async def on_get(self, _call: Call) -> None:
+    async def on_get(self, _context: RequestContext) -> None:
         """Read."""
 
-    async def on_put(self, _call: Call) -> None:
+    async def on_put(self, _context: RequestContext) -> None:
         """Write."""
 
 
@@ -59,7 +59,7 @@ def routes() -> Routes:
 
 
 def faults_of(table: Routes, rules: list[Rule]) -> tuple[str, ...]:
-    with pytest.raises(RoutesFault) as raised:
+    with pytest.raises(RoutesError) as raised:
         table.check(rules)
     return raised.value.faults
 
@@ -112,12 +112,12 @@ async def test_a_route_may_be_declared_public_by_method_and_path() -> None:
 
 
 async def test_a_responder_with_a_mark_is_not_declared_public() -> None:
-    with pytest.raises(MarkFault):
+    with pytest.raises(MarkError):
         routes().add("/api/marked", Marked(), public=["GET"])
 
 
 async def test_a_method_that_is_not_there_is_not_declared_public() -> None:
-    with pytest.raises(RoutesFault):
+    with pytest.raises(RoutesError):
         routes().add("/api/unmarked", Unmarked(), public=["POST"])
 
 
@@ -126,19 +126,19 @@ async def test_a_method_that_is_not_there_is_not_declared_public() -> None:
     ["api/x", "/api/x/", "/api//x", "/api/{id:int}", "/api/{id}.json", "/api/a b", "/api/", "/other"],
 )
 async def test_a_template_that_no_policy_line_can_name_is_refused(template: str) -> None:
-    with pytest.raises(RoutesFault):
+    with pytest.raises(RoutesError):
         routes().add(template, Marked())
 
 
 async def test_a_template_is_registered_once() -> None:
     table = routes()
     table.add("/api/marked", Marked())
-    with pytest.raises(RoutesFault):
+    with pytest.raises(RoutesError):
         table.add("/api/marked", Unmarked())
 
 
 async def test_an_endpoint_without_a_responder_is_refused() -> None:
-    with pytest.raises(RoutesFault):
+    with pytest.raises(RoutesError):
         routes().add("/api/nothing", object())
 
 
@@ -151,43 +151,43 @@ async def test_outside_the_group_nothing_is_guarded_and_nothing_is_marked() -> N
 
 
 async def test_the_group_is_not_served_from_outside() -> None:
-    with pytest.raises(RoutesFault):
+    with pytest.raises(RoutesError):
         routes().add_outside("/api/unmarked", Unmarked())
 
 
 async def test_outside_the_group_unknown_parameters_are_ignored() -> None:
     app = falcon_app()
     Routes(app, OpenGate()).add_outside("/outside", Unmarked())
-    assert (await ask(Entrance(app), "GET", "/outside?verbose=1")).status == 200
+    assert (await ask(RequestMiddleware(app), "GET", "/outside?verbose=1")).status == 200
 
 
 async def test_outside_the_group_the_gate_is_not_asked() -> None:
     class Shut(OpenGate):
-        async def admit(self, call: Call, operation: Any) -> None:
-            raise AssertionError(call, operation)
+        async def admit(self, context: RequestContext, operation: Any) -> None:
+            raise AssertionError(context, operation)
 
     app = falcon_app()
     Routes(app, Shut()).add_outside("/outside", Unmarked())
-    assert (await ask(Entrance(app), "GET", "/outside")).status == 200
+    assert (await ask(RequestMiddleware(app), "GET", "/outside")).status == 200
 
 
-class Body(Wire):
+class Body(Schema):
     name: str
 
 
-class NoBody(Wire):
+class NoBody(Schema):
     name: complex
 
 
 async def no_call() -> None: ...
-async def call_without_a_type(call) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001 - the fault
-async def no_answer(_call: Call): ...  # type: ignore[no-untyped-def]
-async def no_such_field(_call: Call, name: str) -> None: ...
-async def body_is_no_struct(_call: Call, body: dict[str, str]) -> None: ...
-async def query_is_no_struct(_call: Call, query: str) -> None: ...
-async def answer_is_no_json(_call: Call) -> complex: ...  # type: ignore[empty-body]  # never called
-async def body_is_no_json(_call: Call, body: NoBody) -> None: ...
-def not_async(_call: Call, body: Body) -> None: ...
+async def call_without_a_type(context) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001 - the fault
+async def no_answer(_context: RequestContext): ...  # type: ignore[no-untyped-def]
+async def no_such_field(_context: RequestContext, name: str) -> None: ...
+async def body_is_no_struct(_context: RequestContext, body: dict[str, str]) -> None: ...
+async def query_is_no_struct(_context: RequestContext, query: str) -> None: ...
+async def answer_is_no_json(_context: RequestContext) -> complex: ...  # type: ignore[empty-body]  # never called
+async def body_is_no_json(_context: RequestContext, body: NoBody) -> None: ...
+def not_async(_context: RequestContext, body: Body) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -207,10 +207,10 @@ def not_async(_call: Call, body: Body) -> None: ...
 async def test_a_responder_whose_annotations_do_not_fit_is_refused(function: Callable[..., Any]) -> None:
     endpoint = type("Endpoint", (), {})()
     endpoint.on_post = public(function)
-    with pytest.raises(SignatureFault):
+    with pytest.raises(SignatureError):
         routes().add("/api/fault", endpoint)
 
 
 async def test_a_field_that_the_responder_does_not_take_is_refused() -> None:
-    with pytest.raises(SignatureFault):
+    with pytest.raises(SignatureError):
         routes().add("/api/{id}", Marked())

@@ -10,12 +10,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.errors import NotFound, Unavailable
-from service.web.call import Call
-from service.web.entrance import Entrance, falcon_app
-from service.web.marks import MarkFault, public, refuses, sends
-from service.web.openapi import openapi
-from service.web.routes import Routes
-from service.web.streams import Stream, attachment
+from service.web.content.streams import Stream, attachment
+from service.web.openapi.document import openapi
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import MarkError, public, refuses, sends
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
 from tests.support.waiting import eventually_here
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
@@ -44,7 +44,7 @@ class Download:
     @public
     @sends("text/csv", "application/octet-stream")
     @refuses(NotFound)
-    async def on_get(self, _call: Call) -> Stream:
+    async def on_get(self, _context: RequestContext) -> Stream:
         """Download a file."""
         headers = {"Content-Disposition": attachment("a.csv")}
         return Stream(self._pieces(), "text/csv", headers, **self._more)
@@ -60,12 +60,12 @@ class Download:
             self.made.closed = True
 
 
-def app_of(endpoint: object, calls: list[Call] | None = None) -> tuple[Entrance, Routes]:
+def app_of(endpoint: object, calls: list[RequestContext] | None = None) -> tuple[RequestMiddleware, Routes]:
     """Return an application of one endpoint; calls that are over are added to ``calls``."""
     app = falcon_app()
     routes = Routes(app, OpenGate())
     routes.add("/api/download", endpoint)
-    return Entrance(app, count=None if calls is None else calls.append), routes
+    return RequestMiddleware(app, count=None if calls is None else calls.append), routes
 
 
 async def test_a_stream_arrives_whole_with_its_headers() -> None:
@@ -139,7 +139,7 @@ async def test_what_is_raised_later_cuts_the_connection_and_is_no_end_of_the_fil
 
 async def test_nothing_is_made_for_a_client_that_has_gone() -> None:
     download = Download(100_000)
-    calls: list[Call] = []
+    calls: list[RequestContext] = []
     async with served(app_of(download, calls)[0]) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET /api/download HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -148,7 +148,7 @@ async def test_nothing_is_made_for_a_client_that_has_gone() -> None:
         assert await eventually_here(lambda: download.made.closed)
 
     assert download.made.chunks < 10_000
-    assert [call.cut_off for call in calls] == [True]
+    assert [context.cut_off for context in calls] == [True]
 
 
 async def test_no_more_is_made_than_a_slow_client_takes() -> None:
@@ -193,25 +193,25 @@ async def test_the_documents_name_the_media_types() -> None:
 
 class Silent:
     @public
-    async def on_get(self, _call: Call) -> Stream:
+    async def on_get(self, _context: RequestContext) -> Stream:
         raise NotFound
 
 
 class Boastful:
     @public
     @sends("text/csv")
-    async def on_get(self, _call: Call) -> None:
+    async def on_get(self, _context: RequestContext) -> None:
         raise NotFound
 
 
 @pytest.mark.parametrize("endpoint", [Silent(), Boastful()])
 def test_a_stream_and_its_media_types_come_together_or_the_service_does_not_start(endpoint: object) -> None:
-    with pytest.raises(MarkFault):
+    with pytest.raises(MarkError):
         app_of(endpoint)
 
 
 def test_media_types_are_at_least_one() -> None:
-    with pytest.raises(MarkFault):
+    with pytest.raises(MarkError):
         sends()
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.kernel.field_names import camel
-from service.web.wire import MAX_ID, Id, Moment, Page, PageQuery, Wire, envelope, moment, whole
+from service.web.requests.schema import MAX_ID, Id, Moment, Page, PageQuery, Schema, envelope, moment, whole
 
 AT = datetime(2026, 11, 21, 2, 33, 53, 123456, tzinfo=UTC)
 
@@ -31,12 +31,12 @@ class UserRecord:
     roles: list[RoleRecord] = field(default_factory=list)
 
 
-class Role(Wire):
+class Role(Schema):
     id: Id
     role_name: str
 
 
-class User(Wire):
+class User(Schema):
     id: Id
     user_name: str
     create_time: Moment

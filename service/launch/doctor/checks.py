@@ -14,9 +14,9 @@ from service.launch.doctor import (
     user_checks,
 )
 from service.launch.doctor.findings import Finding
-from service.launch.doctor.patient import Patient
+from service.launch.doctor.installation import Installation
 
-Check = Callable[[Patient], Finding | Awaitable[Finding]]
+Check = Callable[[Installation], Finding | Awaitable[Finding]]
 
 CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("signing-key", file_checks.signing_key),

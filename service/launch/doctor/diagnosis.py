@@ -9,18 +9,18 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 
 from service import settings as table
-from service.authz.faults import PolicyFault
-from service.authz.shipped import Shipped, configured
-from service.embedded import EmbeddedFault
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.shipped import Shipped, configured
+from service.embedded import EmbeddedError
 from service.errors import Unavailable
 from service.keyspace.inspection import StoreFacts
 from service.keyspace.inspection import inspect as ask_store
 from service.launch.doctor.checks import CHECKS, Check
 from service.launch.doctor.findings import Finding, fault, unknown
-from service.launch.doctor.patient import WITHIN, Patient, Unanswered
+from service.launch.doctor.installation import WITHIN, Installation, Unanswered
 from service.launch.stores import reachable
-from service.records.database import Database
-from service.records.server_facts import ServerFacts, server_facts
+from service.records.database.server_facts import ServerFacts, server_facts
+from service.records.database.transactions import Database
 from service.settings import Settings, SettingsError
 
 Findings = list[tuple[str, Finding]]
@@ -43,7 +43,7 @@ def diagnose(environ: Mapping[str, str]) -> Findings:
         if (settings.database.url and settings.redis.url) or (settings.server.data / "owner").exists():
             try:
                 settings = stack.enter_context(reachable(settings))
-            except (EmbeddedFault, SettingsError) as wrong:
+            except (EmbeddedError, SettingsError) as wrong:
                 found.append(("embedded-stores", fault(_in_one_line(wrong), "see the logs in server.data")))
         else:
             found.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
@@ -51,7 +51,7 @@ def diagnose(environ: Mapping[str, str]) -> Findings:
 
 
 async def _examine(environ: Mapping[str, str], settings: Settings) -> Findings:
-    patient = Patient(environ, settings, shipped=_shipped(settings))
+    patient = Installation(environ, settings, shipped=_shipped(settings))
     database = None
     if settings.database.url:
         database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
@@ -65,7 +65,7 @@ async def _examine(environ: Mapping[str, str], settings: Settings) -> Findings:
             await database.close()
 
 
-async def _made(check: Check, patient: Patient) -> Finding:
+async def _made(check: Check, patient: Installation) -> Finding:
     try:
         async with asyncio.timeout(WITHIN):
             finding = check(patient)
@@ -91,7 +91,7 @@ async def _store(settings: Settings) -> StoreFacts | None:
 
 
 def _shipped(settings: Settings) -> Shipped | None:
-    with suppress(PolicyFault):
+    with suppress(PolicyError):
         return configured(settings.policy)
     return None
 

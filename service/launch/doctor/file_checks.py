@@ -9,14 +9,14 @@ from service.authn.signing_keys import signing_keys
 from service.errors import Unavailable
 from service.files.object_store import object_store
 from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.patient import Patient
+from service.launch.doctor.installation import Installation
 from service.settings import SettingsError, configured_file, local_secret, written_secrets
 
 _FEWEST_LETTERS = 10  # different ones; 32 random hexadecimal digits have fewer once in some million
 _LOCAL_FILE = "jwt_secret"
 
 
-def signing_key(patient: Patient) -> Finding:
+def signing_key(patient: Installation) -> Finding:
     """Whoever has the key can be anybody."""
     auth = patient.settings.auth
     try:
@@ -36,13 +36,13 @@ def signing_key(patient: Patient) -> Finding:
     return ok(f"{auth.jwt_algorithm}, {len(secret.encode())} bytes")
 
 
-def _kept_secret(patient: Patient) -> str:
+def _kept_secret(patient: Installation) -> str:
     """Return the secret of the data directory without making one; SettingsError when it is open to others."""
     data = patient.settings.server.data
     return local_secret(data, 1) if os.path.lexists(data / _LOCAL_FILE) else ""
 
 
-def configuration_file(patient: Patient) -> Finding:
+def configuration_file(patient: Installation) -> Finding:
     """Who may write the file may change every setting; who may read it has the secrets in it."""
     path = configured_file(patient.environ)
     if path is None:
@@ -58,7 +58,7 @@ def configuration_file(patient: Patient) -> Finding:
     return ok(f"{path} holds {len(secrets)} secrets, for its owner's eyes only" if secrets else str(path))
 
 
-def data_directory(patient: Patient) -> Finding:
+def data_directory(patient: Installation) -> Finding:
     """It holds the embedded stores, the local signing secret and files."""
     path = patient.settings.server.data
     try:
@@ -76,7 +76,7 @@ def data_directory(patient: Patient) -> Finding:
     return ok(str(path))
 
 
-async def objects(patient: Patient) -> Finding:
+async def objects(patient: Installation) -> Finding:
     """Files can be neither uploaded nor read without it."""
     settings = patient.settings
     folder = settings.server.data / "files"

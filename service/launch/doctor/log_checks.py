@@ -8,15 +8,15 @@ from typing import Final
 from service.errors import Unavailable
 from service.keyspace import LogCounts, SessionStore
 from service.launch.doctor.findings import Finding, ok, warning
-from service.launch.doctor.patient import Patient, Unanswered
-from service.records import log_months
-from service.records.log_writing import Log
+from service.launch.doctor.installation import Installation, Unanswered
+from service.records.logs import months
+from service.records.logs.inserts import Log
 
 _LOGS: Final[tuple[Log, ...]] = ("operation_log", "login_log")
 _MONTH: Final = timedelta(days=31)
 
 
-async def log_entries(patient: Patient) -> Finding:
+async def log_entries(patient: Installation) -> Finding:
     """What is dropped or set aside is in no log that anybody reads."""
     _ = patient.sessions
     store = SessionStore(patient.settings.redis, patient.settings.auth)
@@ -44,7 +44,7 @@ def _judged(found: LogCounts) -> Finding:
     return ok(said)
 
 
-async def log_months_ahead(patient: Patient) -> Finding:
+async def log_months_ahead(patient: Installation) -> Finding:
     """Entries without a partition of their month fall into the default one, until a worker moves them."""
     today = datetime.now(UTC).date().replace(day=1)
     wanted = {today, (today + _MONTH).replace(day=1)}
@@ -52,7 +52,7 @@ async def log_months_ahead(patient: Patient) -> Finding:
         missing = [
             f"{log} for {month:%Y-%m}"
             for log in _LOGS
-            for month in sorted(wanted - set(await log_months.present(connection, log)))
+            for month in sorted(wanted - set(await months.present(connection, log)))
         ]
     if missing:
         return warning(

@@ -3,41 +3,43 @@
 from __future__ import annotations
 
 from service.app import check_routes
-from service.authz.faults import PolicyFault
-from service.authz.publisher import drift
-from service.authz.rules import UNREGISTERED
-from service.authz.shipped import configured
-from service.authz.sync import KnownRoute, differences
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import UNREGISTERED
+from service.authz.publishing.publisher import drift
+from service.authz.publishing.shipped import configured
+from service.authz.publishing.sync import KnownRoute, differences
 from service.kernel.permission_catalogue import permissions
 from service.launch.additions import additions_told
 from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.patient import Patient
-from service.records import bit_positions, policy_revisions, policy_workers, seed_catalogue
-from service.web.routes import RoutesFault
+from service.launch.doctor.installation import Installation
+from service.records.menus import bit_positions
+from service.records.policy import revisions, workers
+from service.records.seed import catalogue
+from service.web.requests.routes import RoutesError
 
 _NAMED = 3  # of many, in one line
 _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
 
-def policy_files(patient: Patient) -> Finding:
+def policy_files(patient: Installation) -> Finding:
     """A start with a faulty model or line is refused."""
     try:
         shipped = configured(patient.settings.policy)
         check_routes(shipped)
-    except (PolicyFault, RoutesFault) as wrong:
+    except (PolicyError, RoutesError) as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
     return ok(
         f"model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines fit the code"
     )
 
 
-async def published_policy(patient: Patient) -> Finding:
+async def published_policy(patient: Installation) -> Finding:
     """What decides requests must be what a reviewer would derive."""
     try:
         async with patient.records() as connection:
             difference = await drift(connection)
-            latest = await policy_revisions.latest(connection)
-    except PolicyFault as wrong:
+            latest = await revisions.latest(connection)
+    except PolicyError as wrong:
         return fault("; ".join(wrong.faults), "mend the resource or Button that is named")
     if difference or latest is None:
         return fault(
@@ -47,11 +49,11 @@ async def published_policy(patient: Patient) -> Finding:
     return ok(f"revision {latest.revision}, {latest.line_count} lines, as derived")
 
 
-async def policy_workers_agree(patient: Patient) -> Finding:
+async def policy_workers_agree(patient: Installation) -> Finding:
     """A worker that can't load the newest revision decides by an old one."""
     async with patient.records() as connection:
-        latest = await policy_revisions.latest(connection)
-        present = await policy_workers.present(connection)
+        latest = await revisions.latest(connection)
+        present = await workers.present(connection)
     newest = latest.revision if latest else 0
     behind = [one for one in present if one.fault or one.revision < newest]
     if not behind:
@@ -65,11 +67,11 @@ async def policy_workers_agree(patient: Patient) -> Finding:
     )
 
 
-async def permission_codes(patient: Patient) -> Finding:
+async def permission_codes(patient: Installation) -> Finding:
     """A code that no Button carries can be given to nobody but by a wildcard."""
     async with patient.records() as connection:
-        additions = await connection.run_sync(seed_catalogue.pending)
-        lacking = await connection.run_sync(seed_catalogue.lacking)
+        additions = await connection.run_sync(catalogue.pending)
+        lacking = await connection.run_sync(catalogue.lacking)
     if additions:
         return warning(" ".join(additions_told(additions)), "start the service, which adds them")
     if lacking:
@@ -80,7 +82,7 @@ async def permission_codes(patient: Patient) -> Finding:
     return ok(f"each of the {len(permissions())} codes has an enabled Button")
 
 
-async def permission_bits(patient: Patient) -> Finding:
+async def permission_bits(patient: Installation) -> Finding:
     """A token grows with the highest bit position, and one that fits no cookie or header is refused."""
     async with patient.records() as connection:
         found = await bit_positions.overview(connection)
@@ -93,7 +95,7 @@ async def permission_bits(patient: Patient) -> Finding:
     )
 
 
-async def routes(patient: Patient) -> Finding:
+async def routes(patient: Installation) -> Finding:
     """A route that nobody has registered is left to the endpoint layer, or refused."""
     shipped = patient.policy
     known = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address
 
 from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.patient import Patient
+from service.launch.doctor.installation import Installation
 from service.launch.prepare import PASSWORD
 
 _WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy
 
 
-def cookie_mode(patient: Patient) -> Finding:
+def cookie_mode(patient: Installation) -> Finding:
     """Cookies of plain HTTP can be read, and set, by whoever is on the way."""
     auth = patient.settings.auth
     if not auth.is_read_cookie:
@@ -24,7 +24,7 @@ def cookie_mode(patient: Patient) -> Finding:
     return warning(message, remedy) if alone else fault(message, remedy)
 
 
-def proxies(patient: Patient) -> Finding:
+def proxies(patient: Installation) -> Finding:
     """Whoever is in a trusted network chooses the address by which attempts are counted."""
     trusted = patient.settings.server.trusted_proxies
     if not trusted:
@@ -45,7 +45,7 @@ def proxies(patient: Patient) -> Finding:
     return ok(f"{len(trusted)} trusted")
 
 
-def address(patient: Patient) -> Finding:
+def address(patient: Installation) -> Finding:
     """The service speaks HTTP: nobody but a proxy that speaks TLS should reach it."""
     server = patient.settings.server
     if _is_local(server.host):
@@ -58,7 +58,7 @@ def address(patient: Patient) -> Finding:
     )
 
 
-def deny_check(patient: Patient) -> Finding:
+def deny_check(patient: Installation) -> Finding:
     """Without it, rights that were taken away work on until the token expires."""
     auth = patient.settings.auth
     if auth.per_request_deny_check:
@@ -69,7 +69,7 @@ def deny_check(patient: Patient) -> Finding:
     )
 
 
-def throttling(patient: Patient) -> Finding:
+def throttling(patient: Installation) -> Finding:
     """Passwords can be guessed as fast as they are hashed when nobody counts."""
     throttle = patient.settings.throttle
     if throttle.enabled:
@@ -77,7 +77,7 @@ def throttling(patient: Patient) -> Finding:
     return warning("off: passwords may be guessed without end", "set throttle.enabled to true")
 
 
-def first_password(patient: Patient) -> Finding:
+def first_password(patient: Installation) -> Finding:
     """A password in the environment is one that processes, logs and images can give away."""
     if patient.environ.get(PASSWORD) and patient.server is not None and patient.server.schema:
         return warning(

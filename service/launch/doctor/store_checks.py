@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from service.keyspace import MOST_BEHIND
 from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
-from service.launch.doctor.patient import Patient, Unanswered
+from service.launch.doctor.installation import Installation, Unanswered
 from service.records.migrate import LEAST_SERVER
 
 _LEAST_STORE = (7,)
 _APART = 1.0  # seconds between two clocks that are worth a word
 
 
-def database(patient: Patient) -> Finding:
+def database(patient: Installation) -> Finding:
     """Everything but the check of tokens needs it."""
     if not patient.settings.database.url:
         raise Unanswered("no embedded one runs")
@@ -23,7 +23,7 @@ def database(patient: Patient) -> Finding:
     return ok(version)
 
 
-def schema(patient: Patient) -> Finding:
+def schema(patient: Installation) -> Finding:
     """A start migrates; until then, this version can't read the tables."""
     server = patient.server
     if server is None:
@@ -38,7 +38,7 @@ def schema(patient: Patient) -> Finding:
     )
 
 
-def session_store(patient: Patient) -> Finding:
+def session_store(patient: Installation) -> Finding:
     """No guarded request passes without it."""
     if not patient.settings.redis.url:
         raise Unanswered("no embedded one runs")
@@ -56,7 +56,7 @@ def session_store(patient: Patient) -> Finding:
     return ok(f"{store.product}")
 
 
-def eviction(patient: Patient) -> Finding:
+def eviction(patient: Installation) -> Finding:
     """An evicted deny marker lets a banned user in."""
     store = patient.sessions
     if store.policy is None:
@@ -68,7 +68,7 @@ def eviction(patient: Patient) -> Finding:
     return fault(message, remedy) if store.memory else warning(f"{message} once maxmemory is set", remedy)
 
 
-def persistence(patient: Patient) -> Finding:
+def persistence(patient: Installation) -> Finding:
     """What is not kept is lost with a restart: bans among it."""
     store = patient.sessions
     if store.appends:
@@ -81,7 +81,7 @@ def persistence(patient: Patient) -> Finding:
     return warning("nothing is kept: a restart lifts bans, and ends all sessions", remedy)
 
 
-def clocks(patient: Patient) -> Finding:
+def clocks(patient: Installation) -> Finding:
     """Tokens are judged by the session store's time; a machine far from it does not follow all the way."""
     leeway = patient.settings.auth.jwt_leeway
     store = patient.sessions.ahead

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from service.kernel.names import name_key
 from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.patient import Patient
-from service.records.seed_data import ADMINISTRATOR
-from service.records.user_overview import administrators
+from service.launch.doctor.installation import Installation
+from service.records.seed.data import ADMINISTRATOR
+from service.records.users.overview import administrators
 
 _MANY = 5
 
 
-async def enough_administrators(patient: Patient) -> Finding:
+async def enough_administrators(patient: Installation) -> Finding:
     """None locks everybody out, one is locked out easily, and many are many ways in."""
     async with patient.records() as connection:
         found = await administrators(connection)
@@ -30,7 +30,7 @@ async def enough_administrators(patient: Patient) -> Finding:
     return ok(f"{len(found)} users hold *: {names}")
 
 
-async def first_administrator(patient: Patient) -> Finding:
+async def first_administrator(patient: Installation) -> Finding:
     """Everybody knows the name, and logs may have the first password."""
     async with patient.records() as connection:
         found = await administrators(connection)

@@ -14,7 +14,7 @@ from service.launch.http.framing import MAX_HEAD, Head, check_head, head_size
 from service.launch.http.incoming import IncomingBody
 from service.launch.http.lingering import LINGER, LINGER_BYTES, LingeringTransport, reset
 from service.launch.http.state import WorkerState
-from service.web.entrance import REFUSAL
+from service.web.requests.middleware import REFUSAL
 
 FIRST_BYTE_AT_STOP: Final = 1.0
 """How long a connection that has sent nothing yet may begin a request once the worker stops, in seconds."""

@@ -4,7 +4,7 @@ Both tables are partitioned by ``create_time``, the time of the event, which is 
 rows for whose month there is no partition fall into the default one. ``event_id`` is made with the event, so
 that no event is written twice. Rows outlive the users they name: nothing here is a foreign key.
 
-The indexes are those of ``service.records.log_queries``: each filter has one, in the order of time.
+The indexes are those of ``service.records.logs.queries``: each filter has one, in the order of time.
 """
 
 from __future__ import annotations

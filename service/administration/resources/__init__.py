@@ -1,0 +1,1 @@
+"""Who may register resources and bind them to Buttons."""

@@ -1,0 +1,37 @@
+"""Nobody opens a resource to themselves that they can't reach, nor takes it out of the way."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from service.administration.delegation import Grantor
+from service.authz.lint.overlap import losing
+from service.errors import PermissionDenied
+from service.records.database.transactions import Connection
+from service.records.resources import bindings, resources
+
+
+async def require_reach(connection: Connection, giver: Grantor, resource_ids: Collection[int]) -> None:
+    """Return when the caller reaches each resource: it is bound to nothing, or to a code that is held.
+
+    Bindings to disabled Buttons count, and so do those of disabled resources. PermissionDenied else, with
+    the codes any one of which would do.
+    """
+    codes = await bindings.codes_of(connection, resource_ids)
+    for resource_id, bound in codes.items():
+        if not any(giver.holds(code) for code in bound):
+            raise PermissionDenied(
+                f"Resource {resource_id} is bound to permissions of which you hold none", required=bound
+            )
+
+
+async def require_taking(
+    connection: Connection, giver: Grantor, method: str, path: str, *, but: int = 0
+) -> None:
+    """Return when the caller reaches every resource that would lose requests to an enabled one of this path.
+
+    The most specific resource decides a request, so a new one could open what a more general one guards.
+    ``but`` is the resource that moves there.
+    """
+    ids: Mapping[str, int] = await resources.paths_beside(connection, method, path, but=but)
+    await require_reach(connection, giver, [ids[lost] for lost in losing(path, ids)])

@@ -1,0 +1,1 @@
+"""Who may create, change and delete roles and their permissions, and what follows at once."""

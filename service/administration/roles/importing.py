@@ -1,0 +1,95 @@
+"""Many roles from a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.administration.import_rows import RowFaults, once_each
+from service.administration.roles.roles import check_role
+from service.administration.table_import import TableImport, TableRow, Work
+from service.records.database.transactions import Connection
+from service.records.roles import rights, role_tables, roles
+from service.records.roles.role_tables import CodedRole, MenuTree
+from service.records.roles.roles import RoleValues
+
+_GIVEN = "permissions"
+
+
+@dataclass(slots=True)
+class _Roles:
+    """The roles of a table under way: the tree of menus, and the roles whose rights have changed."""
+
+    work: Work
+    tree: MenuTree
+    changed: set[int]
+
+
+class RoleImport(TableImport[None, set[int]]):
+    """Imports roles, which are known by their code.
+
+    Permissions are named by the codes of Buttons. Menus, which only show pages, are not in the table: a role
+    keeps those that it has, and gets those above the Buttons that it is given.
+    """
+
+    async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare
+        faults = RowFaults()
+        once_each(faults, "roleCode", ((one.row, one.name) for one in rows))
+        faults.require_none()
+
+    async def _save(self, work: Work, rows: Sequence[TableRow], _prepared: None) -> set[int]:
+        under_way = _Roles(work, await role_tables.menu_tree(work.connection), set())
+        known = await role_tables.by_code(work.connection, [one.name for one in rows])
+        for one in rows:
+            with work.faults.of(one.row, "roleCode"):
+                if (before := known.get(one.name)) is None:
+                    await _create(under_way, one)
+                else:
+                    await _update(under_way, before, one)
+        return under_way.changed
+
+    async def _affected(self, connection: Connection, changed: set[int]) -> list[int]:
+        return await rights.in_roles(connection, changed)
+
+
+async def _create(under_way: _Roles, one: TableRow) -> None:
+    values = RoleValues(**{"role_name": "", **one.values})
+    check_role(values.role_name)
+    made = await roles.create(under_way.work.connection, one.name, values)
+    await _give(under_way, made.id, one, [])
+    under_way.work.tell(one, "created")
+
+
+async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
+    work, values = under_way.work, one.differing(before)
+    gives = one.codes is not None and set(one.codes) != set(before.permissions)
+    if not values and not gives:
+        work.tell(one, "unchanged")
+        return
+    await work.giver.require_roles(work.connection, [before.id])
+    if "role_name" in values:
+        check_role(values["role_name"])
+    if values:
+        await roles.update(work.connection, before.id, values)
+    if gives:
+        await _give(under_way, before.id, one, before.permissions)
+    if gives or "enabled" in values:
+        under_way.changed.add(before.id)
+    work.tell(one, "updated", [*values, *([_GIVEN] if gives else [])])
+
+
+async def _give(under_way: _Roles, role_id: int, one: TableRow, had: Sequence[str]) -> None:
+    """Give the Buttons of the row in place of those of ``had``, with the Menus above those that are new."""
+    work, buttons, codes = under_way.work, under_way.tree.buttons, one.codes or ()
+    unknown = [place for place, code in enumerate(codes) if code not in buttons]
+    for place in unknown:
+        work.faults.add(one.row, f"{_GIVEN}[{place}]", "There is no such Button")
+    if unknown:
+        return
+    wanted = {buttons[code] for code in codes}
+    given = wanted - {buttons[code] for code in had}
+    kept = set(await roles.menu_ids(work.connection, role_id)) - {buttons[code] for code in had}
+    menus = sorted(wanted | kept | under_way.tree.with_menus_above(given))
+    with work.faults.of(one.row, _GIVEN):
+        await work.giver.require_menus(work.connection, menus)
+        await roles.set_menus(work.connection, role_id, menus)

@@ -1,0 +1,114 @@
+"""Writing roles: what they are called, whether they count, and the menus and Buttons that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from service.administration.delegation import grantor
+from service.administration.users.administrators import keeping_an_administrator
+from service.authn.revocations import Revocations
+from service.errors import Conflict, ValidationFailed
+from service.kernel.identity import Caller
+from service.kernel.names import text_fault
+from service.records.database.transactions import Connection, Database
+from service.records.roles import rights, roles
+from service.records.roles.roles import Role, RoleValues
+
+NAMED: Final = 5
+"""How many users of a role a refusal names."""
+WITHIN: Final = 10.0
+"""Seconds that giving a role its menus may take: ten thousand of them need one or two."""
+
+
+class RoleChanges:
+    """Writes roles for callers who hold all that the role gives, before the change and after it.
+
+    ``match`` is called with what is stored, behind the lock; what it raises undoes the change. The users of
+    a role whose rights have changed must refresh their tokens. No policy line comes from a role, so nothing
+    is published (decision 0009).
+
+    All raise ``PermissionDenied`` when the caller lacks a code, ``RefreshRequired`` when the caller is gone,
+    and ``Unavailable``.
+    """
+
+    def __init__(self, database: Database, revocations: Revocations) -> None:
+        self._database = database
+        self._revocations = revocations
+
+    async def create(self, caller: Caller, role_code: str, values: RoleValues) -> Role:
+        """Write a new role, which gives nothing yet.
+
+        Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
+        """
+        check_role(values.role_name)
+        async with self._database.transaction() as connection:
+            await grantor(connection, caller)
+            return await roles.create(connection, role_code, values)
+
+    async def update(
+        self, caller: Caller, role_id: int, values: Mapping[str, Any], match: Callable[[Role], None]
+    ) -> Role:
+        """Store those of the ``RoleValues`` that are given; what is left out stays as it is.
+
+        Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name and when it would leave
+        nobody who may do everything.
+        """
+        if "role_name" in values:
+            check_role(values["role_name"])
+        async with self._database.transaction() as connection:
+            async with keeping_an_administrator(connection):
+                before = await _for_change(connection, caller, role_id, match)
+                saved = await roles.update(connection, role_id, values)
+            affected = [] if saved.enabled == before.enabled else await rights.in_role(connection, role_id)
+            await self._revocations.mark_first(affected)
+        await self._revocations.mark_all(affected)
+        return saved
+
+    async def delete(self, caller: Caller, role_id: int, match: Callable[[Role], None]) -> None:
+        """Delete a role; ``NotFound``, and ``Conflict``, with their names, while users have it."""
+        async with self._database.transaction() as connection:
+            await _for_change(connection, caller, role_id, match)
+            names, number = await roles.users_of(connection, role_id, NAMED)
+            if number:
+                raise Conflict("Users have the role", users=names, userCount=number)
+            await roles.delete(connection, role_id)
+
+    async def set_menus(
+        self, caller: Caller, role_id: int, menu_ids: Sequence[int], match: Callable[[list[int]], None]
+    ) -> list[int]:
+        """Give a role these menus and Buttons and no others; return their ids, in order.
+
+        Raises ``NotFound``, ``ValidationFailed`` for what is no menu, and ``Conflict`` when it would leave
+        nobody who may do everything.
+        """
+        async with self._database.transaction(within=WITHIN) as connection:
+            async with keeping_an_administrator(connection):
+                giver = await grantor(connection, caller)
+                await roles.read(connection, role_id)
+                await giver.require_roles(connection, [role_id])
+                await giver.require_menus(connection, menu_ids)
+                before = await roles.menu_ids(connection, role_id)
+                match(before)
+                await roles.set_menus(connection, role_id, menu_ids)
+                saved = await roles.menu_ids(connection, role_id)
+            affected = [] if saved == before else await rights.in_role(connection, role_id)
+            await self._revocations.mark_first(affected)
+        await self._revocations.mark_all(affected)
+        return saved
+
+
+async def _for_change(
+    connection: Connection, caller: Caller, role_id: int, match: Callable[[Role], None]
+) -> Role:
+    giver = await grantor(connection, caller)
+    stored = await roles.read(connection, role_id)
+    await giver.require_roles(connection, [role_id])
+    match(stored)
+    return stored
+
+
+def check_role(role_name: str) -> None:
+    """Return when ``role_name`` can be the name of a role; ValidationFailed else."""
+    if fault := text_fault(role_name):
+        raise ValidationFailed(("roleName", fault))

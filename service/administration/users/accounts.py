@@ -1,0 +1,136 @@
+"""Users: made, edited, disabled and deleted, and what follows at once.
+
+Whoever is touched is marked before the commit, so that nothing is saved while the session store is away, and
+once more after it: tokens from before the change work no more even if this process is killed in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+
+from service.administration.delegation import Grantor, grantor
+from service.administration.users import edits
+from service.administration.users import rules as account_rules
+from service.administration.users.administrators import keeping_an_administrator
+from service.administration.users.edits import Edit, NewUser
+from service.administration.users.rules import AccountValues
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.revocations import Revocations
+from service.kernel.identity import Caller
+from service.kernel.target import Target
+from service.records.database.transactions import Connection, Database
+from service.records.users import listing
+from service.records.users.listing import Status, User
+
+Match = Callable[[int], None]
+"""Raises ``PreconditionFailed`` unless the version is the one that the caller has seen."""
+
+
+def any_version(_version: int) -> None:
+    """Match every version."""
+
+
+class Accounts:
+    """Changes users, one at a time; the refusals are those of ``account_edits``, and ``Unavailable``."""
+
+    def __init__(
+        self, database: Database, revocations: Revocations, passwords: Passwords, rules: PasswordRules
+    ) -> None:
+        self._database = database
+        self._revocations = revocations
+        self._passwords = passwords
+        self._rules = rules
+
+    async def create(self, caller: Caller, new: NewUser) -> User:
+        """Make a user; ``ValidationFailed`` also for the password."""
+        password_hash = await self.hash_of(new)
+        async with self._database.transaction() as connection:
+            giver = await grantor(connection, caller)
+            return await edits.add(connection, giver, new, password_hash)
+
+    async def hash_of(self, new: NewUser) -> str:
+        """Return the hash of the password of ``new``; ``ValidationFailed`` when a value or it won't do."""
+        values = new.values
+        account_rules.check(values)
+        context = (values["user_name"], values["nick_name"], values.get("email"), values.get("phone"))
+        await self._rules.require("password", new.password, context)
+        return await self._passwords.hash(new.password)
+
+    async def update(
+        self,
+        caller: Caller,
+        user_id: int,
+        values: AccountValues,
+        role_ids: Collection[int] | None = None,
+        match: Match = any_version,
+    ) -> User:
+        """Store ``values`` and, unless None, the roles; what is left out stays as it is.
+
+        Raises ``NotFound``, ``PermissionDenied`` when the user holds a code that the caller does not, and
+        ``Conflict`` when nobody would be left who may do everything, also when two are changed at once.
+        """
+        account_rules.check(values)
+        async with self._database.transaction() as connection:
+            async with _touching(connection, caller, user_id, match) as (giver, target, user):
+                edit = await edits.edit(connection, giver, target, user, values, role_ids=role_ids)
+            if edit.revokes_tokens:
+                await self._revocations.mark_first([user_id])
+        await self._follow(edit)
+        return edit.after
+
+    async def set_status(self, caller: Caller, user_id: int, status: Status) -> None:
+        """Disable or enable a user, as ``update`` does: a disabled user is banned and has no session.
+
+        A status that the user has already is confirmed, so that the store says it as well.
+        """
+        async with self._database.transaction() as connection:
+            async with _touching(connection, caller, user_id) as (giver, target, user):
+                if user.status != status:
+                    await edits.edit(connection, giver, target, user, {"status": status})
+            await self._revocations.mark_first([user_id])
+        if user.status == status:
+            await self._revocations.settle(target)
+        else:
+            await self._follow_status(target, user.user_name, status)
+
+    async def edit_profile(self, caller: Caller, values: AccountValues, match: Match = any_version) -> User:
+        """Store what callers say about themselves; ``values`` has no name to log in with and no status."""
+        return await self.update(caller, caller.user_id, values, match=match)
+
+    async def delete(self, caller: Caller, user_id: int, match: Match = any_version) -> None:
+        """Delete a user and end all sessions; refusals as for ``update``.
+
+        The id is never given again, so no token of it says anything about a later user of the same name.
+        """
+        async with self._database.transaction() as connection:
+            async with _touching(connection, caller, user_id, match) as (giver, target, _):
+                await edits.remove(connection, giver, target)
+            await self._revocations.mark_first([user_id])
+        await self._revocations.settle(target)  # a ban without end would stay in the store for nobody
+        await self._revocations.end_sessions(target)
+
+    async def _follow(self, edit: Edit) -> None:
+        if edit.before.status != edit.after.status:
+            await self._follow_status(edit.target, edit.after.user_name, edit.after.status)
+        if edit.revokes_tokens:
+            await self._revocations.mark(edit.after.id)
+
+    async def _follow_status(self, target: Target, user_name: str, status: Status) -> None:
+        # After the commit: a login that has read the old status then meets the ban.
+        disabled = status == "disabled"
+        await self._revocations.settle_status(target, user_name=user_name, disabled=disabled)
+
+
+@asynccontextmanager
+async def _touching(
+    connection: Connection, caller: Caller, user_id: int, match: Match = any_version
+) -> AsyncIterator[tuple[Grantor, Target, User]]:
+    """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
+    async with keeping_an_administrator(connection):
+        giver = await grantor(connection, caller)
+        user = await listing.read(connection, user_id)
+        target = await giver.target(connection, user_id)
+        match(user.version)
+        yield giver, target, user

@@ -1,0 +1,112 @@
+"""What happens to users inside a transaction: who may make, edit and delete them, and give them roles.
+
+For changes of one user (``accounts``) as for many in one transaction. Each function needs a ``Grantor`` of
+that transaction, whose lock keeps what was looked at true until the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from service.administration.delegation import Grantor
+from service.administration.users.rules import AccountValues
+from service.errors import Conflict, PermissionDenied, ValidationFailed
+from service.kernel.target import Target
+from service.records.database.transactions import Connection
+from service.records.users import edits, listing
+from service.records.users.listing import User
+
+
+@dataclass(frozen=True, slots=True)
+class NewUser:
+    """A user to be made: ``values`` with both names, the password, and the ids of the roles to give."""
+
+    values: AccountValues
+    password: str = field(repr=False)
+    role_ids: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit under way: the user before and after."""
+
+    target: Target
+    before: User
+    after: User
+
+    @property
+    def revokes_tokens(self) -> bool:
+        """Tell whether tokens made before this edit must not work on."""
+        return _as_tokens_say(self.before) != _as_tokens_say(self.after)
+
+
+async def add(connection: Connection, giver: Grantor, new: NewUser, password_hash: str) -> User:
+    """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
+
+    Raises ``ValidationFailed`` for roles that do not exist, ``PermissionDenied`` when a role gives, or would
+    give if all were enabled, a code that the caller does not hold, and ``Conflict`` for a name that is taken.
+    """
+    await _require_roles_exist(connection, new.role_ids)
+    await giver.require_roles(connection, new.role_ids)
+    role_ids = sorted(set(new.role_ids))
+    user_id = await edits.create(connection, password_hash, new.values, role_ids)
+    return await listing.read(connection, user_id)
+
+
+async def edit(
+    connection: Connection,
+    giver: Grantor,
+    target: Target,
+    before: User,
+    values: AccountValues,
+    *,
+    role_ids: Collection[int] | None = None,
+) -> Edit:
+    """Store ``values``, which have been checked, and with ``role_ids`` the roles; what is left out stays.
+
+    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist;
+    ``PermissionDenied`` when a role that is given or taken away gives a code that the caller does not hold,
+    and for any change of the caller's own roles; ``Conflict`` for a name that is taken, and for callers
+    who disable themselves.
+    """
+    if target.user_id == giver.user_id and values.get("status") == "disabled":
+        raise Conflict("Nobody disables their own account")
+    if role_ids is not None:
+        await _set_roles(connection, giver, target, before, role_ids)
+    await edits.update(connection, target, values)
+    return Edit(target, before, await listing.read(connection, target.user_id))
+
+
+async def remove(connection: Connection, giver: Grantor, target: Target) -> None:
+    """Delete a user; ``Conflict`` for the caller's own account."""
+    if target.user_id == giver.user_id:
+        raise Conflict("Nobody deletes their own account")
+    await edits.delete(connection, target)
+
+
+async def _set_roles(
+    connection: Connection, giver: Grantor, target: Target, before: User, role_ids: Collection[int]
+) -> None:
+    had, wanted = {role.id for role in before.roles}, set(role_ids)
+    if had == wanted:
+        return
+    if target.user_id == giver.user_id:
+        raise PermissionDenied("Nobody changes their own roles")
+    await _require_roles_exist(connection, role_ids)
+    await giver.require_roles(connection, had ^ wanted)
+    await edits.take_roles(connection, target, sorted(had - wanted))
+    await edits.give_roles(connection, target, sorted(wanted - had))
+
+
+async def _require_roles_exist(connection: Connection, role_ids: Collection[int]) -> None:
+    unknown = await edits.unknown_roles(connection, role_ids)
+    faults = [
+        (f"roleIds[{place}]", "There is no such role") for place, one in enumerate(role_ids) if one in unknown
+    ]
+    if faults:
+        raise ValidationFailed(*faults)
+
+
+def _as_tokens_say(user: User) -> tuple[object, ...]:
+    return (user.user_name, user.nick_name, user.status, user.roles)

@@ -1,0 +1,133 @@
+"""Many users from a table."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping, Sequence
+
+from service.administration.import_rows import RowFaults
+from service.administration.table_import import TableImport, TableRow, Work
+from service.administration.users import edits as account_edits
+from service.administration.users.edits import Edit
+from service.administration.users.rows import WITHOUT_PASSWORD, Wanted, check_passwords, wanted_by
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.revocations import Revocations
+from service.errors import Conflict, PermissionDenied
+from service.kernel.names import name_key
+from service.records.database.transactions import Connection, Database
+from service.records.users import edits as user_edits
+from service.records.users import user_tables
+from service.records.users.edits import TAKEN, NewRow
+from service.records.users.listing import User
+
+_RANDOM_BYTES = 32
+
+Hashes = Mapping[int | None, str]
+"""The hash of each row's password, by row; of no password under None."""
+
+
+class UserImport(TableImport[Hashes | None, list[Edit]]):
+    """Imports users, who are known by their name.
+
+    A new user without a password is disabled, and can log in once somebody has set one and enabled the user.
+    """
+
+    def __init__(
+        self, database: Database, revocations: Revocations, passwords: Passwords, rules: PasswordRules
+    ) -> None:
+        super().__init__(database, revocations)
+        self._passwords = passwords
+        self._rules = rules
+
+    async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
+        """Return the hashes, made before the transaction once no row is faulty by itself; None if dry."""
+        faults = RowFaults()
+        async with self._database.snapshot() as connection:
+            wanted = await self._wanted(connection, rows, faults)
+        await asyncio.to_thread(check_passwords, wanted, self._rules, faults)
+        faults.require_none()
+        return None if dry_run else await self._hashes(wanted)
+
+    async def _save(self, work: Work, rows: Sequence[TableRow], prepared: Hashes | None) -> list[Edit]:
+        wanted = await self._wanted(work.connection, rows, work.faults)
+        work.faults.require_none()  # somebody may have changed users since the rows were looked at first
+        await _create(work, [one for one in wanted if one.before is None], prepared)
+        edits: list[Edit] = []
+        for one in wanted:
+            if one.before is not None and one.changes:
+                await _edit(work, one, one.before, edits)
+            elif one.before is not None:
+                work.tell(one.said, "unchanged")
+        return edits
+
+    async def _affected(self, _connection: Connection, changed: list[Edit]) -> list[int]:
+        return [edit.after.id for edit in changed if edit.revokes_tokens]
+
+    async def _follow(self, changed: list[Edit]) -> None:
+        for edit in changed:
+            if edit.before.status == edit.after.status:
+                continue
+            # After the commit: a login that has read the old status then meets the ban.
+            disabled = edit.after.status == "disabled"
+            await self._revocations.settle_status(
+                edit.target, user_name=edit.after.user_name, disabled=disabled
+            )
+
+    async def _wanted(
+        self, connection: Connection, rows: Sequence[TableRow], faults: RowFaults
+    ) -> list[Wanted]:
+        codes = {code for one in rows for code in one.codes or ()}
+        known = await user_tables.directory(connection, {name_key(one.name) for one in rows}, codes)
+        return wanted_by(rows, known, faults)
+
+    async def _hashes(self, wanted: Sequence[Wanted]) -> Hashes:
+        passwords: dict[int | None, str] = {
+            one.said.row: one.said.password for one in wanted if one.said.password is not None
+        }
+        if any(one.before is None and one.said.password is None for one in wanted):
+            # Nobody knows it, not even the caller; one for all says no more than that they have none.
+            passwords[None] = secrets.token_urlsafe(_RANDOM_BYTES)
+        hashes = await self._passwords.hash_all(list(passwords.values()))
+        return dict(zip(passwords, hashes, strict=True))
+
+
+async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -> None:
+    """Write the new users all at once; the roles, which exist, are asked about once for each set of them."""
+    by_roles: dict[tuple[int, ...], list[Wanted]] = {}
+    for one in wanted:
+        by_roles.setdefault(tuple(sorted(one.role_ids or ())), []).append(one)
+    for role_ids, alike in by_roles.items():
+        try:
+            await work.giver.require_roles(work.connection, role_ids)
+        except PermissionDenied as refusal:
+            for one in alike:
+                work.faults.note(one.said.row, "roles", refusal)
+    rows = {one.key: NewRow(one.values, _hash_of(one.said, hashes), one.role_ids or ()) for one in wanted}
+    written = await user_edits.create_all(work.connection, rows.values())
+    for one in wanted:
+        if one.key not in written:
+            work.faults.note(one.said.row, "userName", Conflict(TAKEN))
+        work.tell(one.said, "created", note=WITHOUT_PASSWORD if one.said.password is None else None)
+
+
+def _hash_of(one: TableRow, hashes: Hashes | None) -> str:
+    """Return the hash for a new user; of a dry run, which saves none, an empty one."""
+    if hashes is None:
+        return ""
+    password_hash = hashes.get(None if one.password is None else one.row)
+    if password_hash is None:  # there was such a user when the passwords were hashed
+        raise Conflict("Users of the table have been deleted meanwhile")
+    return password_hash
+
+
+async def _edit(work: Work, one: Wanted, before: User, edits: list[Edit]) -> None:
+    with work.faults.of(one.said.row, "userName"):
+        target = await work.giver.target(work.connection, before.id)
+        with work.faults.of(one.said.row, "roles", "status"):
+            edit = await account_edits.edit(
+                work.connection, work.giver, target, before, one.values, role_ids=one.role_ids
+            )
+            edits.append(edit)
+            work.tell(one.said, "updated", one.changes)

@@ -1,0 +1,92 @@
+"""What the rows of a table of users ask for, against what is stored: looked at before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from service.administration.import_rows import RowFaults, once_each
+from service.administration.table_import import TableRow
+from service.administration.users import rules as account_rules
+from service.administration.users.rules import AccountValues
+from service.authn.password_rules import PasswordRules
+from service.kernel.names import name_key
+from service.records.users.listing import User
+from service.records.users.user_tables import Directory
+
+WITHOUT_PASSWORD: Final = "made disabled, since the row has no password"  # noqa: S105 - a note, no password
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a row asks for: of a user that there is, only what differs; ``role_ids`` None leaves the roles."""
+
+    said: TableRow
+    before: User | None
+    values: AccountValues
+    role_ids: tuple[int, ...] | None
+
+    @property
+    def key(self) -> str:
+        """What the name is compared by."""
+        return name_key(self.said.name)
+
+    @property
+    def changes(self) -> tuple[str, ...]:
+        """The fields that would be different."""
+        return (*self.values, *(() if self.role_ids is None else ("roles",)))
+
+
+def wanted_by(rows: Sequence[TableRow], known: Directory, faults: RowFaults) -> list[Wanted]:
+    """Return what each row asks for, and note what is wrong with the rows, but for their passwords."""
+    once_each(faults, "userName", ((one.row, name_key(one.name)) for one in rows))
+    found = []
+    for one in rows:
+        role_ids = _role_ids(one, known, faults)
+        before = known.users.get(name_key(one.name))
+        if before is None:
+            found.append(_new(one, role_ids, faults))
+        else:
+            found.append(_edit(one, before, role_ids, faults))
+    return found
+
+
+def check_passwords(wanted: Iterable[Wanted], rules: PasswordRules, faults: RowFaults) -> None:
+    """Note which passwords of new users won't do; a thousand take some seconds."""
+    for one in wanted:
+        if one.before is None and one.said.password is not None:
+            context = (one.said.name, *(one.values.get(name) for name in ("nick_name", "email", "phone")))
+            with faults.of(one.said.row, "password"):
+                rules.check("password", one.said.password, context)
+
+
+def _role_ids(one: TableRow, known: Directory, faults: RowFaults) -> tuple[int, ...] | None:
+    if one.codes is None:
+        return None
+    for place, code in enumerate(one.codes):
+        if code not in known.roles:
+            faults.add(one.row, f"roles[{place}]", "There is no such role")
+    return tuple(dict.fromkeys(known.roles[code] for code in one.codes if code in known.roles))
+
+
+def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
+    values = {"user_name": one.name, **one.values}
+    if "nick_name" not in values:
+        faults.add(one.row, "nickName", "A new user needs one")
+    with faults.of(one.row, "userName"):
+        account_rules.check(values)
+    if one.password is None:
+        values["status"] = "disabled"
+    return Wanted(one, None, values, role_ids or ())
+
+
+def _edit(one: TableRow, before: User, role_ids: tuple[int, ...] | None, faults: RowFaults) -> Wanted:
+    if one.password is not None:
+        faults.add(one.row, "password", "There is such a user already, whose password an import does not set")
+    differing = one.differing(before)
+    with faults.of(one.row, "userName"):
+        account_rules.check(differing)
+    if role_ids is not None and set(role_ids) == {role.id for role in before.roles}:
+        role_ids = None
+    return Wanted(one, before, differing, role_ids)

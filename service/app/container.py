@@ -1,0 +1,154 @@
+"""The long-lived parts of a worker, made from its settings."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+
+from service.administration.menus.menus import MenuChanges
+from service.administration.resources.resources import ResourceChanges
+from service.administration.roles.importing import RoleImport
+from service.administration.roles.roles import RoleChanges
+from service.administration.users.accounts import Accounts
+from service.administration.users.bans import Bans
+from service.administration.users.importing import UserImport
+from service.administration.users.kicks import Kicks
+from service.administration.users.password_reset import PasswordReset
+from service.app.readiness import readiness
+from service.authn.authenticate import Authenticator
+from service.authn.login import Login
+from service.authn.login_log import LoginLog
+from service.authn.login_service import LoginService
+from service.authn.password_change import PasswordChange
+from service.authn.password_rules import PasswordRules
+from service.authn.passwords import Passwords
+from service.authn.refresh import Refresh
+from service.authn.revocations import Revocations
+from service.authn.sessions import Sessions
+from service.authn.throttle import Throttle
+from service.authn.token_issuer import TokenIssuer
+from service.authn.tokens import Tokens
+from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import PublishedRevisions, reader_of
+from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.watch import PolicyWatch
+from service.files.links import PublicLinks
+from service.files.object_store import object_store
+from service.files.presigned import PresignedUrls
+from service.files.sweep import Sweep
+from service.files.uploads import Uploads
+from service.keyspace import ClockWatch, SessionStore
+from service.oplog.journal import WITHIN, Journal
+from service.records.database.announcements import announcements
+from service.records.database.transactions import Database
+from service.records.logs.reader import LogReader
+from service.records.policy import lines
+from service.settings import Settings
+from service.web.observability.exposition import Sample
+from service.web.observability.metrics import WorkerMetrics
+from service.web.observability.operator_token import OperatorToken
+from service.web.observability.traffic import Traffic
+from service.web.requests.cookies import Cookies
+from service.web.requests.credentials import CookieToken, HeaderToken
+from service.web.requests.guard import AuthorizationGuard
+
+
+class Container:
+    """The long-lived parts of one worker. Making them connects to nothing."""
+
+    def __init__(self, settings: Settings, shipped: Shipped) -> None:
+        database, auth, worker = settings.database, settings.auth, _worker_name()
+        self.worker = worker
+        self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
+        self.store = SessionStore(settings.redis, auth)
+        self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
+        log_database = Database(database.url, pool_size=2, timeout=WITHIN)
+        self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
+        self.collector = self.journal.collector
+        self.logs = LogReader(self.database, at_once=max(1, database.pool_size // 2))
+        self.objects = object_store(settings.objstore, settings.server.data / "files")
+        self.upload = settings.upload
+        self.uploads = Uploads(self.database, self.objects, settings.upload)
+        self.links = PublicLinks(self.database, settings.upload)
+        self.presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
+        self.sweep = Sweep(self.database, self.objects, settings.upload.sweep_interval)
+        self.live = LivePolicy(shipped)
+        self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
+        announced = partial(announcements, database.url, lines.CHANNEL)
+        self.watch = PolicyWatch(self.live, self.database, announced, worker, token_life=auth.access_timeout)
+        self.passwords = Passwords(settings.password)
+        tokens = Tokens(auth, self.store.synchronized.now)
+        pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)
+        log = LoginLog(self.collector.login)
+        login = Login(self.database, self.store, self.passwords, pairs)
+        self.throttle = Throttle(settings.throttle, self.store.counters)
+        self.attempts = LoginService(self.database, login, self.throttle, log)
+        self.refresh = Refresh(self.database, self.store, tokens, pairs, log)
+        self.sessions = Sessions(self.store, log)
+        self.revocations = Revocations(self.database, self.store, log)
+        password_rules = PasswordRules(settings.password)
+        self.password_change = PasswordChange(
+            database=self.database,
+            store=self.store,
+            passwords=self.passwords,
+            rules=password_rules,
+            throttle=self.throttle,
+            revocations=self.revocations,
+            log=log,
+        )
+        self.cookies = Cookies(auth)
+        header = (auth.token_name, auth.token_prefix)
+        token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
+        self.password_reset = PasswordReset(self.password_change)
+        self.bans = Bans(self.database, self.revocations, log)
+        self.kicks = Kicks(self.database, self.sessions)
+        self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
+        self.menus = MenuChanges(self.changes, self.revocations)
+        self.resources = ResourceChanges(self.changes)
+        self.user_import = UserImport(self.database, self.revocations, self.passwords, password_rules)
+        self.roles = RoleChanges(self.database, self.revocations)
+        self.role_import = RoleImport(self.database, self.revocations)
+        self.traffic = Traffic()
+        self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
+        self.operator_token = OperatorToken(settings.server.metrics_token)
+        revisions = PublishedRevisions(self.live, reader_of(self.database))
+        self.guard = AuthorizationGuard(token, Authenticator(auth, tokens, self.store), self.live, revisions)
+        self.readiness = readiness(
+            worker=worker,
+            database=self.database,
+            store=self.store,
+            watch=self.watch,
+            clock_watch=self.clock_watch,
+            objects=self.objects,
+            journal=self.journal,
+        )
+
+    def _own_samples(self) -> Iterator[Sample]:
+        policy = self.live.current
+        yield Sample("portcullis_policy_revision", policy.revision, {})
+        yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})
+        offset = self.store.synchronized.offset
+        if offset is not None:
+            yield Sample("portcullis_clock_offset_seconds", offset, {})
+        for fate, number in msgspec.structs.asdict(self.collector.counts).items():
+            yield Sample("portcullis_log_entries_total", number, {"fate": fate})
+
+    async def close(self) -> None:
+        """Let go of threads and connections."""
+        self.passwords.close()
+        await self.uploads.finish()
+        await self.revocations.finish()
+        await self.journal.finish()
+        await self.store.close()
+        await self.database.close()
+
+
+def _worker_name() -> str:
+    # Containers may share a host name, and each has a process 1.
+    return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"

@@ -1,0 +1,78 @@
+"""Attempts to log in: counted before they are made, and entered in the login log whatever comes of them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import structlog
+
+from service.authn.login import Login
+from service.authn.login_log import LoginLog, reason_of
+from service.authn.throttle import ACCOUNT, Throttle
+from service.authn.token_issuer import TokenPair
+from service.errors import RateLimited, Refusal, Unavailable
+from service.kernel.device import DERIVED, device_from
+from service.records.database.transactions import Database
+from service.records.users import accounts
+from service.records.users.accounts import Credentials
+
+_log = structlog.get_logger(__name__)
+
+
+class LoginService:
+    """Lets users log in as ``login`` does, as often as ``throttle`` allows."""
+
+    def __init__(self, database: Database, login: Login, throttle: Throttle, log: LoginLog) -> None:
+        self._database = database
+        self._login = login
+        self._throttle = throttle
+        self._entries = log
+
+    async def login(
+        self, user_name: str, password: str, device: str | None, address: str, user_agent: str
+    ) -> TokenPair:
+        """Return the tokens of a new device session; raises what ``Login`` does, and ``RateLimited``."""
+        try:
+            attempt = await self._throttle.login(user_name, address, user_agent)
+            pair = await self._login.login(user_name, password, device, address, user_agent)
+        except Exception as error:
+            await self._enter_failure(error, user_name, device_from(user_agent) if device is None else device)
+            raise
+        self._enter_success(pair)
+        await attempt.succeeded()
+        return pair
+
+    def _enter_success(self, pair: TokenPair) -> None:
+        user = (pair.user_id, pair.user_name)
+        self._entries.own("login", *user, pair.device)
+        for device in pair.ended:
+            reason = "replaced" if device == pair.device else "max_devices"
+            self._entries.own("evict", *user, device, reason=reason)
+
+    async def _enter_failure(self, error: Exception, user_name: str, device: str) -> None:
+        """Enter the failure; the name only as the user with that name has it.
+
+        A name that nobody has may be a password in the wrong field, and so may a device type of one's own.
+        """
+        known = await self._known(error, user_name)
+        user_id, name = (known.user_id, known.user_name) if known else (None, None)
+        kind = device if device in DERIVED else None
+        self._entries.own("login", user_id, name, kind, reason=reason_of(error), outcome="failure")
+        if known and isinstance(error, RateLimited) and error.limit == ACCOUNT:
+            with suppress(Unavailable):
+                if await self._throttle.locks(user_name):
+                    self._entries.own("lockout", user_id, name, kind, reason=error.code, outcome="failure")
+                    _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
+
+    async def _known(self, error: Exception, user_name: str) -> Credentials | None:
+        """Return whose account the attempt was at; None when nobody's, or when asking would cost too much.
+
+        An attempt too many from one address must stay cheap, and a store that is away is not asked twice.
+        """
+        by_address = isinstance(error, RateLimited) and error.limit != ACCOUNT
+        if by_address or isinstance(error, Unavailable) or not isinstance(error, Refusal):
+            return None
+        with suppress(Unavailable):
+            async with self._database.transaction() as connection:
+                return await accounts.credentials(connection, user_name)
+        return None

@@ -1,0 +1,98 @@
+"""The two tokens of a device session, issued together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from service.authn.tokens import Tokens
+from service.kernel.permission_map import PermissionMap
+from service.keyspace import Lease
+from service.records.database.transactions import Connection
+from service.records.menus import menus
+from service.records.roles import rights
+from service.records.users.accounts import Credentials
+from service.records.users.listing import UserNames
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPair:
+    """What a login or a refresh gives; lives in whole seconds, ``issued`` (the ``iat``) in milliseconds.
+
+    ``ended`` are the devices whose sessions had to go for it. ``lease`` is that of a refresh, which must be
+    confirmed before the tokens are handed out.
+    """
+
+    access_token: str = field(repr=False)
+    refresh_token: str = field(repr=False)
+    issued: int
+    expires_in: int
+    refresh_expires_in: int
+    user_id: int
+    user_name: str
+    device: str
+    ended: tuple[str, ...] = ()
+    lease: Lease | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account(UserNames):
+    """The user as the tokens describe them."""
+
+    user_id: int
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+    permission_map: PermissionMap
+
+
+class TokenIssuer:
+    """Issues the tokens of a session, with the bits of the permission map that is in force."""
+
+    def __init__(self, tokens: Tokens, permission_map: Callable[[], PermissionMap]) -> None:
+        self._tokens = tokens
+        self._permission_map = permission_map
+
+    async def account(self, connection: Connection, user: Credentials) -> Account:
+        """Return the user with the rights that are stored.
+
+        So are the bits, once there is a map in force. That of this process may be old: a token would lack a
+        code that has just been given to a Button, or carry a bit that is about to mean another code.
+        """
+        held = await rights.of(connection, user.user_id)
+        known = self._permission_map()
+        if known and held.permissions:
+            known = PermissionMap(await menus.permission_bits(connection, held.permissions))
+        return Account(
+            user_id=user.user_id,
+            user_name=user.user_name,
+            nick_name=user.nick_name,
+            roles=held.roles,
+            permissions=held.permissions,
+            permission_map=known,
+        )
+
+    def issue(self, account: Account, device: str, rid: str, *, issued: int, ends: int) -> TokenPair:
+        """Return the tokens for a session; ``issued`` and ``ends`` in milliseconds."""
+        login_id = str(account.user_id)
+        access, expires_in = self._tokens.issue_access(
+            login_id=login_id,
+            device=device,
+            user_name=account.user_name,
+            nick_name=account.nick_name,
+            roles=account.roles,
+            permissions=account.permissions,
+            permission_map=account.permission_map,
+            issued=issued,
+            ends=ends,
+        )
+        refresh = self._tokens.issue_refresh(login_id=login_id, rid=rid, issued=issued, ends=ends)
+        return TokenPair(
+            access_token=access,
+            refresh_token=refresh,
+            issued=issued,
+            expires_in=expires_in,
+            refresh_expires_in=(ends - issued) // 1000,
+            user_id=account.user_id,
+            user_name=account.user_name,
+            device=device,
+        )

@@ -1,0 +1,116 @@
+"""The enforcer: Casbin's own, handed only the lines that speak of the object in question.
+
+Casbin evaluates its matcher once per line, so a scan of all lines costs milliseconds at a thousand resources.
+Layer and object are exact keys, so the lines of any other key can't match; leaving them out changes no
+answer. A property test compares this enforcer with a plain ``casbin.Enforcer``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import casbin
+from casbin.model import FunctionMap, Model
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.predicates import PREDICATES
+from service.authz.engine.rules import Rule
+
+_CHANGES: Final = (
+    "add_",
+    "build_",
+    "clear_",
+    "delete_",
+    "enable_",
+    "load_",
+    "remove_",
+    "save_",
+    "set_",
+    "update_",
+)
+_SCANS: Final = (
+    "get_all_",
+    "get_filtered_",
+    "get_implicit_",
+    "get_named_implicit_",
+    "get_permissions_",
+    "has_",
+)
+
+
+class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no types
+    """A ``casbin.Enforcer`` over a fixed policy; build another one for another policy.
+
+    Safe to use from several threads at once. Nothing about it can be changed after its construction: neither
+    the policy nor the model nor the functions, and it can't be switched off. Casbin's methods that search
+    its one list of lines are refused too, since that list holds a decision's candidates only.
+    """
+
+    _sealed = False
+
+    def __init__(self, model_text: str, rules: Iterable[Rule]) -> None:
+        """Build it from the text of a linted ``model.conf`` and all lines, in order."""
+        model = Model()
+        model.load_model_from_text(model_text)
+        super().__init__(model)
+        # Casbin's functions for matching paths and codes have holes; the matcher gets the five and no other.
+        self.fm = FunctionMap()
+        for name, predicate in PREDICATES.items():
+            self.fm.add_function(name, predicate)
+        # Casbin would write every request, with all that its caller holds, to a logger of its own.
+        self.logger = logging.Logger("casbin.silent")  # noqa: LOG001 - outside the tree, so nothing switches it on
+        self.logger.disabled = True
+        self._lines = model["p"]["p"]
+        self._lines.policy = ()
+        self._lock = threading.Lock()
+        self._all = rules if isinstance(rules, Lines) else Lines(rules)
+        self._expression = super()._get_expression(model["m"]["m"].value, self.fm.get_functions())
+        self._sealed = True
+
+    def enforce_ex(self, *request: Any) -> tuple[bool, Rule | None]:
+        """Decide ``(layer, object, caller)``; return the answer and the line that gave it.
+
+        ``caller`` is a ``HeldCodes`` or ``ANONYMOUS``. ValueError for any other number of values, so also
+        for Casbin's ``EnforceContext``, which would choose another matcher.
+        """
+        layer, name, caller = request
+        lines = self._all.of(layer, name)
+        if not lines:
+            # Casbin would try its matcher on a line of empty texts.
+            return False, None
+        # The lines and simpleeval's names are shared state of Casbin's; two decisions must not mix them.
+        with self._lock:
+            self._lines.policy = lines
+            try:
+                allowed, line = super().enforce_ex(layer, name, caller)
+            finally:
+                self._lines.policy = ()
+        return allowed, line or None
+
+    def get_named_policy(self, ptype: str) -> list[Rule]:
+        """Return all lines, grouped by layer and object; Casbin's ``get_policy`` asks here too."""
+        return list(self._all) if ptype == "p" else []
+
+    def _get_expression(self, _text: str, _functions: Mapping[str, Any] | None = None) -> Any:
+        # The lint allows one matcher, and nothing can replace it: parse it once, not once per decision.
+        return self._expression
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if self._sealed:
+            raise AttributeError(f"an enforcer is fixed: {name} can't be changed, build another one")
+        super().__setattr__(name, value)
+
+
+def _forbid(name: str) -> None:
+    def refuse(_self: IndexedEnforcer, *_: object, **__: object) -> None:
+        raise AttributeError(f"an enforcer is fixed: {name} is not for it, build another one")
+
+    setattr(IndexedEnforcer, name, refuse)
+
+
+for _name in dir(casbin.Enforcer):
+    if _name.startswith((*_CHANGES, *_SCANS)):
+        _forbid(_name)

@@ -1,0 +1,13 @@
+"""The one error of this package that is no answer to a request."""
+
+from __future__ import annotations
+
+from service.kernel.operator_error import OperatorError
+
+
+class PolicyError(OperatorError):
+    """The model or the policy lines can't be used; ``faults`` are sentences for whoever mends them."""
+
+    def __init__(self, *faults: str) -> None:
+        super().__init__("\n".join(faults))
+        self.faults = faults

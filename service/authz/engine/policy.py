@@ -1,0 +1,135 @@
+"""The policy of one revision, and the decisions it gives: the one door for every permission question."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from service.authz.engine.enforcer import IndexedEnforcer
+from service.authz.engine.lines import Lines
+from service.authz.engine.predicates import ANONYMOUS
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import NO_SESSION, NOBODY, RESOURCE, UNREGISTERED, Rule
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+
+MAX_REMEMBERED: Final = 10_000
+"""The most decisions that a policy remembers; at the limit it forgets all of them and starts anew."""
+
+
+_NO_DIGEST: Final = "0" * 64  # of a policy that no node decides by
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """One answer of the enforcer, with its reason.
+
+    ``line`` is the line that allowed, None when denied. ``required`` are the codes any one of which would
+    do; empty when none would. ``revision`` is the policy's.
+    """
+
+    allowed: bool
+    layer: str
+    object: str
+    required: tuple[str, ...]
+    line: Rule | None
+    revision: int
+    _own_digest: str = field(repr=False)
+    _codes: frozenset[str] | None = field(repr=False)
+
+    @cached_property
+    def id(self) -> str:
+        """The decision's name, such as ``r12-9be1a6f0-5f0c39d1a2b4``; made when it is first asked for.
+
+        It is the same wherever and whenever the same policy is asked the same question: ``r``, the revision
+        of the shared part, ``-``, the first 8 hexadecimal digits of the digest of the node's own part, ``-``,
+        and the first 12 of the SHA-256 of layer, object and the sorted held codes, one a line;
+        ``@no-session`` stands for the codes of a caller who is not logged in.
+        """
+        codes = [NO_SESSION] if self._codes is None else sorted(self._codes)
+        text = "\n".join([self.layer, self.object, *codes])
+        question = hashlib.sha256(text.encode()).hexdigest()[:12]
+        return f"r{self.revision}-{self._own_digest[:8]}-{question}"
+
+
+class Policy:
+    """All that decides requests at one revision; immutable, so a request that took it sees one revision.
+
+    ``rules`` are all its lines. ``digest`` is that of the shared part, the lines and the permission map that
+    were published as ``revision``; ``own_digest`` is that of the node's own part, model and files.
+    ``permission_map`` is the one to read tokens with. Safe to use from several threads.
+    """
+
+    def __init__(
+        self,
+        model_text: str,
+        rules: Iterable[Rule] = (),
+        bits: Mapping[str, int] | None = None,
+        revision: int = 0,
+        *,
+        digest: str = "",
+        own_digest: str = _NO_DIGEST,
+    ) -> None:
+        """Build it from a linted model and all checked lines. Without lines it denies everything.
+
+        ``Shipped.policy`` puts the lines together. ``bits`` are the permission codes with their bit
+        positions. PolicyFault when two registered resources fit the same requests.
+        """
+        bits = bits or {}
+        self.model_text = model_text
+        self.rules = rules if isinstance(rules, Lines) else Lines(rules)
+        self.revision = revision
+        self.digest = digest
+        self.own_digest = own_digest
+        self.permission_map = PermissionMap(bits)
+        self._enforcer = IndexedEnforcer(model_text, self.rules)
+        self._resources = ResourceIndex(
+            name for name in self.rules.objects(RESOURCE) if not name.startswith("@")
+        )
+        self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
+
+    def resource_for(self, method: str, path: str, caller: Caller | None) -> str:
+        """Return the object of the resource layer for a request with this canonical path.
+
+        ``@no-session`` when there is no caller; else the most specific registered resource that fits, such as
+        ``GET /api/user/{id}``; else ``@unregistered``.
+        """
+        if caller is None:
+            return NO_SESSION
+        return self.resource_at(method, path) or UNREGISTERED
+
+    def resource_at(self, method: str, path: str) -> str | None:
+        """Return the most specific registered resource that fits; None when none does."""
+        return self._resources.find(method, path)
+
+    def decide(self, layer: str, object_: str, caller: Caller | None, /) -> Decision:
+        """Decide whether ``caller`` may touch ``object_`` in ``layer``; None is nobody logged in."""
+        return self.judge(layer, object_, None if caller is None else caller.held)
+
+    def judge(self, layer: str, object_: str, held: HeldCodes | None, /) -> Decision:
+        """Decide for whoever holds ``held``; None is a caller without a session."""
+        key = (layer, object_, None if held is None else held.codes)
+        decision = self._remembered.get(key)
+        if decision is None:
+            decision = self._ask(layer, object_, held)
+            if len(self._remembered) >= MAX_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = decision
+        return decision
+
+    def _ask(self, layer: str, object_: str, held: HeldCodes | None) -> Decision:
+        allowed, line = self._enforcer.enforce_ex(layer, object_, ANONYMOUS if held is None else held)
+        return Decision(
+            allowed=allowed,
+            layer=layer,
+            object=object_,
+            required=tuple(code for code in self.rules.codes(layer, object_) if code != NOBODY),
+            line=line,
+            revision=self.revision,
+            _own_digest=self.own_digest,
+            _codes=None if held is None else held.codes,
+        )

@@ -1,0 +1,140 @@
+"""Policy lines: what one may say, and the strict reader of the files that hold them.
+
+The files are read by a plain Casbin too, which splits lines at commas, gives meaning to brackets and
+``#``, and strips spaces. The grammar here has none of those characters inside a value, so that both
+readers see the same lines.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.paths import registered_fault
+from service.kernel.codes import is_code
+
+RESOURCE: Final = "resource"
+"""The layer of what administrators registered and bound."""
+ENDPOINT: Final = "endpoint"
+"""The layer of what the code declares."""
+GRANT: Final = "grant"
+"""The layer of delegation: may the caller hand out, take away, bind or act on a permission code?"""
+LAYERS: Final = (RESOURCE, ENDPOINT, GRANT)
+
+UNREGISTERED: Final = "@unregistered"
+"""The object of a request, in the resource layer, that no registered resource fits."""
+NO_SESSION: Final = "@no-session"
+"""The object of a request, in the resource layer, of a caller who is not logged in."""
+
+ANYONE: Final = "@anyone"
+LOGIN: Final = "@login"
+NOBODY: Final = "@nobody"
+
+METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+_WORDS = frozenset({ANYONE, LOGIN, NOBODY})
+_SITUATIONS = frozenset({UNREGISTERED, NO_SESSION})
+
+
+class Rule(NamedTuple):
+    """One policy line; as text, the line itself: ``p, endpoint, GET /api/role/list, system:role:list``."""
+
+    layer: str
+    object: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"p, {self.layer}, {self.object}, {self.code}"
+
+
+def object_fault(layer: str, name: str) -> str | None:
+    """Return why ``name`` can't be an object of ``layer``, or None when it can."""
+    if layer not in LAYERS:
+        return f"the layer is {RESOURCE}, {ENDPOINT} or {GRANT}, not {layer!r}"
+    if layer == GRANT:
+        return None if is_code(name) else f"the object is a permission code, not {name!r}"
+    if name in _SITUATIONS:
+        return None if layer == RESOURCE else f"{name} is an object of the {RESOURCE} layer"
+    method, space, path = name.partition(" ")
+    if method not in METHODS or not space:
+        return f"the object is '<method> <path>' with a method of {', '.join(METHODS)}, not {name!r}"
+    fault = registered_fault(path)
+    return f"{fault}; not {path!r}" if fault else None
+
+
+def code_fault(code: str) -> str | None:
+    """Return why ``code`` can't be the code of a line, or None when it can."""
+    if code in _WORDS or is_code(code):
+        return None
+    return f"the code is a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
+
+
+def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
+    """Yield a Rule for each ``(where it stands, columns)``; PolicyFault with all faults after the last.
+
+    Columns are those behind the ``p``. Equal texts become one string, since a hundred thousand lines share
+    few codes.
+    """
+    faults: list[str] = []
+    good_codes: set[str] = set()
+    good_place: tuple[str, str] | None = None
+    for where, columns in rows:
+        if len(columns) != len(Rule._fields):
+            faults.append(
+                f"{where}: a line is 'p, layer, object, code', this one has {len(columns) + 1} columns"
+            )
+            continue
+        rule = Rule(*map(sys.intern, columns))
+        # Most lines speak of the object of the line before, and nearly all have a code that was seen.
+        fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
+        fault = fault or (None if rule.code in good_codes else code_fault(rule.code))
+        if rule.layer == GRANT and rule.code != rule.object:
+            fault = (
+                fault
+                or f"a line of the {GRANT} layer names one code twice, not {rule.object!r} and {rule.code!r}"
+            )
+        if fault:
+            faults.append(f"{where}: {fault}")
+            continue
+        good_place = rule[:2]
+        good_codes.add(rule.code)
+        yield rule
+    if faults:
+        raise PolicyError(*faults)
+
+
+def read_rules(path: Path) -> tuple[Rule, ...]:
+    """Return the lines of a policy file in order; PolicyFault with the file and line of every fault.
+
+    Blank lines and lines that start with ``#`` are for people. Every other line is ``p, layer, object,
+    code``. Repeated lines are refused, since one of them would be edited and the other not.
+    """
+    return tuple(checked(_rows(path)))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
+    try:
+        # Bytes, since universal newlines would see lines where Casbin sees none.
+        text = path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{path} can't be read: {error}") from error
+    seen = set()
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line or line.startswith("#"):
+            continue
+        where = f"{path}:{number}"
+        if line in seen:
+            raise PolicyError(f"{where}: '{line}' is there already")
+        seen.add(line)
+        kind, *columns = line.split(", ")
+        if kind != "p":
+            raise PolicyError(f"{where}: a line starts with 'p, ', this one with {kind[:20]!r}")
+        yield where, columns
+
+
+def as_csv(rules: Iterable[Rule]) -> str:
+    """Return ``rules`` as the text of a policy file, for this reader and for any Casbin."""
+    return "".join(f"{rule}\n" for rule in rules)

@@ -1,0 +1,1 @@
+"""The strict reading of ``model.conf`` and of the lines against the routes."""

@@ -1,0 +1,55 @@
+"""Whether the routes of the code, the endpoint lines and the catalogue of permissions say the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+
+from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, Rule
+
+Route = tuple[str, str, AbstractSet[str]]
+"""Method, template, and what the marks require: codes, or one of ``@anyone`` and ``@login``."""
+
+
+def coverage_faults(routes: Iterable[Route], endpoints: Iterable[Rule]) -> list[str]:
+    """Return a sentence for each route without a line, line without a route, and pair that differs.
+
+    ``endpoints`` are the lines of the endpoint layer. Empty when code and lines agree.
+    """
+    declared = {f"{method} {template}": frozenset(codes) for method, template, codes in routes}
+    lines: dict[str, set[str]] = {}
+    for rule in endpoints:
+        if rule.layer == ENDPOINT:
+            lines.setdefault(rule.object, set()).add(rule.code)
+    faults = []
+    for name in sorted(declared.keys() | lines.keys()):
+        wanted, found = declared.get(name), lines.get(name)
+        if wanted is None:
+            faults.append(f"{name}: there are endpoint lines and no such route")
+        elif found is None:
+            faults.append(f"{name}: the route has no endpoint line")
+        elif wanted != found:
+            faults.append(f"{name}: the code requires {_listed(wanted)}, the lines require {_listed(found)}")
+    return faults
+
+
+def catalogue_faults(routes: Iterable[Route], catalogue: Mapping[str, AbstractSet[str]]) -> list[str]:
+    """Return a sentence for each route and each endpoint of the catalogue that the other does not confirm.
+
+    ``catalogue`` gives the codes of each endpoint that needs one. Empty when code and catalogue agree.
+    """
+    declared = {f"{method} {template}": set(codes) - {ANYONE, LOGIN} for method, template, codes in routes}
+    faults = [
+        f"{name}: the catalogue of permissions says that it is opened by {_listed(codes)}: no such route"
+        for name, codes in sorted(catalogue.items())
+        if name not in declared
+    ]
+    return faults + [
+        f"{name}: the code requires {_listed(codes)}, the catalogue of permissions says {_listed(catalogued)}"
+        for name, codes in sorted(declared.items())
+        if codes != (catalogued := catalogue.get(name, frozenset()))
+    ]
+
+
+def _listed(codes: Iterable[str]) -> str:
+    return " or ".join(sorted(codes)) or "nothing at all"

@@ -1,0 +1,224 @@
+"""The strict reading of a matcher: its closed grammar, what it must open, and what it must never open."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from casbin.util import SimpleEval, escape_assertion
+
+from service.authz.engine.predicates import ANONYMOUS, PREDICATES, Anonymous
+from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
+from service.kernel.codes import HeldCodes
+
+Piece = tuple[int, str]
+"""A line number and the part of the value that stands on it."""
+
+MOST_CHARACTERS: Final = 4096
+"""The longest matcher, in characters: some seven times the one that ships."""
+
+_EQUALITIES: Final = (frozenset({"r_layer", "p_layer"}), frozenset({"r_object", "p_object"}))
+_LITERALS: Final = (ANYONE, LOGIN)
+_ARGUMENTS: Final = {name: 1 if name == "isLoggedIn" else 2 for name in PREDICATES}
+
+
+class Probe(NamedTuple):
+    """One question that each matcher is asked: does a line with ``code`` open to ``caller``?
+
+    ``reason`` says what is wrong with a matcher that answers otherwise than ``opens``.
+    """
+
+    opens: bool
+    code: str
+    caller: HeldCodes | Anonymous
+    reason: str
+
+
+def _row(name: str, code: str, caller: HeldCodes | Anonymous) -> Probe:
+    return Probe(
+        True, code, caller, f"the row {name} is missing or too narrow: {code} stays closed to {caller}"
+    )
+
+
+def _never(reason: str, code: str, *callers: HeldCodes | Anonymous) -> tuple[Probe, ...]:
+    return tuple(Probe(False, code, caller, reason) for caller in callers)
+
+
+_NONE: Final = HeldCodes()
+PROBES: Final = (
+    _row("@anyone", ANYONE, ANONYMOUS),
+    _row("@anyone", ANYONE, _NONE),
+    _row("@login", LOGIN, _NONE),
+    _row("@login", LOGIN, HeldCodes(["*"])),
+    _row("holdsExactly", "a:b", HeldCodes(["a:b"])),
+    _row("holdsEverything", "a:b", HeldCodes(["*"])),
+    _row("holdsSubtree", "a:b:c", HeldCodes(["a:*"])),
+    _row("holdsSubtree", "a:b:c", HeldCodes(["a:b:*"])),
+    _row("holdsPattern", "a:b:c", HeldCodes(["a:*:c"])),
+    *_never(
+        f"it opens {NOBODY}, which must match nothing",
+        NOBODY,
+        ANONYMOUS,
+        _NONE,
+        HeldCodes(["*", "*:*", "a:*", "*:a", NOBODY, "a:b"]),
+    ),
+    *_never(f"it opens {LOGIN} to callers without a session", LOGIN, ANONYMOUS),
+    *_never("it opens permission codes to callers without a session", "a:b", ANONYMOUS),
+    *_never("it opens permission codes to callers who hold none", "a:b", _NONE),
+    *_never(
+        "it opens a permission code to callers who hold another", "a:b", HeldCodes(["a:c", "b:*", "b:*:b"])
+    ),
+)
+"""What a matcher must open, row by row, and what it must never open."""
+
+
+def as_python(piece: str) -> str:
+    """Return ``piece`` of a matcher as the expression that Casbin hands to simpleeval."""
+    text = escape_assertion(piece).replace("&&", "and").replace("||", "or")
+    return re.sub(r"!(?!=)", "not ", text)
+
+
+def matcher_faults(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return ``(line, reason)`` for all that is wrong with the matcher; empty when it may be served.
+
+    A matcher is the two equalities of layer and object and one condition about the caller and the line's
+    code, joined by ``&&``. The condition joins rows with ``||`` and ``&&``; a row compares ``p.code`` with
+    ``"@anyone"`` or ``"@login"``, or calls one of the five predicates. There is no negation and no other
+    name or text, so nothing can be opened or closed for one object, one layer or one code alone, and whoever
+    holds more is never refused more. Then every row is asked for what it must open and must not.
+    """
+    first = pieces[0][0]
+    text = "".join(as_python(piece) for _, piece in pieces)
+    if len(text) > MOST_CHARACTERS:
+        return [(first, f"the matcher has more than {MOST_CHARACTERS} characters: nobody can review it")]
+    if text != as_python("".join(piece for _, piece in pieces)):
+        return [(first, "the request is written r. and the line p., without numbers")]
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        offset = getattr(error, "offset", None) or 1
+        return [(_line(pieces, offset - 1), f"the matcher can't be parsed: {getattr(error, 'msg', error)}")]
+    demanded, conditions = _parts(tree)
+    faults = [
+        (_line(pieces, node.col_offset), reason)
+        for condition in conditions
+        for node, reason in _not_in_grammar(condition)
+    ]
+    faults += [(first, reason) for reason in _missing_equalities(demanded)]
+    return faults or [(first, reason) for reason in _wrong_answers(text)]
+
+
+def _line(pieces: Sequence[Piece], offset: int) -> int:
+    for line, piece in pieces:
+        offset -= len(as_python(piece))
+        if offset < 0:
+            return line
+    return pieces[-1][0]
+
+
+def _parts(tree: ast.expr) -> tuple[list[frozenset[str]], list[ast.expr]]:
+    """Return the equalities of layer and object that are demanded on the outside, and all other conjuncts."""
+    demanded, conditions = [], []
+    for part in _conjuncts(tree):
+        pair = _pair(part)
+        if pair in _EQUALITIES and pair not in demanded:
+            demanded.append(pair)
+        else:
+            conditions.append(part)
+    return demanded, conditions
+
+
+def _conjuncts(node: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
+        for value in node.values:
+            yield from _conjuncts(value)
+    else:
+        yield node
+
+
+def _pair(node: ast.expr) -> frozenset[str]:
+    """Return both names of a comparison ``name == name``, else nothing."""
+    match node:
+        case ast.Compare(left=ast.Name(id=left), ops=[ast.Eq()], comparators=[ast.Name(id=right)]):
+            return frozenset({left, right})
+    return frozenset()
+
+
+def _not_in_grammar(node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    match node:
+        case ast.BoolOp(values=values):
+            for value in values:
+                yield from _not_in_grammar(value)
+        case ast.UnaryOp(op=ast.Not()) | ast.Compare(ops=[ast.NotEq()]):
+            yield node, "there is no negation: who holds more must never be refused more"
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            yield from _bad_comparison(node, left, right)
+        case ast.Compare(ops=[_]):
+            yield node, "texts are compared with == only"
+        case ast.Compare():
+            yield node, "comparisons are not chained: join them with &&"
+        case ast.Call():
+            yield from _bad_call(node)
+        case _:
+            yield node, f"'{_shown(node)}' is no comparison and no call: the matcher must be a boolean"
+
+
+def _bad_comparison(node: ast.expr, left: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    match left, right:
+        case (ast.Name(id="p_code"), ast.Constant(value=text)) | (
+            ast.Constant(value=text),
+            ast.Name(id="p_code"),
+        ) if text in _LITERALS:
+            return
+    allowed = " or ".join(f'p.code == "{literal}"' for literal in _LITERALS)
+    yield (
+        node,
+        f"'{_shown(node)}' is not allowed: beside the two outer equalities, a comparison is {allowed}",
+    )
+
+
+def _bad_call(node: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+    if name not in _ARGUMENTS:
+        yield node, f"the function '{name}' is not known; there are {', '.join(_ARGUMENTS)}"
+        return
+    wanted = ", ".join(["r.caller", "p.code"][: _ARGUMENTS[name]])
+    given = [argument.id if isinstance(argument, ast.Name) else "" for argument in node.args]
+    if node.keywords or ", ".join(given) != wanted.replace(".", "_"):
+        yield node, f"{name} is called as {name}({wanted})"
+
+
+def _shown(node: ast.expr) -> str:
+    return re.sub(r"\b([rp])_", r"\1.", ast.unparse(node))
+
+
+def _missing_equalities(demanded: Sequence[frozenset[str]]) -> Iterator[str]:
+    for pair in _EQUALITIES:
+        if pair not in demanded:
+            request, line = (name.replace("_", ".") for name in sorted(pair, reverse=True))
+            yield f"'{request} == {line}' must be demanded of every line, joined by && on the outside"
+
+
+def _wrong_answers(text: str) -> list[str]:
+    expression = SimpleEval(text, dict(PREDICATES))
+    found = {
+        probe.reason: None
+        for probe in PROBES
+        for layer in (RESOURCE, ENDPOINT)
+        if expression.eval(_names(layer, probe)) is not probe.opens
+    }
+    return list(found)
+
+
+def _names(layer: str, probe: Probe) -> dict[str, object]:
+    name = "GET /a"
+    return {
+        "r_layer": layer,
+        "r_object": name,
+        "r_caller": probe.caller,
+        "p_layer": layer,
+        "p_object": name,
+        "p_code": probe.code,
+    }

@@ -1,0 +1,183 @@
+"""The strict reading of ``model.conf``: what Casbin accepts in silence is refused here, with its line.
+
+Casbin ignores a section it does not know, lets a second ``m =`` replace the first, takes a comment behind a
+value as part of the value, cuts a matcher short at a comment between its lines, and finds out about unknown
+functions and results that are no boolean while it decides. A model that passes here has exactly one reading.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from casbin.model import Model
+from casbin.util import escape_assertion
+
+from service.authz.engine.errors import PolicyError
+from service.authz.lint.matcher import Piece, matcher_faults
+
+SECTIONS: Final = {
+    "request_definition": "r",
+    "policy_definition": "p",
+    "policy_effect": "e",
+    "matchers": "m",
+}
+"""The sections of a model, all of them required, and the one key of each."""
+
+MOST_BYTES: Final = 65_536
+"""The longest model, in bytes of UTF-8: more than twenty times the one that ships."""
+
+_FIXED: Final = {
+    "r": "layer, object, caller",
+    "p": "layer, object, code",
+    "e": "some(where (p.eft == allow))",
+}
+
+
+class Entry(NamedTuple):
+    """A ``key = value`` of the model, with the lines (counted from 1) on which its value stands."""
+
+    section: str
+    key: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def line(self) -> int:
+        """The line on which it starts."""
+        return self.pieces[0][0]
+
+    @property
+    def value(self) -> str:
+        """The value as one text, as Casbin joins it."""
+        return "".join(piece for _, piece in self.pieces).strip()
+
+
+def lint_model(text: str, name: str = "model.conf") -> None:
+    """Return when ``text`` is a model that this service may serve; PolicyFault with every fault else.
+
+    ``name`` is the file name for the messages, which read ``model.conf:12: reason``.
+    """
+    if len(text.encode()) > MOST_BYTES:
+        raise PolicyError(f"{name}: the model has more than {MOST_BYTES} bytes: nobody can review it")
+    reading = _Reading(text)
+    faults = reading.faults + _missing(reading)
+    for entry in reading.entries:
+        faults += _entry_faults(entry, reading.entries)
+    faults = faults or _casbin_differs(text, reading.entries)
+    if faults:
+        raise PolicyError(*(f"{name}:{line}: {reason}" for line, reason in sorted(faults)))
+
+
+def parsed_model(text: str) -> str:
+    """Return what a linted model says, without comments and layout: ``key = value``, one a line.
+
+    Two models that differ in these only decide alike, and give the same text.
+    """
+    entries = {entry.key: " ".join(entry.value.split()) for entry in _Reading(text).entries}
+    return "".join(f"{key} = {entries[key]}\n" for key in SECTIONS.values())
+
+
+class _Reading:
+    """The sections and entries of a text, cut as Casbin cuts it, and what it would misread."""
+
+    def __init__(self, text: str) -> None:
+        self.faults: list[Piece] = []
+        self.sections: dict[str, int] = {}
+        self.entries: list[Entry] = []
+        self.last_line = text.count("\n") + 1
+        self._section = ""
+        self._pieces: list[Piece] = []
+        for number, raw in enumerate(text.split("\n"), start=1):
+            self._read(number, raw.strip(" \t"))
+        self._interrupt(self.last_line, "the end of the file")
+
+    def _read(self, number: int, line: str) -> None:
+        if line.startswith("#"):
+            self._interrupt(number, "a comment")
+        elif not line:
+            self._interrupt(number, "an empty line")
+        elif not (line.isascii() and line.replace("\t", " ").isprintable()):
+            self._say(number, "outside comments, only visible ASCII characters are allowed")
+        elif line[0] == "[" and not self._pieces:
+            self._start_section(number, line)
+        else:
+            self._take(number, line)
+
+    def _say(self, number: int, reason: str) -> None:
+        self.faults.append((number, reason))
+
+    def _interrupt(self, number: int, what: str) -> None:
+        if self._pieces:
+            self._say(number, f"{what} cuts off the value that the backslash before it continues")
+            self._pieces = []
+
+    def _start_section(self, number: int, line: str) -> None:
+        self._section = name = line[1:-1] if line[-1] == "]" else ""
+        if name not in SECTIONS:
+            known = ", ".join(f"[{section}]" for section in SECTIONS)
+            self._say(number, f"{line} is no section of this model; they are {known}")
+        elif name in self.sections:
+            self._say(number, f"[{name}] is there already, in line {self.sections[name]}")
+        self.sections.setdefault(name, number)
+
+    def _take(self, number: int, line: str) -> None:
+        if "#" in line or ";" in line:
+            self._say(number, "a comment behind a value becomes part of it: give it a line of its own")
+        if "\\" in line[:-1]:
+            self._say(number, "a backslash stands at the end of a line that the next one continues")
+        if line.endswith("\\"):
+            self._pieces.append((number, line[:-1].strip() + " "))
+            return
+        (start, head), *rest = [*self._pieces, (number, line)]
+        self._pieces = []
+        key, equals, value = head.partition("=")
+        if equals and key.strip():
+            self.entries.append(Entry(self._section, key.strip(), ((start, value.lstrip()), *rest)))
+        else:
+            self._say(start, f"{head.strip()[:40]!r} is neither a section nor 'key = value' nor a comment")
+
+
+def _missing(reading: _Reading) -> list[Piece]:
+    there = {(entry.section, entry.key) for entry in reading.entries}
+    faults = []
+    for section, key in SECTIONS.items():
+        if section not in reading.sections:
+            faults.append((reading.last_line, f"the section [{section}] is missing"))
+        elif (section, key) not in there:
+            faults.append((reading.sections[section], f"[{section}] has no '{key} = …'"))
+    return faults
+
+
+def _entry_faults(entry: Entry, entries: list[Entry]) -> list[Piece]:
+    key = SECTIONS.get(entry.section)
+    if key is None:
+        # An unknown section has been named already; only an entry before the first one has not.
+        return [] if entry.section else [(entry.line, f"'{entry.key} = …' stands in no section")]
+    if entry.key != key:
+        return [(entry.line, f"[{entry.section}] has one key, '{key}', and not '{entry.key}'")]
+    faults = []
+    if any(other[:2] == entry[:2] and other.line < entry.line for other in entries):
+        faults.append((entry.line, f"a second '{key} = …' would replace the first"))
+    if key == "m":
+        faults += matcher_faults(entry.pieces)
+    elif _spaced(entry) != _FIXED[key]:
+        faults.append((entry.line, f"this model's '{key}' is '{_FIXED[key]}', and not '{entry.value}'"))
+    return faults
+
+
+def _spaced(entry: Entry) -> str:
+    if entry.key == "e":
+        return entry.value  # Casbin compares the effect letter by letter
+    return ", ".join(part.strip() for part in entry.value.split(","))
+
+
+def _casbin_differs(text: str, entries: list[Entry]) -> list[Piece]:
+    """Compare with Casbin's own parser, so that what was judged is what will be used."""
+    model = Model()
+    model.load_model_from_text(text)
+    faults = []
+    for entry in entries:
+        kept = entry.value if entry.key in ("r", "p") else escape_assertion(entry.value)
+        found = model[entry.key]
+        if list(found) != [entry.key] or found[entry.key].value != kept:
+            faults.append((entry.line, f"Casbin does not read '{entry.key}' as it is written"))
+    return faults

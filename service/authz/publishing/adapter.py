@@ -1,0 +1,64 @@
+"""``sys.casbin_rule`` as Casbin loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NoReturn
+
+from casbin.model import Model
+from casbin_sqlalchemy_adapter import Adapter
+
+from service.authz.engine.rules import checked
+from service.records.database.transactions import SyncConnection
+from service.records.policy import lines
+from service.records.schema import CasbinRule
+
+_WRITERS: Final = (
+    "add_policies",
+    "add_policy",
+    "remove_filtered_policy",
+    "remove_policies",
+    "remove_policy",
+    "save_policy",
+    "update_filtered_policies",
+    "update_policies",
+    "update_policy",
+)
+
+
+class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no types
+    """Casbin's SQLAlchemy adapter on this service's table, reading only.
+
+    ``casbin.Enforcer(model, PolicyAdapter(connection))`` works with a plain Casbin too. Two things differ
+    from the adapter it comes from: lines are not joined to text and split again, which breaks on commas and
+    brackets, and everything that writes is refused, since a policy is published whole, with its revision.
+    """
+
+    def __init__(self, connection: SyncConnection) -> None:
+        """Read through ``connection``, in whatever transaction it is."""
+        super().__init__(connection, db_class=CasbinRule, create_all_models=False)
+
+    def load_policy(self, model: Model) -> None:
+        """Append all published lines to ``model``, in order; PolicyFault when a row can't be a line."""
+        model["p"]["p"].policy.extend(checked(_rows(self._engine)))
+
+    def load_filtered_policy(self, model: Model, filter: Any) -> NoReturn:  # noqa: A002 - Casbin's name
+        """Refuse: part of a policy decides otherwise than the whole."""
+        raise NotImplementedError("a policy is loaded whole")
+
+
+def _rows(connection: SyncConnection) -> Iterator[tuple[str, Sequence[str]]]:
+    for number, (kind, *columns) in enumerate(lines.each_line(connection), start=1):
+        # A line of another type has no column count that fits, and is refused with the rest of its text.
+        yield f"sys.casbin_rule, line {number}", columns if kind == "p" else [kind, *columns]
+
+
+def _refuse(name: str) -> None:
+    def refuse(_self: PolicyAdapter, *_: object, **__: object) -> NoReturn:
+        raise NotImplementedError(f"{name}: policies are published whole, not edited through an adapter")
+
+    setattr(PolicyAdapter, name, refuse)
+
+
+for _name in _WRITERS:
+    _refuse(_name)

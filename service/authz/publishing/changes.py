@@ -1,0 +1,115 @@
+"""Changes of what the policy is derived from: saved, published and put in force as one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import structlog
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import Shipped
+from service.errors import Conflict, Unavailable
+from service.records.database.transactions import Connection, Database
+from service.records.policy import revisions
+
+WITHIN: Final = 30.0
+"""Seconds that a change may take, its turn included; a hundred thousand resources take a few."""
+
+_log = structlog.get_logger()
+
+
+class Change:
+    """A change under way; ``policy`` is there once it is committed."""
+
+    policy: Policy
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+
+class PolicyChanges:
+    """The one way to change resources, bindings, Buttons, or anything else that policy lines come from."""
+
+    def __init__(
+        self, database: Database, live: LivePolicy, shipped: Shipped, read: Callable[[], Shipped]
+    ) -> None:
+        """Publish with the lines of ``shipped``; ``read`` reads them again from where they came from."""
+        self._database = database
+        self._live = live
+        self._shipped = shipped
+        self._read = read
+        self._turn = asyncio.Lock()
+
+    @asynccontextmanager
+    async def begin(self, cause: str) -> AsyncIterator[Change]:
+        """Save what the block does with ``change.connection``, and publish the policy that follows from it.
+
+        When the block has ended, all of it is committed and in force in this process, as ``change.policy``;
+        ``cause`` says who did what, for the list of revisions. No other change of any process happens
+        between the first statement of the block and the commit. What the block raises undoes everything, and
+        so does Conflict, with ``faults``, when no policy can be built from what would be stored, and
+        Unavailable, also when the database has lost revisions: workers would keep the lost ones in force.
+        """
+        async with self._own_turn():
+            async with self._database.transaction(within=WITHIN) as connection:
+                await revisions.lock(connection)
+                change = Change(connection)
+                yield change
+                policy = await self._publish(connection, cause)
+            change.policy = policy
+            self._live.offer(policy)
+
+    async def reload(self, cause: str) -> Policy:
+        """Derive the policy anew from what is stored, publish it if it differs, and put it in force.
+
+        For rows that were changed past this service, and for published lines that were tampered with.
+        Conflict as for ``begin``, and when the model or the policy files can't be used, or are no longer
+        those of the start: other workers would not know them.
+        """
+        await self._check_files()
+        async with self.begin(cause) as change:
+            pass
+        return change.policy
+
+    async def _check_files(self) -> None:
+        try:
+            found = await asyncio.to_thread(self._read)
+        except PolicyError as fault:
+            _log.error("the model or the policy files can't be used", reason=str(fault))
+            raise Conflict("The model or the policy files can't be used; the log says why") from fault
+        if found != self._shipped:
+            raise Conflict("The model or the policy files have changed: restart the service to use them")
+
+    @asynccontextmanager
+    async def _own_turn(self) -> AsyncIterator[None]:
+        # Waiting here takes no connection; waiting for the lock of the database takes one from all readers.
+        try:
+            async with asyncio.timeout(WITHIN):
+                await self._turn.acquire()
+        except TimeoutError:
+            raise Unavailable("Other changes of the policy take too long") from None
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    async def _publish(self, connection: Connection, cause: str) -> Policy:
+        try:
+            policy = await publish_if_changed(connection, self._shipped, cause)
+        except PolicyError as fault:
+            raise Conflict(
+                "The policy can't be built from what is stored", faults=list(fault.faults)
+            ) from fault
+        in_force = self._live.current
+        if policy.revision < in_force.revision or (
+            policy.revision == in_force.revision and policy.digest != in_force.digest
+        ):
+            _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
+            raise Unavailable("The database has lost policy revisions that are in force")
+        return policy

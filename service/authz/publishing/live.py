@@ -1,0 +1,131 @@
+"""The policy in force in this process: loaded whole, swapped by one assignment, kept when a load fails."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Final
+
+from casbin.model import Model
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.publishing.adapter import PolicyAdapter
+from service.authz.publishing.shipped import Shipped
+from service.errors import Unavailable
+from service.records.database.transactions import Database, SyncConnection
+from service.records.menus import menus
+from service.records.menus.bit_positions import UNCONFIRMED
+from service.records.policy import revisions
+
+LOAD_WITHIN: Final = 60.0
+"""Seconds that reading a policy may take; a hundred thousand lines take a few."""
+
+
+_UNCONFIRMED: Final = UNCONFIRMED.total_seconds()
+
+
+def _now() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class LivePolicy:
+    """Holds the policy that decides, from the first load on; before, one that denies everything.
+
+    Take ``current`` once a request, so that all its decisions are of one revision.
+    """
+
+    def __init__(self, shipped: Shipped) -> None:
+        self._none = self._newest = Policy(shipped.model_text, own_digest=shipped.digest)
+        self._confirmed = _now()
+        self._shipped = shipped
+        self._model = Model()
+        self._model.load_model_from_text(shipped.model_text)
+        self._loading = asyncio.Lock()
+        self._swapped = asyncio.Event()
+
+    @property
+    def current(self) -> Policy:
+        """The policy in force; one that denies everything when it was not confirmed for ``UNCONFIRMED``.
+
+        A bit of a token may mean another code by then, in a policy that never came here.
+        """
+        if _now() >= self._confirmed + _UNCONFIRMED:
+            # For good: a later report confirms what is loaded then, and not this one again.
+            self._newest = self._none
+        return self._newest
+
+    def confirm(self, since: float) -> None:
+        """Note that others knew at ``since``, by ``now``, which revision this process decides by."""
+        self._confirmed = max(self._confirmed, since)
+
+    @staticmethod
+    def now() -> float:
+        """Return the seconds since the machine was started, also those that it slept."""
+        return _now()
+
+    async def load(self, database: Database) -> bool:
+        """Put the newest published policy in force; tell whether there was a newer one.
+
+        Lines, revision and permission map are read in one snapshot, a few lines between two turns of the
+        event loop; the policy is built aside, off the loop, of the node's own lines and those. Whatever
+        fails, the one in force stays: PolicyFault when nothing was published or what is stored is not what
+        was published, Unavailable when the database is out of reach. Loads that are asked for at once follow
+        one another, and those that find nothing newer read one row.
+        """
+        async with self._loading:
+            async with database.snapshot(within=LOAD_WITHIN) as connection:
+                latest = await revisions.latest(connection)
+                if latest is None:
+                    raise PolicyError("no policy has been published yet")
+                if latest.revision <= self.current.revision:
+                    return False
+                shared = await connection.run_sync(self._read)
+                bits = await menus.permission_bits(connection)
+            policy = await asyncio.to_thread(self._shipped.policy, shared, bits, latest.revision)
+            if policy.digest != latest.digest:
+                raise PolicyError(
+                    f"the stored lines do not give the digest of revision {latest.revision}: "
+                    "sys.casbin_rule or a Button is not the one that was published"
+                )
+            return self.offer(policy)
+
+    def offer(self, policy: Policy) -> bool:
+        """Put ``policy`` in force if it is newer than the one that is; tell whether it was."""
+        newer = policy.revision > self.current.revision
+        if newer:
+            self._newest, self._confirmed = policy, _now()  # it was stored a moment ago
+            self._swapped.set()
+            self._swapped = asyncio.Event()
+        return newer
+
+    async def at_least(self, revision: int, *, within: float) -> Policy:
+        """Return the policy in force once it is of ``revision`` or newer.
+
+        Unavailable when it is not after ``within`` seconds.
+        """
+        try:
+            async with asyncio.timeout(within):
+                while self.current.revision < revision:
+                    await self._swapped.wait()
+        except TimeoutError:
+            raise Unavailable(f"This worker decides by a revision older than {revision}") from None
+        return self.current
+
+    def _read(self, connection: SyncConnection) -> Lines:
+        # Kept as Casbin keeps them, the lines of a large policy would keep the garbage collector busy.
+        lines = self._model["p"]["p"].policy = _Gathered()
+        PolicyAdapter(connection).load_policy(self._model)
+        return lines.gathered
+
+
+class _Gathered(list[Rule]):
+    """Stands where a model of Casbin's has its list of lines, and takes what an adapter loads."""
+
+    gathered = Lines()
+
+    def extend(self, rules: Iterable[Rule]) -> None:
+        self.gathered = Lines(rules)

@@ -1,0 +1,101 @@
+"""Publishes the policy: derives it, builds it aside, and writes lines and revision as one change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import zip_longest
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
+from service.authz.publishing.derive import Registered, derive, digest_of
+from service.authz.publishing.shipped import Shipped
+from service.records.database.transactions import Connection, SyncConnection
+from service.records.menus import menus
+from service.records.policy import lines as casbin_rule
+from service.records.policy import revisions
+from service.records.policy.lines import Line
+from service.records.resources import bindings
+from service.records.resources.bindings import BoundResource
+
+
+async def publish_if_changed(connection: Connection, shipped: Shipped, cause: str) -> Policy:
+    """Derive the policy from what ``connection`` sees, and publish it if it is not the newest; return it.
+
+    All in the caller's transaction: the change that made it necessary, the lines and the revision become
+    visible together. Publishers follow one another from here to the end of the transaction. A policy that
+    can't be built raises PolicyFault, which undoes the change. Unchanged, the newest revision stays; lines
+    that somebody else has tampered with are written anew. After the commit, hand the policy to
+    ``LivePolicy.offer``.
+    """
+    await revisions.lock(connection)
+    bits = await menus.permission_bits(connection)
+    latest = await revisions.latest(connection)
+    shared, digest = await _derived(connection, bits)
+    lines = _AsStored(shared)
+    newest = 0 if latest is None else latest.revision
+    unchanged = latest is not None and latest.digest == digest and await _stored(connection, lines)
+    revision = newest if unchanged else newest + 1
+    policy = await asyncio.to_thread(shipped.policy, shared, bits, revision)
+    if not unchanged:
+        await casbin_rule.publish(connection, lines, digest=policy.digest, cause=cause)
+    return policy
+
+
+async def drift(connection: Connection) -> str | None:
+    """Say how the published policy differs from the one that would be published now; None when it doesn't.
+
+    Only reads, from a snapshot. Raises PolicyFault when no policy can be built.
+    """
+    latest = await revisions.latest(connection)
+    if latest is None:
+        return "no policy has been published"
+    shared, digest = await _derived(connection, await menus.permission_bits(connection))
+    if digest != latest.digest:
+        return f"revision {latest.revision} is not what resources, bindings and Buttons give now"
+    if not await _stored(connection, _AsStored(shared)):
+        return f"the stored lines are not those of revision {latest.revision}: somebody has changed them"
+    return None
+
+
+async def _derived(connection: Connection, bits: Mapping[str, int]) -> tuple[Lines, str]:
+    """Return the shared lines and their digest."""
+    bound = await bindings.bound(connection)
+    codes = await menus.all_codes(connection)
+    return await asyncio.to_thread(_derive, bound, codes, bits)
+
+
+def _derive(
+    bound: Iterable[BoundResource], codes: Iterable[str], bits: Mapping[str, int]
+) -> tuple[Lines, str]:
+    registered = (
+        Registered(each.method, each.path, [(button.auth_mark, button.enabled) for button in each.buttons])
+        for each in bound
+    )
+    shared = derive(registered, codes)
+    return shared, digest_of(shared, bits)
+
+
+async def _stored(connection: Connection, lines: Collection[Line]) -> bool:
+    def same(sync: SyncConnection) -> bool:
+        # Read to the end, whatever is found: the cursor is open until then.
+        differing = [line for found, line in zip_longest(casbin_rule.each_line(sync), lines) if found != line]
+        return not differing
+
+    return await connection.run_sync(same)
+
+
+class _AsStored(Collection[Line]):
+    """Lines as ``sys.casbin_rule`` has them, made one by one: all at once they take much memory and time."""
+
+    def __init__(self, rules: Lines) -> None:
+        self._rules = rules
+
+    def __iter__(self) -> Iterator[Line]:
+        return (("p", *rule) for rule in self._rules)
+
+    def __len__(self) -> int:
+        return len(self._rules)
+
+    def __contains__(self, line: object) -> bool:
+        return any(line == one for one in self)

@@ -1,0 +1,75 @@
+"""The wait of a request for a policy revision that it names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import monotonic
+from typing import Final
+
+from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
+from service.errors import RevisionUnknown, Unavailable
+from service.records.database.transactions import Database
+from service.records.policy import revisions
+
+PATIENCE: Final = 2.0
+"""Seconds that a request waits for a revision, the question whether it exists included."""
+
+ASK_EVERY: Final = 0.05
+"""Seconds between two questions for the newest revision, whatever number of requests wants to know."""
+
+
+class PublishedRevisions:
+    """Has requests wait for published revisions, and refuses at once those that no node has published.
+
+    The database is asked only about revisions newer than all that are known here, by one request at a time
+    for all that wait: unknown revisions in any number cost at most 20 short queries a second.
+    """
+
+    def __init__(self, live: LivePolicy, read_newest: Callable[[], Awaitable[int]]) -> None:
+        """``read_newest`` returns the newest published revision, 0 before the first; see ``reader_of``."""
+        self._live = live
+        self._read_newest = read_newest
+        self._turn = asyncio.Lock()
+        self._newest = 0
+        self._asked = -ASK_EVERY  # when the answer ``_newest`` was asked for
+
+    async def at_least(self, revision: int) -> Policy:
+        """Return the policy in force here once it is of ``revision`` or newer.
+
+        RevisionUnknown at once when no node has published it. Unavailable when it is not in force here within
+        ``PATIENCE`` seconds, or the database can't be asked.
+        """
+        if revision <= self._live.current.revision:
+            return self._live.current
+        arrived = monotonic()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                newest = self._newest if revision <= self._newest else await self._newest_since(arrived)
+        except TimeoutError:
+            raise Unavailable("The newest policy revision is not known") from None
+        if revision > newest:
+            raise RevisionUnknown
+        return await self._live.at_least(revision, within=PATIENCE - (monotonic() - arrived))
+
+    async def _newest_since(self, moment: float) -> int:
+        """Return the newest revision by an answer that was asked for after ``moment``."""
+        async with self._turn:
+            if self._asked <= moment:
+                await asyncio.sleep(self._asked + ASK_EVERY - monotonic())
+                asked = monotonic()
+                self._newest = await self._read_newest()
+                self._asked = asked
+            return self._newest
+
+
+def reader_of(database: Database) -> Callable[[], Awaitable[int]]:
+    """Return what reads the newest published revision from ``database``; it raises Unavailable."""
+
+    async def read() -> int:
+        async with database.transaction() as connection:
+            latest = await revisions.latest(connection)
+        return 0 if latest is None else latest.revision
+
+    return read

@@ -1,0 +1,134 @@
+"""The model and the lines that ship with the service, or those that the settings name instead."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+import service
+from service import settings
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import (
+    ANYONE,
+    ENDPOINT,
+    LOGIN,
+    NO_SESSION,
+    RESOURCE,
+    UNREGISTERED,
+    Rule,
+    as_csv,
+    read_rules,
+)
+from service.authz.lint.model import lint_model, parsed_model
+from service.authz.publishing.derive import digest_of
+
+MODEL: Final = "model.conf"
+POLICIES: Final = "policies"
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """The node's own part of the policy: it goes with the code and the settings of the node.
+
+    A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires.
+    """
+
+    model_text: str
+    base: tuple[Rule, ...]
+    endpoints: tuple[Rule, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256, in hexadecimal, of the parsed model, without comments and layout, and the lines."""
+        lines = as_csv((*self.base, *self.endpoints))
+        return hashlib.sha256(f"{parsed_model(self.model_text)}\n{lines}".encode()).hexdigest()
+
+    def policy(self, shared: Lines, bits: Mapping[str, int], revision: int) -> Policy:
+        """Return the policy of a revision as this node decides by it: its own lines and the shared ones.
+
+        PolicyFault when ``shared`` holds what only the node's own files may say: an opening, or what an
+        endpoint requires.
+        """
+        own = [
+            *shared.objects(ENDPOINT),
+            *(name for name in shared.objects(RESOURCE) if name.startswith("@")),
+        ]
+        if own:
+            raise PolicyError(*(f"the published lines must not speak of {name}" for name in own))
+        lines = Lines(self.base).joined(Lines(self.endpoints), shared)
+        return Policy(
+            self.model_text, lines, bits, revision, digest=digest_of(shared, bits), own_digest=self.digest
+        )
+
+
+def configured(settings: settings.Policy) -> Shipped:
+    """Read what ``settings`` name, as ``read_shipped`` does."""
+    return read_shipped(settings.model, settings.folder, strict=settings.unregistered == "deny")
+
+
+def read_shipped(model: Path | None = None, folder: Path | None = None, *, strict: bool = False) -> Shipped:
+    """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
+
+    ``strict`` leaves out the lines for ``@unregistered``. PolicyFault with the file, line and reason of what
+    is wrong. Base lines belong to the resource layer and endpoint lines to the endpoint layer, so that each
+    file says only what its name says.
+    """
+    model = model or _shipped(MODEL)
+    folder = folder or _shipped(POLICIES)
+    text = _model_text(model)
+    base = _read_openings(folder / "base.csv")
+    if strict:
+        base = tuple(rule for rule in base if rule.object != UNREGISTERED)
+    endpoints = _read_layer(folder / "endpoints.csv", ENDPOINT)
+    return Shipped(text, base, endpoints)
+
+
+def _shipped(name: str) -> Path:
+    # The wheel carries the files inside the package; in a checkout they stand beside it.
+    package = Path(service.__file__).parent
+    packed = package / "shipped" / name
+    return packed if packed.exists() else package.parent / name
+
+
+def _model_text(path: Path) -> str:
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PolicyError(f"{path} can't be read: {error}") from error
+    lint_model(text, str(path))
+    return text
+
+
+def _read_openings(path: Path) -> tuple[Rule, ...]:
+    """Return the openings. A line for a registered resource here would open it past what is bound to it."""
+    rules = _read_layer(path, RESOURCE)
+    faults = [
+        f"{path}: only {UNREGISTERED} and {NO_SESSION} are objects here, not '{rule.object}': "
+        "what a registered resource requires is bound to it, in the database"
+        for rule in rules
+        if rule.object not in (UNREGISTERED, NO_SESSION)
+    ]
+    if Rule(RESOURCE, UNREGISTERED, ANYONE) in rules:
+        faults.append(
+            f"{path}: {UNREGISTERED} can't be open to {ANYONE}: {LOGIN} is the widest that it may have"
+        )
+    if Rule(RESOURCE, NO_SESSION, ANYONE) not in rules:
+        line = Rule(RESOURCE, NO_SESSION, ANYONE)
+        faults.append(f"{path}: the line '{line}' is missing: without it nobody could log in")
+    if faults:
+        raise PolicyError(*faults)
+    return rules
+
+
+def _read_layer(path: Path, layer: str) -> tuple[Rule, ...]:
+    rules = read_rules(path)
+    strangers = [str(rule) for rule in rules if rule.layer != layer]
+    if strangers:
+        raise PolicyError(*(f"{path}: lines of the {layer} layer only, not '{line}'" for line in strangers))
+    return rules

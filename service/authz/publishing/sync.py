@@ -1,0 +1,94 @@
+"""Routes that nobody has registered, proposed as resources; resources that no route serves, named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from service.authz.engine.rules import ANYONE, LOGIN
+from service.authz.publishing.discovery import unregistered, unrouted
+from service.records.database.transactions import Connection
+from service.records.menus import menus
+from service.records.resources import bindings, resources
+from service.records.resources.resources import Resource, ResourceValues
+
+_LONGEST_CODE: Final = 64
+_LONGEST_NAME: Final = 128
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRoute:
+    """A route of the code: its object, what it does, and the codes of its mark."""
+
+    object: str
+    summary: str
+    access: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A resource for a route, bound to the Buttons whose codes the route requires; none for a login alone."""
+
+    route: KnownRoute
+    buttons: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What to register, which routes can't be, and which resources fit no route.
+
+    A route can't be registered when no enabled Button has a code that it requires.
+    """
+
+    proposed: tuple[Proposal, ...]
+    unbindable: tuple[KnownRoute, ...]
+    unrouted: tuple[Resource, ...]
+
+
+async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> Differences:
+    """Compare the routes with what is registered, disabled resources included.
+
+    Public routes are left out: nobody is logged in there, so that no resource would ever decide them.
+    """
+    known = {route.object: route for route in routes}
+    stored = {f"{one.method} {one.path}": one for one in await resources.registered(connection)}
+    guarded = [name for name, route in known.items() if route.access != (ANYONE,)]
+    buttons = await menus.buttons_by_code(connection)
+    missing = [
+        Proposal(known[name], {code: buttons[code] for code in known[name].access if code in buttons})
+        for name in unregistered(guarded, stored)
+    ]
+    bindable = [one for one in missing if one.buttons or one.route.access == (LOGIN,)]
+    return Differences(
+        tuple(bindable),
+        # Registered and bound to nothing, such a route would be open to everybody logged in; bound to
+        # disabled Buttons, it would be closed to all who may call it now.
+        tuple(one.route for one in missing if one not in bindable),
+        tuple(stored[name] for name in unrouted(stored, known)),
+    )
+
+
+async def register(connection: Connection, proposals: Iterable[Proposal]) -> None:
+    """Register and bind what is proposed, inside a change that ``PolicyChanges`` has begun."""
+    taken = {one.resource_code for one in await resources.registered(connection)}
+    for proposal in proposals:
+        method, _, path = proposal.route.object.partition(" ")
+        code = _free_code(method, path, taken)
+        taken.add(code)
+        values = ResourceValues(proposal.route.summary[:_LONGEST_NAME], code, method, path)
+        made = await resources.create(connection, values)
+        await bindings.bind_buttons(connection, made.id, list(proposal.buttons.values()))
+
+
+def _free_code(method: str, path: str, taken: set[str]) -> str:
+    """Return a resource code that nobody has: ``put.api.role.id`` or, if need be, ``put.api.role.id-2``."""
+    words = re.findall(r"[A-Za-z0-9_-]+", path)
+    code = ".".join([method.lower(), *words])[:_LONGEST_CODE]
+    number = 1
+    free = code
+    while free in taken:
+        number += 1
+        free = f"{code[: _LONGEST_CODE - 8]}-{number}"
+    return free

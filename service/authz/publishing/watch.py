@@ -1,0 +1,170 @@
+"""Keeps the policy of this process the newest one, whoever publishes it and whatever gets lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from datetime import UTC, datetime
+from operator import attrgetter
+from time import monotonic
+from typing import Final
+
+import structlog
+
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.live import LivePolicy
+from service.errors import Unavailable
+from service.kernel.health import Health, State
+from service.records.database.transactions import Database
+from service.records.menus import bit_positions
+from service.records.policy import revisions
+from service.records.policy import workers as policy_workers
+from service.records.policy.workers import REPORT_EVERY, PolicyWorker
+
+POLL_EVERY: Final = 0.5
+"""Seconds between two looks at the database when nothing is announced."""
+
+RETRY_EVERY: Final = 5.0
+"""Seconds before a revision that could not be loaded is tried again."""
+
+_TELL_WITHIN: Final = 0.5  # seconds for what others report; less than a readiness check has
+
+Announced = Callable[[], AsyncGenerator[str, None]]
+"""Begins to listen for published revisions; see ``records.announcements``."""
+
+_log = structlog.get_logger()
+
+
+class PolicyWatch:
+    """Loads each published revision as soon as it is announced, and looks for one unasked as well.
+
+    An announcement may get lost, with the connection or in a failover; then the next look finds the revision.
+    What can't be loaded is told by ``fault``, and the last valid policy stays in force. Each look reports to
+    ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to ``sys.token_life``
+    that it issues access tokens that live ``token_life`` seconds.
+    """
+
+    def __init__(
+        self,
+        live: LivePolicy,
+        database: Database,
+        announced: Announced,
+        worker: str,
+        *,
+        token_life: int,
+        poll_every: float = POLL_EVERY,
+    ) -> None:
+        self._live = live
+        self._database = database
+        self._announced = announced
+        self._worker = worker
+        self._token_life = token_life
+        self._poll_every = poll_every
+        self._due = asyncio.Event()
+        self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
+        self._reported: tuple[int, str | None] | None = None
+        self._report_again = 0.0
+        self.fault: str | None = None
+        """Why the policy in force is not the newest, or not known to be; None when all is well."""
+
+    async def run(self) -> None:
+        """Watch until cancelled; the first look happens at once."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(_forever(self._look_and_wait))
+            group.create_task(_forever(self._listen))
+
+    async def look(self) -> None:
+        """Load what is newer than the policy in force, and report; raises nothing but what nobody foresaw."""
+        try:
+            async with self._database.transaction(even_if_emptied=True) as connection:
+                latest = await revisions.latest(connection)
+            # Revisions are never deleted, so that a database without one has lost its rows.
+            self._database.emptied = latest is None and self._live.current.revision > 0
+            await self._load(0 if latest is None else latest.revision)
+            await self._report()
+        except Unavailable as refusal:
+            self._say(refusal.detail)
+
+    async def workers(self) -> list[PolicyWorker]:
+        """Return what every worker of every node has reported lately, and the truth about this one.
+
+        This one alone when the others can't be asked in time.
+        """
+        found: list[PolicyWorker] = []
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(_TELL_WITHIN), self._database.transaction() as connection:
+                found = await policy_workers.present(connection)
+        here = PolicyWorker(self._worker, self._live.current.revision, self.fault, datetime.now(UTC))
+        return sorted([here, *(one for one in found if one.worker != self._worker)], key=attrgetter("worker"))
+
+    def health(self) -> Health:
+        """Return ``down`` before there is a policy, and ``degraded`` while an older one had to be kept."""
+        revision = self._live.current.revision
+        state: State = "down" if not revision else "degraded" if self.fault is not None else "up"
+        return Health(state, {"revision": revision, "fault": self.fault})
+
+    async def leave(self) -> None:
+        """Report that this worker ends; when the database is out of reach, silence will tell it."""
+        with suppress(Unavailable):
+            async with self._database.transaction() as connection:
+                await policy_workers.leave(connection, self._worker)
+
+    async def _load(self, newest: int) -> None:
+        refused, again = self._refused
+        if newest == refused and monotonic() < again:
+            return
+        if 0 < newest <= self._live.current.revision:
+            self._say(None)
+            return
+        try:
+            await self._live.load(self._database)
+        except PolicyError as fault:
+            self._refused = (newest, monotonic() + RETRY_EVERY)
+            self._say(str(fault))
+        else:
+            self._say(None)
+
+    async def _report(self) -> None:
+        now = (self._live.current.revision, self.fault)
+        if now == self._reported and monotonic() < self._report_again:
+            return
+        since = self._live.now()
+        async with self._database.transaction() as connection:
+            await policy_workers.report(connection, self._worker, *now)
+            await bit_positions.report_life(connection, self._token_life)
+        self._live.confirm(since)
+        self._reported, self._report_again = now, monotonic() + REPORT_EVERY
+
+    def _say(self, fault: str | None) -> None:
+        if fault == self.fault:
+            return
+        self.fault = fault
+        revision = self._live.current.revision
+        if fault is None:
+            _log.info("the policy is the newest again", revision=revision)
+        else:
+            _log.error("the policy can't be renewed", reason=fault, revision=revision)
+
+    async def _look_and_wait(self) -> None:
+        self._due.clear()
+        await self.look()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._poll_every):
+                await self._due.wait()
+
+    async def _listen(self) -> None:
+        with suppress(Unavailable):
+            async with aclosing(self._announced()) as heard:
+                async for _ in heard:
+                    self._due.set()
+        await asyncio.sleep(self._poll_every)
+
+
+async def _forever(step: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        try:
+            await step()
+        except Exception:  # noqa: BLE001 - a watch that ended would leave its worker behind without a word
+            _log.exception("the watch of the policy failed")
+            await asyncio.sleep(RETRY_EVERY)

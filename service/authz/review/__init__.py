@@ -1,0 +1,1 @@
+"""Questions about the policy: explanations, what would open a denial, exports."""

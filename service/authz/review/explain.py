@@ -1,0 +1,112 @@
+"""Why a request is allowed or refused: both layers, every line that was looked at, and what would open it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.predicates import PREDICATES
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NO_SESSION, RESOURCE, UNREGISTERED, Rule
+from service.kernel.codes import HeldCodes
+
+Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
+
+_HOLDING: Final = {name: held for name, held in PREDICATES.items() if name != "isLoggedIn"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fired:
+    """A held code that opens the deciding line, and the predicate of the model by which it does."""
+
+    code: str
+    predicate: str
+
+
+@dataclass(frozen=True, slots=True)
+class LayerExplained:
+    """One layer's answer.
+
+    ``lines`` are all that name the object, ``line`` the one that decided, None when none did. ``required``
+    are the codes any one of which would do. ``reason``: ``opened``; ``not_held``, ``not_logged_in``: a code
+    or a login is missing; ``closed``: no line of the object can open; ``no_line``: there is none.
+    """
+
+    layer: str
+    object: str
+    allowed: bool
+    reason: Reason
+    lines: tuple[str, ...]
+    line: str | None
+    fired: tuple[Fired, ...]
+    required: tuple[str, ...]
+    decision_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the gate would do with a request: ``endpoint`` is None when no route serves it (404 or 405).
+
+    ``public`` routes authenticate nobody: whoever asks is answered as a caller without a session.
+    """
+
+    public: bool
+    resource: LayerExplained
+    endpoint: LayerExplained | None
+
+    @property
+    def allowed(self) -> bool:
+        """Whether both layers let the request pass."""
+        return self.resource.allowed and self.endpoint is not None and self.endpoint.allowed
+
+
+def explain(policy: Policy, method: str, path: str, held: HeldCodes | None) -> Explanation:
+    """Explain what happens to a request with this canonical ``path`` of whoever holds ``held``.
+
+    None is a caller without a session. Both layers are asked, also where the first one refuses.
+    """
+    route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
+    public = route is not None and policy.rules.codes(ENDPOINT, route) == (ANYONE,)
+    asking = None if public else held
+    found = NO_SESSION if asking is None else policy.resource_at(method, path) or UNREGISTERED
+    resource = _layer(policy, RESOURCE, found, asking)
+    return Explanation(public, resource, None if route is None else _layer(policy, ENDPOINT, route, asking))
+
+
+def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> LayerExplained:
+    decision = policy.judge(layer, name, held)
+    lines = policy.rules.of(layer, name)
+    return LayerExplained(
+        layer=layer,
+        object=name,
+        allowed=decision.allowed,
+        reason=_reason(decision, lines, held),
+        lines=tuple(map(str, lines)),
+        line=None if decision.line is None else str(decision.line),
+        fired=_fired(decision.line, held),
+        required=decision.required,
+        decision_id=decision.id,
+    )
+
+
+def _reason(decision: Decision, lines: tuple[Rule, ...], held: HeldCodes | None) -> Reason:
+    if decision.allowed:
+        return "opened"
+    if not lines:
+        return "no_line"
+    if not decision.required:
+        return "closed"
+    return "not_logged_in" if held is None else "not_held"
+
+
+def _fired(line: Rule | None, held: HeldCodes | None) -> tuple[Fired, ...]:
+    """Return each held code that opens ``line`` by itself; none where a word such as ``@login`` opens it."""
+    if line is None or held is None or line.code in (ANYONE, LOGIN):
+        return ()
+    return tuple(
+        Fired(code, predicate)
+        for code in sorted(held.codes)
+        for predicate, holds in _HOLDING.items()
+        if holds(HeldCodes([code]), line.code)
+    )

@@ -1,9 +1,0 @@
-"""The one fault of this package."""
-
-from __future__ import annotations
-
-from service.kernel.operator_error import OperatorError
-
-
-class EmbeddedFault(OperatorError):  # noqa: N818 - the house calls what a person must mend a fault
-    """An embedded store can't start; the message is for the person at the terminal and says what to do."""

@@ -1,0 +1,1 @@
+"""Files and public links: ``/api/file``."""

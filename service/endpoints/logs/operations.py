@@ -1,0 +1,162 @@
+"""The operation log: ``/api/operation-log``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Raw
+
+from service.errors import NotFound
+from service.records.database.transactions import Database
+from service.records.logs import queries
+from service.records.logs.queries import OPERATIONS, OperationFilter
+from service.records.logs.reader import LogReader
+from service.web.content.exports import CSV, JSON_LINES, export
+from service.web.content.streams import Stream
+from service.web.content.timelines import (
+    Address,
+    Cursor,
+    FileFormat,
+    Limit,
+    RequestId,
+    TimelinePage,
+    TimeQuery,
+    UserName,
+    batches_of,
+    timeline_page,
+)
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs, refuses, sends
+from service.web.requests.schema import Id, Moment, PageNumber, PageSize, Schema, whole
+
+Word = Annotated[str, Meta(min_length=1, max_length=64)]
+Status = Annotated[
+    str,
+    Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"]),
+    Meta(description="A status such as `403`, or a class of them such as `4xx`."),
+]
+
+
+class OperationEntry(Schema):
+    """A call of the service, whatever became of it; `decision` is the policy's, if it was asked."""
+
+    id: Id
+    create_time: Moment
+    request_id: Annotated[str, Meta(examples=["8d5f0c39d1a2b4e7"])] | None
+    user_id: Id | None
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    device: Annotated[str, Meta(examples=["web"])] | None
+    module: Annotated[str, Meta(examples=["role"])]
+    action: Annotated[str, Meta(examples=["create"])]
+    kind: Annotated[str, Meta(examples=["INSERT"])]
+    method: Annotated[str, Meta(examples=["POST"])]
+    url: Annotated[str, Meta(examples=["/api/role"])]
+    query: str | None
+    client_ip: Annotated[str, Meta(examples=["203.0.113.7"])] | None
+    user_agent: str | None
+    status: Annotated[int, Meta(examples=[403])]
+    error: Annotated[str, Meta(examples=["permission_denied"])] | None
+    elapsed_ms: Annotated[float, Meta(ge=0, examples=[3.25])]
+    decision: Literal["allow", "deny"] | None
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | None
+    policy_revision: Annotated[int, Meta(examples=[12])] | None
+
+
+class OperationDetail(OperationEntry):
+    """A call with what was sent and answered; without what is secret, and null where nothing is kept."""
+
+    params: Any
+    response: Any
+
+
+class OperationQuery(TimeQuery):
+    """Which calls; every filter is exact."""
+
+    user_id: Id | None = None
+    user_name: UserName | None = None
+    module: Word | None = None
+    kind: Word | None = None
+    status: Status | None = None
+    decision: Literal["allow", "deny"] | None = None
+    client_ip: Address | None = None
+    request_id: RequestId | None = None
+
+    @property
+    def wanted(self) -> OperationFilter:
+        """What is asked for; ValidationFailed for what is no address."""
+        return self.filter(OPERATIONS, status=_statuses(self.status))
+
+
+class OperationListQuery(OperationQuery):
+    """Which calls, and which page of them: by number within the first 10,000, or by cursor however far."""
+
+    page: PageNumber = 1
+    size: PageSize = 20
+    cursor: Cursor | None = None
+
+
+class OperationExportQuery(OperationQuery):
+    """Which calls, how many of them, and how the file is written."""
+
+    format: FileFormat = "csv"
+    limit: Limit = 100_000
+
+
+class OperationList:
+    """``/api/operation-log/list``."""
+
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
+
+    @needs("system:operation-log:list")
+    async def on_get(
+        self, context: RequestContext, query: OperationListQuery
+    ) -> TimelinePage[OperationEntry]:
+        """List calls of the service, the latest first.
+
+        Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
+        comes twice, and none that was there is left out.
+        """
+        return await timeline_page(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
+
+
+class OneOperation:
+    """``/api/operation-log/{id}``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:operation-log:detail")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> OperationDetail:
+        """Read one call, with what was sent and answered."""
+        async with self._database.transaction() as connection:
+            found = await queries.operation(connection, id)
+        entry = msgspec.structs.asdict(OperationEntry.of(found))
+        return OperationDetail(**entry, params=_json(found.params), response=_json(found.response))
+
+
+class OperationExport:
+    """``/api/operation-log/export``."""
+
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
+
+    @needs("system:operation-log:export")
+    @logged("operation-log", "export", "EXPORT", response=False)
+    @sends(CSV, JSON_LINES)
+    async def on_get(self, context: RequestContext, query: OperationExportQuery) -> Stream:
+        """Export calls of the service as a file: what the list shows, and nothing of the detail."""
+        rows = batches_of(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
+        return export(rows, OperationEntry, query.format, "operation-log")
+
+
+def _json(text: str | None) -> Raw | None:
+    return None if text is None else Raw(text.encode())
+
+
+def _statuses(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    return int(text.replace("x", "0")), int(text.replace("x", "9"))

@@ -1,0 +1,1 @@
+"""Menus and Buttons: ``/api/menu``."""

@@ -1,0 +1,201 @@
+"""Menus, the tree of pages and of the Buttons that carry permission codes: ``/api/menu``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.menus.menus import MenuChanges, SavedMenu
+from service.administration.menus.tree import MAX_DEPTH
+from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
+from service.kernel.codes import MAX_CODE_LENGTH
+from service.records.database.transactions import Database
+from service.records.menus import menus
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.schema import (
+    ONE_LINE,
+    Id,
+    Page,
+    PageQuery,
+    Published,
+    Revision,
+    Schema,
+    page_answer,
+    whole,
+)
+
+MenuType = Literal["Menu", "Button"]
+
+Text = Annotated[str, Meta(max_length=128, pattern=ONE_LINE)]
+Title = Annotated[Text, Meta(examples=["Users"])]
+AuthMark = Annotated[
+    str,
+    Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"]),
+    Meta(
+        description="The permission code of a Button, unique: segments of `[a-z0-9_-]+` joined by `:`; a `*` "
+        "stands for a whole segment. A Menu has none."
+    ),
+]
+# Interfaces go where it says: another scheme, or a host without one, would lead elsewhere unseen.
+_VISIBLE = r"[^\s\\\x00-\x1f\x7f]"
+MenuPath = Annotated[
+    str,
+    Meta(max_length=256, examples=["/system/user"]),
+    Meta(pattern=whole(rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*")),
+]
+Sort = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="Smaller comes first.")]
+Parent = Annotated[
+    Id | None, Meta(description=f"The Menu above; `null` at the top. There are at most {MAX_DEPTH} levels.")
+]
+
+
+class Menu(Schema):
+    """A Menu or a Button. Each edit raises `version`, which is its `ETag`."""
+
+    id: Id
+    parent_id: Id | None
+    menu_type: MenuType
+    title: Title
+    name: str | None
+    path: str | None
+    component: str | None
+    icon: str | None
+    auth_mark: AuthMark | None
+    bit_position: Annotated[int, Meta(ge=0)] | None
+    sort: Sort
+    enabled: bool
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+
+
+class SavedMenuAnswer(Menu):
+    """A menu as it was saved, and the policy revision from which that is in force."""
+
+    policy_revision: Revision
+
+
+class _Said(Schema, kw_only=True):
+    title: Title
+    name: Text | None = None
+    path: MenuPath | None = None
+    component: Annotated[str, Meta(max_length=256, pattern=ONE_LINE)] | None = None
+    icon: Text | None = None
+    auth_mark: AuthMark | None = None
+    sort: Sort | UnsetType = UNSET
+    enabled: bool | UnsetType = UNSET
+
+
+class NewMenu(_Said, kw_only=True):
+    """What is said about a new menu; `enabled` left out is true, `sort` 0."""
+
+    menu_type: MenuType
+    parent_id: Parent = None
+
+
+class MenuEdit(_Said, kw_only=True):
+    """What is said about a menu; `enabled` and `sort` left out are unchanged. A `menuType` never changes."""
+
+    menu_type: MenuType | UnsetType = UNSET
+    parent_id: Parent
+
+
+class MenuQuery(PageQuery):
+    """Which menus, by parts of their title (in any case) and code; and in which order."""
+
+    title: Annotated[str, Meta(max_length=128)] | None = None
+    auth_mark: Annotated[str, Meta(max_length=MAX_CODE_LENGTH)] | None = None
+    parent_id: Id | None = None
+    menu_type: MenuType | None = None
+    enabled: bool | None = None
+    sort: Annotated[
+        str, Meta(max_length=32, description=f"One of {', '.join(menus.SORTS)}; `-` before it descends.")
+    ] = "id"
+
+
+class MenuList:
+    """``/api/menu/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:menu:list")
+    async def on_get(self, context: RequestContext, query: MenuQuery) -> Page[Menu]:
+        """List Menus and Buttons, all of the tree or a part of it; `parentId` says where each one stands."""
+        wanted = query.filter(menus.MenuFilter)
+        async with self._database.snapshot() as connection:
+            found = await menus.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, found, Menu)
+
+
+class Menus:
+    """``/api/menu``."""
+
+    def __init__(self, changes: MenuChanges) -> None:
+        self._changes = changes
+
+    @created
+    @needs("system:menu:create")
+    @logged("menu", "create", "INSERT")
+    @refuses(Conflict, RateLimited)
+    async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
+        """Create a Menu, or a Button with a permission code that the caller holds."""
+        return _answer(context, await self._changes.create(context.user, body.menu_type, _values(body)))
+
+
+class OneMenu:
+    """``/api/menu/{id}``."""
+
+    def __init__(self, database: Database, changes: MenuChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:menu:list")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> Menu:
+        """Read a menu."""
+        async with self._database.transaction() as connection:
+            found = await menus.read(connection, id)
+        answer_tag(context, version_tag(found.version))
+        return Menu.of(found)
+
+    @needs("system:menu:update")
+    @logged("menu", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    async def on_put(self, context: RequestContext, body: MenuEdit, id: int) -> SavedMenuAnswer:
+        """Replace what is said about a menu.
+
+        Nobody edits a Button whose code they do not hold, nor gives it such a code. Whoever has a Button
+        whose code or state changes must refresh the token; a disabled Button gives nothing.
+        """
+        menu_type = None if body.menu_type is UNSET else body.menu_type
+        saved = await self._changes.update(context.user, id, menu_type, _values(body), _as_seen(context))
+        return _answer(context, saved)
+
+    @needs("system:menu:delete")
+    @logged("menu", "delete", "DELETE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_delete(self, context: RequestContext, id: int) -> Published:
+        """Delete a menu that has none below it, that no role gives and that no resource is bound to."""
+        context.policy = await self._changes.delete(context.user, id, _as_seen(context))
+        return Published(policy_revision=context.policy.revision)
+
+
+def _values(body: NewMenu | MenuEdit) -> menus.MenuValues:
+    said = body.given()
+    said.pop("menu_type", None)
+    return menus.MenuValues(**said)
+
+
+def _as_seen(context: RequestContext) -> Callable[[menus.Menu], None]:
+    return lambda stored: require_match(context, version_tag(stored.version))
+
+
+def _answer(context: RequestContext, saved: SavedMenu) -> SavedMenuAnswer:
+    context.policy = saved.policy
+    answer_tag(context, version_tag(saved.menu.version))
+    fields = msgspec.structs.asdict(Menu.of(saved.menu))
+    return SavedMenuAnswer(**fields, policy_revision=saved.policy.revision)

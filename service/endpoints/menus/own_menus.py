@@ -1,0 +1,44 @@
+"""The menus that a caller sees: ``/api/menu/mine``."""
+
+from __future__ import annotations
+
+from service.administration.menus.tree import seen
+from service.kernel.codes import HeldCodes
+from service.records.database.transactions import Database
+from service.records.menus import menus
+from service.records.roles import rights
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import login
+from service.web.requests.schema import Id, Schema
+
+
+class OwnMenu(Schema):
+    """A Menu that the caller sees: `buttons` are the codes that he holds of the Buttons directly below."""
+
+    id: Id
+    parent_id: Id | None
+    title: str
+    name: str | None
+    path: str | None
+    component: str | None
+    icon: str | None
+    sort: int
+    buttons: list[str]
+    children: list[OwnMenu]
+
+
+class MenuMine:
+    """``/api/menu/mine``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @login
+    async def on_get(self, context: RequestContext) -> list[OwnMenu]:
+        """Return the caller's own tree of menus, each list by `sort`."""
+        user_id = context.user.user_id
+        async with self._database.snapshot() as connection:
+            held = await rights.of(connection, user_id)
+            given = await menus.given_to(connection, user_id)
+            known = await menus.every(connection) if given else []
+        return [OwnMenu.of(one) for one in seen(known, given, HeldCodes(held.permissions))]

@@ -1,0 +1,77 @@
+"""Every route and how it is guarded: ``/api/policy/coverage``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
+from service.authz.publishing.discovery import guard_of, unrouted
+from service.authz.publishing.live import LivePolicy
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import needs
+from service.web.requests.routes import Routes
+from service.web.requests.schema import Revision, Schema
+
+Guard = Literal["public", "login", "permission", "outside"]
+
+
+class RouteGuard(Schema):
+    """A route, and what its requests must pass.
+
+    `guard` sums up `required`, the codes of the endpoint layer; `outside` routes pass no gate. `resource`
+    decides in the resource layer, by any one of `resourceCodes`.
+    """
+
+    method: Annotated[str, Meta(examples=["GET"])]
+    path: Annotated[str, Meta(examples=["/api/role/list"])]
+    guard: Guard
+    required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
+    resource: Annotated[str, Meta(examples=["GET /api/role/list"])] | None
+    resource_codes: Annotated[list[str], Meta(examples=[["system:role:list"]])]
+
+
+class Coverage(Schema):
+    """All routes, and the enabled resources that fit no request of any route."""
+
+    revision: Revision
+    routes: list[RouteGuard]
+    unrouted: Annotated[list[str], Meta(examples=[["GET /api/report/{id}"]])]
+
+
+class PolicyCoverage:
+    """``/api/policy/coverage``."""
+
+    def __init__(self, live: LivePolicy, routes: Routes) -> None:
+        self._live = live
+        self._routes = routes
+
+    @needs("system:policy:read")
+    async def on_get(self, context: RequestContext) -> Coverage:
+        """Read every route with how it is guarded, and the resources that guard nothing."""
+        context.policy = policy = self._live.current
+        guards = [_guard(policy, one.method, one.template) for one in self._routes.operations]
+        guards += [
+            RouteGuard(one.method, one.template, "outside", [], None, []) for one in self._routes.outside
+        ]
+        registered = (name for name in policy.rules.objects(RESOURCE) if not name.startswith("@"))
+        routes = [one.object for one in self._routes.operations]
+        # A hundred thousand resources take a while to compare.
+        lost = await asyncio.to_thread(unrouted, registered, routes)
+        return Coverage(policy.revision, guards, lost)
+
+
+def _guard(policy: Policy, method: str, template: str) -> RouteGuard:
+    found = guard_of(policy, method, template)
+    words: dict[tuple[str, ...], Guard] = {(ANYONE,): "public", (LOGIN,): "login"}
+    return RouteGuard(
+        method,
+        template,
+        words.get(found.required, "permission"),
+        list(found.required),
+        found.resource,
+        list(found.resource_codes),
+    )

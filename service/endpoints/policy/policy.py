@@ -1,0 +1,189 @@
+"""The policy in force: read, explained, and derived anew: ``/api/policy``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from service.authz.engine.paths import canonical
+from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.watch import PolicyWatch
+from service.authz.review import subjects
+from service.authz.review.explain import LayerExplained, Reason, explain
+from service.authz.review.openings import WouldOpen, would_open
+from service.errors import BadRequest, Conflict, ValidationFailed
+from service.records.database.transactions import Database
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs, refuses
+from service.web.requests.schema import Moment, Published, Revision, Schema
+
+Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
+
+
+class Worker(Schema):
+    """A worker, the revision that it decides by, and why that is not the newest, if it can't be."""
+
+    worker: Annotated[str, Meta(examples=["node-1:4711:9f03ab"])]
+    revision: Annotated[int, Meta(ge=0, examples=[12])]
+    fault: str | None
+    seen_time: Moment
+
+
+class PolicyInForce(Schema):
+    """All that decided this request, and what the workers of all nodes decide by."""
+
+    revision: Revision
+    digest: Annotated[str, Meta(examples=["5f0c39d1a2b4" * 5 + "5f0c"], description="SHA-256.")]
+    model: Annotated[str, Meta(description="The text of model.conf.")]
+    rules: list[Line]
+    workers: list[Worker]
+
+
+class Question(Schema):
+    """Whose request, and which: a user by name, or whoever holds `permissions`; with neither, a visitor."""
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    path: Annotated[str, Meta(max_length=2048, examples=["/api/role/list"])]
+    user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
+    permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
+
+
+class FiredCode(Schema):
+    """A held code that opens the deciding line, and the predicate of the model by which it does."""
+
+    code: Annotated[str, Meta(examples=["system:*"])]
+    predicate: Annotated[str, Meta(examples=["holdsSubtree"])]
+
+
+class Opening(Schema):
+    """What would open a denial: any one of these codes, a role that gives one, or enabling a Button."""
+
+    permissions: list[str]
+    roles: list[str]
+    disabled_buttons: list[str]
+
+
+class Layer(Schema):
+    """One layer's answer, with all lines of its object and the one that decided."""
+
+    layer: Annotated[str, Meta(examples=["endpoint"])]
+    object: Annotated[str, Meta(examples=["GET /api/role/list"])]
+    allowed: bool
+    reason: Reason
+    lines: list[Line]
+    line: Line | None
+    fired: list[FiredCode]
+    required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
+    decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])]
+    would_open: Opening | None
+
+
+class Explained(Schema):
+    """What the gate would do; `endpoint` is null where no route serves the request (404 or 405)."""
+
+    revision: Revision
+    allowed: bool
+    public: bool
+    user_status: Annotated[str, Meta(examples=["enabled"])] | None
+    permissions: Annotated[list[str], Meta(examples=[["system:*"]])] | None
+    resource: Layer
+    endpoint: Layer | None
+
+
+class InForce:
+    """``/api/policy``."""
+
+    def __init__(self, live: LivePolicy, watch: PolicyWatch) -> None:
+        self._live = live
+        self._watch = watch
+
+    @needs("system:policy:read")
+    async def on_get(self, context: RequestContext) -> PolicyInForce:
+        """Read the policy in force: revision, digest, model, lines, and the revision of each worker."""
+        context.policy = policy = self._live.current
+        # A hundred thousand lines take a while to write.
+        rules = await asyncio.to_thread(lambda: [str(rule) for rule in policy.rules])
+        workers = [Worker.of(worker) for worker in await self._watch.workers()]
+        return PolicyInForce(policy.revision, policy.digest, policy.model_text, rules, workers)
+
+
+class Reload:
+    """``/api/policy/reload``."""
+
+    def __init__(self, changes: PolicyChanges) -> None:
+        self._changes = changes
+
+    @needs("system:policy:reload")
+    @logged("policy", "reload", "UPDATE")
+    @refuses(Conflict)
+    async def on_post(self, context: RequestContext) -> Published:
+        """Derive the policy anew from what is stored, and publish it if it differs.
+
+        For rows that were changed, and lines that were tampered with, past this service. When it can't be
+        built, or when the model or the policy files are no longer those of the start, the last valid one
+        stays.
+        """
+        context.policy = policy = await self._changes.reload(f"reload by {context.user.user_name}")
+        return Published(policy_revision=policy.revision)
+
+
+class Explain:
+    """``/api/policy/explain``."""
+
+    def __init__(self, database: Database, live: LivePolicy) -> None:
+        self._database = database
+        self._live = live
+
+    @needs("system:policy:read")
+    @logged("policy", "explain", "QUERY", response=False)
+    async def on_post(self, context: RequestContext, body: Question) -> Explained:
+        """Explain what would happen to a request, by the policy in force.
+
+        A user is taken with the permissions of this moment; tokens that were issued before may have others.
+        """
+        path = _path(body)
+        context.policy = policy = self._live.current
+        async with self._database.snapshot() as connection:
+            asking = await subjects.subject_of(connection, body.user_name, body.permissions)
+            found = explain(policy, body.method, path, asking.held)
+            opening = {
+                layer.layer: await would_open(connection, policy, layer)
+                for layer in (found.resource, found.endpoint)
+                if layer is not None and not layer.allowed
+            }
+        return Explained(
+            revision=policy.revision,
+            allowed=found.allowed,
+            public=found.public,
+            user_status=asking.status,
+            permissions=None if asking.held is None else sorted(asking.held.codes),
+            resource=_layer(found.resource, opening),
+            endpoint=None if found.endpoint is None else _layer(found.endpoint, opening),
+        )
+
+
+def _path(body: Question) -> str:
+    try:
+        return canonical(body.path)
+    except BadRequest as refusal:
+        raise ValidationFailed(("path", refusal.detail)) from None
+
+
+def _layer(layer: LayerExplained, opening: Mapping[str, WouldOpen]) -> Layer:
+    opens = opening.get(layer.layer)
+    return Layer(
+        layer=layer.layer,
+        object=layer.object,
+        allowed=layer.allowed,
+        reason=layer.reason,
+        lines=list(layer.lines),
+        line=layer.line,
+        fired=[FiredCode.of(fired) for fired in layer.fired],
+        required=list(layer.required),
+        decision_id=layer.decision_id,
+        would_open=None if opens is None else Opening.of(opens),
+    )

@@ -1,0 +1,1 @@
+"""Registered resources and their bindings: ``/api/resource``."""

@@ -1,0 +1,163 @@
+"""Bindings, which say what Buttons open what resources: below ``/api/resource`` and ``/api/menu``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.administration.resources.resources import ResourceChanges
+from service.errors import NotFound, PreconditionFailed
+from service.records.database.transactions import Database
+from service.records.menus import menus
+from service.records.resources import bindings, resources
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs, refuses
+from service.web.requests.preconditions import answer_tag, content_tag, require_match
+from service.web.requests.schema import Id, Revision, Schema
+
+MOST = 10_000
+"""The most bindings of one resource or one Button that are set at once."""
+
+
+class BoundButton(Schema):
+    """A Button; disabled it opens nothing, and a resource bound to no other is closed to everybody."""
+
+    id: Id
+    title: Annotated[str, Meta(examples=["List users"])]
+    auth_mark: Annotated[str, Meta(examples=["system:user:list"])]
+    enabled: bool
+
+
+class BoundResource(Schema):
+    """A resource; disabled it counts as not registered."""
+
+    id: Id
+    resource_name: Annotated[str, Meta(examples=["List users"])]
+    resource_code: Annotated[str, Meta(examples=["user.list"])]
+    method: Annotated[str, Meta(examples=["GET"])]
+    path: Annotated[str, Meta(examples=["/api/user/list"])]
+    enabled: bool
+
+
+class ButtonsOfResource(Schema):
+    """The Buttons any one of which opens the resource; with none, a login alone does."""
+
+    menu_ids: list[Id]
+    buttons: list[BoundButton]
+
+
+class SavedButtons(ButtonsOfResource):
+    """The bindings as they were saved, and the policy revision from which they are in force."""
+
+    policy_revision: Revision
+
+
+class ResourcesOfButton(Schema):
+    """The resources that the Button opens."""
+
+    resource_ids: list[Id]
+    resources: list[BoundResource]
+
+
+class SavedResources(ResourcesOfButton):
+    """The bindings as they were saved, and the policy revision from which they are in force."""
+
+    policy_revision: Revision
+
+
+class ButtonIds(Schema):
+    """The ids of all Buttons that are to open the resource."""
+
+    menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
+
+
+class ResourceIds(Schema):
+    """The ids of all resources that the Button is to open."""
+
+    resource_ids: Annotated[list[Id], Meta(max_length=MOST)]
+
+
+class ResourceButtons:
+    """``/api/resource/{id}/buttons``."""
+
+    def __init__(self, database: Database, changes: ResourceChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:resource:bind")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
+        """Read the Buttons that open a resource."""
+        async with self._database.snapshot() as connection:
+            await resources.read(connection, id)
+            found = await bindings.buttons_of(connection, id)
+        shown = _buttons(found)
+        answer_tag(context, content_tag(shown))
+        return shown
+
+    @needs("system:resource:bind")
+    @logged("resource", "bind", "UPDATE")
+    @refuses(NotFound, PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
+        """Replace the Buttons that open a resource.
+
+        An empty list opens it to everybody who is logged in. Nobody adds or takes away a Button whose code
+        they do not hold, and of a bound resource they must hold one code already.
+        """
+        found, context.policy = await self._changes.bind_buttons(
+            context.user,
+            id,
+            body.menu_ids,
+            lambda before: require_match(context, content_tag(_buttons(before))),
+        )
+        shown = _buttons(found)
+        answer_tag(context, content_tag(shown))
+        return SavedButtons(shown.menu_ids, shown.buttons, context.policy.revision)
+
+
+class ButtonResources:
+    """``/api/menu/{id}/resources``."""
+
+    def __init__(self, database: Database, changes: ResourceChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:resource:bind")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
+        """Read the resources that a Button opens."""
+        async with self._database.snapshot() as connection:
+            await menus.button(connection, id)
+            found = await bindings.resources_of(connection, id)
+        shown = _resources(found)
+        answer_tag(context, content_tag(shown))
+        return shown
+
+    @needs("system:resource:bind")
+    @logged("resource", "bind", "UPDATE")
+    @refuses(NotFound, PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
+        """Replace the resources that a Button opens.
+
+        A resource that loses its last Button in this way is open to everybody who is logged in. The caller
+        holds the code of the Button, and one code of each bound resource that comes.
+        """
+        found, context.policy = await self._changes.bind_resources(
+            context.user,
+            id,
+            body.resource_ids,
+            lambda before: require_match(context, content_tag(_resources(before))),
+        )
+        shown = _resources(found)
+        answer_tag(context, content_tag(shown))
+        return SavedResources(shown.resource_ids, shown.resources, context.policy.revision)
+
+
+def _buttons(found: Sequence[menus.Button]) -> ButtonsOfResource:
+    return ButtonsOfResource([button.id for button in found], [BoundButton.of(button) for button in found])
+
+
+def _resources(found: Sequence[resources.Resource]) -> ResourcesOfButton:
+    return ResourcesOfButton([one.id for one in found], [BoundResource.of(one) for one in found])

@@ -1,0 +1,209 @@
+"""Resources, the routes that administrators register to guard them: ``/api/resource``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.resources.resources import Match, ResourceChanges
+from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
+from service.authz.engine.policy import Policy
+from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.records.database.transactions import Database
+from service.records.resources import resources
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.schema import (
+    ONE_LINE,
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Published,
+    Revision,
+    Schema,
+    page_answer,
+    whole,
+)
+
+Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+
+class Resource(Schema):
+    """A registered route. Each edit raises `version`, which is its `ETag`; bindings have one of their own."""
+
+    id: Id
+    resource_name: Annotated[str, Meta(examples=["Read a report"])]
+    resource_code: Annotated[str, Meta(examples=["report.detail"])]
+    method: Method
+    path: Annotated[str, Meta(examples=["/api/report/{id}"])]
+    description: str | None
+    enabled: bool
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+    create_time: Moment
+    update_time: Moment
+
+
+class SavedResource(Resource):
+    """A resource as it was saved, and the policy revision from which that is in force."""
+
+    policy_revision: Revision
+
+
+Name = Annotated[str, Meta(max_length=128, pattern=ONE_LINE, examples=["Read a report"])]
+Code = Annotated[
+    str,
+    Meta(max_length=64, pattern=whole("[A-Za-z0-9][A-Za-z0-9._:-]*")),
+    Meta(examples=["report.detail"], description="The name by which programs know it; unique."),
+]
+Path = Annotated[
+    str,
+    Meta(max_length=MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),
+    Meta(
+        description="Segments of `[A-Za-z0-9._~-]`, or `{name}` for one whole segment. Method and path are "
+        "unique, whatever the parameters are called."
+    ),
+]
+
+
+class ResourceBody(Schema):
+    """What is said about a resource; `enabled` left out is true for a new one, and unchanged for another."""
+
+    resource_name: Name
+    resource_code: Code
+    method: Method
+    path: Path
+    description: Annotated[str, Meta(max_length=1000)] | None = None
+    enabled: bool | UnsetType = UNSET
+
+
+class State(Schema):
+    """Whether the resource counts; a disabled one is as good as not registered."""
+
+    enabled: bool
+
+
+class ResourceQuery(PageQuery):
+    """Which resources, by parts of their name (in any case), code and path; and in which order."""
+
+    resource_name: Annotated[str, Meta(max_length=128)] | None = None
+    resource_code: Annotated[str, Meta(max_length=64)] | None = None
+    method: Method | None = None
+    path: Annotated[str, Meta(max_length=256)] | None = None
+    enabled: bool | None = None
+    sort: Annotated[
+        str,
+        Meta(max_length=32, description=f"One of {', '.join(resources.SORTS)}; `-` before it descends."),
+    ] = "id"
+
+
+class ResourceList:
+    """``/api/resource/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:resource:list")
+    async def on_get(self, context: RequestContext, query: ResourceQuery) -> Page[Resource]:
+        """List resources."""
+        wanted = query.filter(resources.ResourceFilter)
+        async with self._database.snapshot() as connection:
+            found = await resources.page(
+                connection, wanted, page=query.page, size=query.size, sort=query.sort
+            )
+        return page_answer(query, found, Resource)
+
+
+class Resources:
+    """``/api/resource``."""
+
+    def __init__(self, changes: ResourceChanges) -> None:
+        self._changes = changes
+
+    @created
+    @needs("system:resource:create")
+    @logged("resource", "create", "INSERT")
+    @refuses(Conflict)
+    async def on_post(self, context: RequestContext, body: ResourceBody) -> SavedResource:
+        """Register a resource.
+
+        From then on its own bindings decide, and none is an opening to everybody who is logged in. Nobody
+        takes requests from a more general resource whose codes they do not hold.
+        """
+        return _saved(context, *await self._changes.create(context.user, _values(body)))
+
+
+class OneResource:
+    """``/api/resource/{id}``."""
+
+    def __init__(self, database: Database, changes: ResourceChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:resource:list")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> Resource:
+        """Read a resource."""
+        async with self._database.transaction() as connection:
+            found = await resources.read(connection, id)
+        answer_tag(context, version_tag(found.version))
+        return Resource.of(found)
+
+    @needs("system:resource:update")
+    @logged("resource", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: ResourceBody, id: int) -> SavedResource:
+        """Replace what is said about a resource; its bindings stay.
+
+        A bound resource is moved, enabled or disabled by those only who hold one of its codes.
+        """
+        return _saved(
+            context, *await self._changes.update(context.user, id, _values(body), _as_seen(context))
+        )
+
+    @needs("system:resource:delete")
+    @logged("resource", "delete", "DELETE")
+    @refuses(NotFound, PreconditionFailed)
+    async def on_delete(self, context: RequestContext, id: int) -> Published:
+        """Delete a resource with its bindings; a bound one takes a caller who holds one of its codes.
+
+        Its requests are then decided by the next resource that fits, or count as not registered.
+        """
+        context.policy = await self._changes.delete(context.user, id, _as_seen(context))
+        return Published(policy_revision=context.policy.revision)
+
+
+class ResourceState:
+    """``/api/resource/{id}/enabled``."""
+
+    def __init__(self, changes: ResourceChanges) -> None:
+        self._changes = changes
+
+    @needs("system:resource:update")
+    @logged("resource", "enable", "UPDATE")
+    @refuses(NotFound, PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:
+        """Enable or disable a resource; a bound one takes a caller who holds one of its codes."""
+        return _saved(
+            context, *await self._changes.set_enabled(context.user, id, body.enabled, _as_seen(context))
+        )
+
+
+def _values(body: ResourceBody) -> resources.ResourceValues:
+    if fault := registered_fault(body.path):
+        raise ValidationFailed(("path", fault))
+    return resources.ResourceValues(**body.given())
+
+
+def _as_seen(context: RequestContext) -> Match:
+    return lambda stored: require_match(context, version_tag(stored.version))
+
+
+def _saved(context: RequestContext, saved: resources.Resource, policy: Policy) -> SavedResource:
+    context.policy = policy
+    answer_tag(context, version_tag(saved.version))
+    fields = msgspec.structs.asdict(Resource.of(saved))
+    return SavedResource(**fields, policy_revision=policy.revision)

@@ -1,0 +1,73 @@
+"""Roles as tables: ``/api/role/export`` and ``/api/role/import``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.roles.importing import RoleImport
+from service.errors import Conflict, RowsRefused
+from service.records.database.paging import batches
+from service.records.database.transactions import Database
+from service.records.roles import role_tables
+from service.web.content.imports import ExportQuery, ImportQuery, ImportReport, report_of, table_rows
+from service.web.content.streams import Stream
+from service.web.content.table_files import JSON, table_file
+from service.web.content.tables import CSV, MAX_ROWS, Table
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs, refuses, sends
+from service.web.requests.schema import ONE_LINE, Schema, whole
+
+Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
+
+
+class ImportedRole(Schema):
+    """A role, known by `roleCode`. What is left out stays as it is, and is empty for a new role."""
+
+    role_code: Annotated[str, Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"])]
+    role_name: Annotated[str, Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"])] | UnsetType = UNSET
+    description: Annotated[str, Meta(max_length=1000)] | UnsetType | None = UNSET
+    enabled: bool | UnsetType = UNSET
+    permissions: Annotated[list[Permission], Meta(max_length=1000)] | UnsetType = UNSET
+
+
+class ImportedRoles(Table):
+    """Roles to create or to edit."""
+
+    roles: Annotated[list[ImportedRole], Meta(max_length=MAX_ROWS)]
+
+
+class RoleExport:
+    """``/api/role/export``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:role:export")
+    @sends(CSV, JSON)
+    @logged("role", "export", "EXPORT", response=False)
+    async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
+        """Export all roles."""
+        return table_file(batches(self._database, role_tables.after), ImportedRoles, query.format, "roles")
+
+
+class RoleTableImport:
+    """``/api/role/import``."""
+
+    def __init__(self, imports: RoleImport) -> None:
+        self._imports = imports
+
+    @needs("system:role:import")
+    @logged("role", "import", "IMPORT")
+    @refuses(Conflict, RowsRefused)
+    async def on_post(self, context: RequestContext, body: ImportedRoles, query: ImportQuery) -> ImportReport:
+        """Create and edit roles from a table, all of them or none.
+
+        A role is known by its code. Nobody edits a role that gives more than they hold, or gives what they do
+        not hold. Every row that can't be saved is named by its number. Menus are not in the table: a role
+        keeps those it has, and gets those above the Buttons that it is given.
+        """
+        rows = table_rows(body.roles, name="role_code", codes="permissions")
+        done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
+        return report_of(done, dry_run=query.dry_run)

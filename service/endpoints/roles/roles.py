@@ -1,0 +1,202 @@
+"""Roles: ``/api/role``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.roles.roles import RoleChanges
+from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.records.database.transactions import Database
+from service.records.roles import roles
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
+from service.web.requests.schema import ONE_LINE, Id, Moment, Page, PageQuery, Schema, page_answer, whole
+
+MOST = 10_000
+"""The most menus and Buttons that a role is given at once."""
+
+
+class Role(Schema):
+    """A named set of menus and Buttons. Each edit raises `version`, which is its `ETag`."""
+
+    id: Id
+    role_name: Annotated[str, Meta(examples=["Auditor"])]
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    description: str | None
+    enabled: bool
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+    create_time: Moment
+    update_time: Moment
+
+
+RoleName = Annotated[
+    str,
+    Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"]),
+    Meta(description="Unique, whatever the case and the form of its letters."),
+]
+RoleCode = Annotated[
+    str,
+    Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
+    Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
+]
+Description = Annotated[str, Meta(max_length=1000)]
+
+
+class RoleEdit(Schema):
+    """What is said about a role; `enabled` left out is unchanged, and `roleCode` must be the one it has."""
+
+    role_name: RoleName
+    role_code: RoleCode | UnsetType = UNSET
+    description: Description | None = None
+    enabled: bool | UnsetType = UNSET
+
+
+class NewRole(RoleEdit, kw_only=True):
+    """What is said about a new role; `enabled` left out is true."""
+
+    role_code: RoleCode
+
+
+class RoleMenus(Schema):
+    """The ids of all menus and Buttons that the role gives; those of Menus show pages, and no more."""
+
+    menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
+
+
+class RoleQuery(PageQuery):
+    """Which roles, and in which order."""
+
+    role_name: Annotated[str, Meta(max_length=64, description="A part of the name, in any case.")] | None = (
+        None
+    )
+    role_code: Annotated[str, Meta(max_length=64, description="A part of the code.")] | None = None
+    enabled: bool | None = None
+    sort: Annotated[
+        str,
+        Meta(max_length=32, description=f"One of {', '.join(roles.SORTS)}; `-` before it for descending."),
+    ] = "id"
+
+
+class RoleList:
+    """``/api/role/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:role:list", "system:user:create", "system:user:update")
+    async def on_get(self, context: RequestContext, query: RoleQuery) -> Page[Role]:
+        """List roles."""
+        wanted = query.filter(roles.RoleFilter)
+        async with self._database.snapshot() as connection:
+            found = await roles.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, found, Role)
+
+
+class Roles:
+    """``/api/role``."""
+
+    def __init__(self, changes: RoleChanges) -> None:
+        self._changes = changes
+
+    @created
+    @needs("system:role:create")
+    @logged("role", "create", "INSERT")
+    @refuses(Conflict)
+    async def on_post(self, context: RequestContext, body: NewRole) -> Role:
+        """Create a role, which gives nothing yet."""
+        values = _values(body)
+        saved = await self._changes.create(context.user, body.role_code, roles.RoleValues(**values))
+        answer_tag(context, version_tag(saved.version))
+        return Role.of(saved)
+
+
+class OneRole:
+    """``/api/role/{id}``."""
+
+    def __init__(self, database: Database, changes: RoleChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:role:list")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> Role:
+        """Read a role."""
+        async with self._database.transaction() as connection:
+            found = await roles.read(connection, id)
+        answer_tag(context, version_tag(found.version))
+        return Role.of(found)
+
+    @needs("system:role:update")
+    @logged("role", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: RoleEdit, id: int) -> Role:
+        """Replace what is said about a role; its menus stay.
+
+        Nobody edits a role that gives more than they hold. A disabled role gives nothing.
+        """
+        saved = await self._changes.update(context.user, id, _values(body), _as_seen(context, body.role_code))
+        answer_tag(context, version_tag(saved.version))
+        return Role.of(saved)
+
+    @needs("system:role:delete")
+    @logged("role", "delete", "DELETE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Delete a role that no user has.
+
+        Nobody deletes a role that gives more than they hold.
+        """
+        await self._changes.delete(context.user, id, _as_seen(context))
+
+
+class RolePermissions:
+    """``/api/role/{id}/permissions``."""
+
+    def __init__(self, database: Database, changes: RoleChanges) -> None:
+        self._database = database
+        self._changes = changes
+
+    @needs("system:role:permission")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> RoleMenus:
+        """Read which menus and Buttons a role gives."""
+        async with self._database.snapshot() as connection:
+            await roles.read(connection, id)
+            found = RoleMenus(await roles.menu_ids(connection, id))
+        answer_tag(context, content_tag(found))
+        return found
+
+    @needs("system:role:permission")
+    @logged("role", "set the permissions", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: RoleMenus, id: int) -> RoleMenus:
+        """Replace the menus and Buttons that a role gives.
+
+        Its users must refresh their tokens. Nobody gives, or takes away, what they do not hold.
+        """
+
+        def match(stored: list[int]) -> None:
+            require_match(context, content_tag(RoleMenus(stored)))
+
+        saved = RoleMenus(await self._changes.set_menus(context.user, id, body.menu_ids, match))
+        answer_tag(context, content_tag(saved))
+        return saved
+
+
+def _values(body: RoleEdit) -> dict[str, Any]:
+    return {name: value for name, value in body.given().items() if name != "role_code"}
+
+
+def _as_seen(context: RequestContext, role_code: str | UnsetType = UNSET) -> Callable[[roles.Role], None]:
+    """Return what refuses a role that is not the one that the client has read."""
+
+    def match(stored: roles.Role) -> None:
+        require_match(context, version_tag(stored.version))
+        if role_code not in (UNSET, stored.role_code):
+            raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
+
+    return match

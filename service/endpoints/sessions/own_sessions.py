@@ -1,0 +1,93 @@
+"""The caller's own sessions: ``/api/auth/logout`` and ``/api/auth/sessions``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.authn import sessions as authn
+from service.errors import NotFound
+from service.web.requests.context import RequestContext
+from service.web.requests.cookies import Cookies
+from service.web.requests.marks import logged, login, refuses
+from service.web.requests.schema import Moment, Schema
+
+
+class Ended(Schema):
+    """How many sessions were ended."""
+
+    ended: Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class Logout:
+    """``/api/auth/logout``."""
+
+    def __init__(self, sessions: authn.Sessions, cookies: Cookies) -> None:
+        self._sessions = sessions
+        self._cookies = cookies
+
+    @login
+    @logged("auth", "logout", "LOGOUT")
+    async def on_post(self, context: RequestContext) -> None:
+        """End the session of this device."""
+        await self._sessions.log_out(context.user)
+        self._cookies.clear(context)
+
+
+class LogoutAll:
+    """``/api/auth/logout/all``."""
+
+    def __init__(self, sessions: authn.Sessions, cookies: Cookies) -> None:
+        self._sessions = sessions
+        self._cookies = cookies
+
+    @login
+    @logged("auth", "logout everywhere", "LOGOUT")
+    async def on_post(self, context: RequestContext) -> Ended:
+        """End the caller's sessions on every device, this one included."""
+        ended = await self._sessions.log_out_everywhere(context.user)
+        self._cookies.clear(context)
+        return Ended(ended=ended)
+
+
+class Session(Schema):
+    """A device on which the caller is logged in; `current` is the one that asks."""
+
+    device: Annotated[str, Meta(examples=["web"])]
+    login_time: Moment
+    last_refresh_time: Moment
+    login_ip: Annotated[str, Meta(examples=["203.0.113.7"])]
+    user_agent: str
+    browser: Annotated[str, Meta(examples=["Firefox 145"])]
+    os: Annotated[str, Meta(examples=["Linux"])]
+    current: bool
+
+
+class Sessions:
+    """``/api/auth/sessions``."""
+
+    def __init__(self, sessions: authn.Sessions) -> None:
+        self._sessions = sessions
+
+    @login
+    async def on_get(self, context: RequestContext) -> list[Session]:
+        """List the caller's sessions, the latest login first."""
+        return [Session.of(session) for session in await self._sessions.own(context.user)]
+
+
+class SessionOnDevice:
+    """``/api/auth/sessions/{device}``."""
+
+    def __init__(self, sessions: authn.Sessions, cookies: Cookies) -> None:
+        self._sessions = sessions
+        self._cookies = cookies
+
+    @login
+    @logged("auth", "end a session", "LOGOUT")
+    @refuses(NotFound)
+    async def on_delete(self, context: RequestContext, device: str) -> None:
+        """End the caller's session on a device."""
+        await self._sessions.end_own(context.user, device)
+        if device == context.user.device:
+            self._cookies.clear(context)

@@ -1,0 +1,159 @@
+"""Tokens: ``/api/auth/login`` and ``/api/auth/refresh``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.authn import refresh as renewal
+from service.authn.claims import RefreshClaims
+from service.authn.login_service import LoginService
+from service.authn.throttle import Throttle
+from service.errors import (
+    AccountBanned,
+    AccountDisabled,
+    BadRequest,
+    Conflict,
+    LoginFailed,
+    RateLimited,
+    RefreshRejected,
+    TokenInvalid,
+    Unauthenticated,
+)
+from service.web.requests.context import RequestContext
+from service.web.requests.cookies import Cookies
+from service.web.requests.marks import logged, public, refuses
+from service.web.requests.schema import Schema
+
+
+class Credentials(Schema):
+    """What a user logs in with."""
+
+    user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])]
+    password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
+    device: (
+        Annotated[
+            str,
+            Meta(
+                max_length=32,
+                examples=["web"],
+                description="The device type, `[a-z0-9][a-z0-9_-]{0,31}`; left out, the User-Agent tells it.",
+            ),
+        ]
+        | None
+    ) = None
+
+
+TokenText = Annotated[str, Meta(min_length=1, max_length=8192)]
+
+
+class RefreshToken(Schema):
+    """The refresh token that is to be spent."""
+
+    refresh_token: TokenText
+
+
+class RefreshTokenIfAny(Schema):
+    """The refresh token that is to be spent; left out, it is in the refresh cookie."""
+
+    refresh_token: TokenText | None = None
+
+
+class TokenPair(Schema):
+    """An access token, the refresh token that renews it, and the life of the access token in seconds."""
+
+    access_token: str
+    refresh_token: str
+    expires_in: Annotated[int, Meta(ge=1, examples=[7200])]
+
+
+class Login:
+    """``/api/auth/login``."""
+
+    def __init__(self, attempts: LoginService, cookies: Cookies) -> None:
+        self._attempts = attempts
+        self._cookies = cookies
+
+    @public
+    @logged("auth", "login", "LOGIN", params=False, response=False)
+    @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
+        """Log in with user name and password.
+
+        Opens a session for the device, replacing the one that the user had on it.
+        """
+        self._cookies.check_source(context.request)
+        pair = await self._attempts.login(
+            body.user_name, body.password, body.device, context.address, context.user_agent
+        )
+        self._cookies.set(context, pair)
+        return TokenPair.of(pair)
+
+
+class Refresh:
+    """``/api/auth/refresh``."""
+
+    def __init__(self, refresh: renewal.Refresh, throttle: Throttle) -> None:
+        self._refresh = refresh
+        self._throttle = throttle
+
+    @public
+    @logged("auth", "refresh", "REFRESH", params=False, response=False)
+    @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
+        """Spend a refresh token for a new pair.
+
+        The new access token has the roles and permissions of this moment. Of requests that race with one
+        token, one wins and the others are refused as `superseded`; a spent token that comes back later
+        ends the session. A client that was answered 503, or not at all, repeats the token.
+        """
+        await self._throttle.refresh_from(context.address)
+        claims = self._refresh.verify(body.refresh_token)
+        await self._throttle.refresh_of(claims.sub)
+        pair = await self._refresh.renew(claims)
+        await self._refresh.hand_out(pair, context.request.is_gone)
+        return TokenPair.of(pair)
+
+
+class RefreshInCookieMode:
+    """``/api/auth/refresh`` where the refresh token may be in its cookie."""
+
+    def __init__(self, refresh: renewal.Refresh, throttle: Throttle, cookies: Cookies) -> None:
+        self._refresh = refresh
+        self._throttle = throttle
+        self._cookies = cookies
+
+    @public
+    @logged("auth", "refresh", "REFRESH", params=False, response=False)
+    @refuses(Unauthenticated, TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned)
+    @refuses(Conflict, RateLimited)
+    async def on_post(self, context: RequestContext, body: RefreshTokenIfAny) -> TokenPair:
+        """Spend a refresh token, of the body or of its cookie, for a new pair.
+
+        The new access token has the roles and permissions of this moment. Of requests that race with one
+        token, one wins and the others are refused as `superseded`; a spent token that comes back later
+        ends the session. A client that was answered 503, or not at all, repeats the token. With the cookie,
+        the CSRF token must be in its header.
+        """
+        await self._throttle.refresh_from(context.address)
+        claims = self._claims(context, body.refresh_token)
+        await self._throttle.refresh_of(claims.sub)
+        pair = await self._refresh.renew(claims)
+        await self._refresh.hand_out(pair, context.request.is_gone)
+        self._cookies.set(context, pair)
+        return TokenPair.of(pair)
+
+    def _claims(self, context: RequestContext, sent: str | None) -> RefreshClaims:
+        """Return the claims of the one token that was sent, which the user meant to send."""
+        self._cookies.check_source(context.request)
+        kept = self._cookies.refresh_token(context.request)
+        if sent is not None and kept is not None:
+            raise BadRequest("The request carries two tokens")
+        if sent is not None:
+            return self._refresh.verify(sent)
+        if kept is None:
+            raise Unauthenticated
+        claims = self._refresh.verify(kept)
+        self._cookies.check_meant(context.request, claims.sub, claims.iat)
+        return claims

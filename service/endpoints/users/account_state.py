@@ -1,0 +1,62 @@
+"""Accounts of others: ``/api/user/{id}/password`` and ``/api/user/{id}/status``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from service.administration.users.accounts import Accounts
+from service.administration.users.password_reset import PasswordReset
+from service.errors import Conflict, NotFound
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs, refuses
+from service.web.requests.schema import Schema
+
+
+class PasswordResetOrder(Schema):
+    """The password that shall be."""
+
+    new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
+
+
+class UserPassword:
+    """``/api/user/{id}/password``."""
+
+    def __init__(self, passwords: PasswordReset) -> None:
+        self._passwords = passwords
+
+    @needs("system:user:reset-password")
+    @logged("user", "reset a password", "UPDATE", params=False, response=False)
+    @refuses(NotFound, Conflict)
+    async def on_put(self, context: RequestContext, id: int, body: PasswordResetOrder) -> None:
+        """Set a user's password.
+
+        Ends all sessions of the user. Nobody sets the password of a user who holds more than they do, nor
+        their own, which needs the current one.
+        """
+        await self._passwords.reset(context.user, id, body.new_password)
+
+
+class StatusOrder(Schema):
+    """The status that the user shall have."""
+
+    status: Literal["enabled", "disabled"]
+
+
+class UserStatus:
+    """``/api/user/{id}/status``."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    @needs("system:user:update")
+    @logged("user", "set the status", "UPDATE")
+    @refuses(NotFound, Conflict)
+    async def on_put(self, context: RequestContext, id: int, body: StatusOrder) -> None:
+        """Enable or disable a user.
+
+        Disabling ends all sessions and bans the user; enabling clears every ban. Nobody disables themselves
+        or touches a user who holds more than they do.
+        """
+        await self._accounts.set_status(context.user, id, body.status)

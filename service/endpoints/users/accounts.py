@@ -1,0 +1,184 @@
+"""Users: ``/api/user``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.users.accounts import Accounts
+from service.administration.users.edits import NewUser
+from service.administration.users.rules import MAX_AVATAR, MAX_EMAIL, MAX_PHONE, MAX_ROLES
+from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.names import MAX_NAME_LENGTH
+from service.records.database.transactions import Database
+from service.records.users import listing
+from service.records.users.listing import Gender, Status
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer
+
+
+class RoleOfUser(Schema):
+    """A role that the user has, enabled or not."""
+
+    id: Id
+    role_code: Annotated[str, Meta(examples=["auditor"])]
+    role_name: Annotated[str, Meta(examples=["Auditor"])]
+
+
+class User(Schema):
+    """Somebody who may log in. Each edit raises `version`, which is its `ETag`."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    nick_name: Annotated[str, Meta(examples=["Heron"])]
+    email: str | None
+    phone: str | None
+    gender: Gender | None
+    avatar: str | None
+    status: Status
+    roles: list[RoleOfUser]
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+    create_time: Moment
+    update_time: Moment
+
+
+Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])]
+Email = Annotated[str, Meta(max_length=MAX_EMAIL, examples=["heron@example.org"])]
+Phone = Annotated[str, Meta(max_length=MAX_PHONE, examples=["+49 30 1234567"])]
+Avatar = Annotated[str, Meta(max_length=MAX_AVATAR, description="An http(s) URL or a path from `/`.")]
+RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
+NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
+
+
+class UserFields(Schema, kw_only=True):
+    """What can be said about a user; what is left out stays as it is, null clears it."""
+
+    user_name: Name | UnsetType = UNSET
+    nick_name: Name | UnsetType = UNSET
+    email: Email | UnsetType | None = UNSET
+    phone: Phone | UnsetType | None = UNSET
+    gender: Gender | UnsetType | None = UNSET
+    avatar: Avatar | UnsetType | None = UNSET
+    status: Status | UnsetType = UNSET
+
+
+class UserBody(UserFields, kw_only=True):
+    """A new user; enabled unless `status` says otherwise."""
+
+    user_name: Name
+    nick_name: Name
+    password: NewPassword
+    role_ids: RoleIds | None = None
+
+
+class UserEdit(UserFields, kw_only=True):
+    """What is said about a user: what is left out stays as it is, null clears it, `roleIds` are all roles."""
+
+    role_ids: RoleIds | UnsetType = UNSET
+
+
+class UserQuery(PageQuery):
+    """Which users, by parts of names, address and number in any case; and in which order."""
+
+    user_name: Annotated[str, Meta(max_length=64)] | None = None
+    nick_name: Annotated[str, Meta(max_length=64)] | None = None
+    email: Annotated[str, Meta(max_length=64)] | None = None
+    phone: Annotated[str, Meta(max_length=32)] | None = None
+    status: Status | None = None
+    role_code: Annotated[str, Meta(max_length=64, description="Who have the role of that code.")] | None = (
+        None
+    )
+    role_id: Id | None = None
+    create_time_from: Annotated[datetime, Meta(tz=True, description="Made then or later.")] | None = None
+    create_time_to: Annotated[datetime, Meta(tz=True, description="Made before then.")] | None = None
+    sort: Annotated[
+        str,
+        Meta(max_length=32, description=f"One of {', '.join(listing.SORTS)}; `-` before it descends."),
+    ] = "id"
+
+
+class UserList:
+    """``/api/user/list``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:user:list")
+    async def on_get(self, context: RequestContext, query: UserQuery) -> Page[User]:
+        """List users with their roles."""
+        wanted = query.filter(listing.UserFilter)
+        async with self._database.snapshot() as connection:
+            found = await listing.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
+        return page_answer(query, found, User)
+
+
+class Users:
+    """``/api/user``."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    @created
+    @needs("system:user:create")
+    @logged("user", "create", "INSERT")
+    @refuses(Conflict)
+    async def on_post(self, context: RequestContext, body: UserBody) -> User:
+        """Create a user. Nobody gives a role that gives more than they hold."""
+        values = body.given()
+        password, role_ids = values.pop("password"), values.pop("role_ids")
+        made = await self._accounts.create(context.user, NewUser(values, password, role_ids or ()))
+        return _answer(context, made)
+
+
+class OneUser:
+    """``/api/user/{id}``."""
+
+    def __init__(self, database: Database, accounts: Accounts) -> None:
+        self._database = database
+        self._accounts = accounts
+
+    @needs("system:user:detail")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, id: int) -> User:
+        """Read a user."""
+        async with self._database.snapshot() as connection:
+            found = await listing.read(connection, id)
+        return _answer(context, found)
+
+    @needs("system:user:update")
+    @logged("user", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: UserEdit, id: int) -> User:
+        """Edit a user, who feels it with the next request.
+
+        Nobody edits a user who holds more than they do, gives or takes a role that gives more, or changes
+        their own roles.
+        """
+        values = body.given()
+        role_ids = values.pop("role_ids", None)
+        saved = await self._accounts.update(context.user, id, values, role_ids, _match(context))
+        return _answer(context, saved)
+
+    @needs("system:user:delete")
+    @logged("user", "delete", "DELETE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Delete a user, whose sessions end. The files stay; the name is free again.
+
+        Nobody deletes themselves or a user who holds more than they do.
+        """
+        await self._accounts.delete(context.user, id, _match(context))
+
+
+def _match(context: RequestContext) -> Callable[[int], None]:
+    return lambda version: require_match(context, version_tag(version))
+
+
+def _answer(context: RequestContext, user: listing.User) -> User:
+    answer_tag(context, version_tag(user.version))
+    return User.of(user)

@@ -1,0 +1,123 @@
+"""One's own account: ``/api/user/info`` and ``/api/user/profile``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.users.accounts import Accounts
+from service.authn.password_change import PasswordChange
+from service.endpoints.users.accounts import Avatar, Email, Name, Phone
+from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
+from service.records.database.transactions import Database
+from service.records.users import accounts as users
+from service.records.users.listing import Gender
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, login, refuses
+from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.schema import Id, Schema
+
+
+class UserInfo(Schema):
+    """The caller's own account, with the roles and permission codes that are in force now."""
+
+    user_id: Id
+    user_name: Annotated[str, Meta(examples=["admin"])]
+    nick_name: Annotated[str, Meta(examples=["Administrator"])]
+    email: str | None
+    avatar: str | None
+    roles: Annotated[list[str], Meta(examples=[["super"]])]
+    permissions: Annotated[list[str], Meta(examples=[["*"]])]
+
+
+class Info:
+    """``/api/user/info``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @login
+    async def on_get(self, context: RequestContext) -> UserInfo:
+        """Return the caller's own account."""
+        async with self._database.transaction() as connection:
+            info = await users.info(connection, context.user.user_id)
+        if info is None:  # deleted while the token lived
+            raise RefreshRequired
+        return UserInfo.of(info)
+
+
+class ProfileEdit(Schema):
+    """What callers say about themselves: what is left out stays as it is, null clears it."""
+
+    nick_name: Name | UnsetType = UNSET
+    email: Email | UnsetType | None = UNSET
+    phone: Phone | UnsetType | None = UNSET
+    gender: Gender | UnsetType | None = UNSET
+    avatar: Avatar | UnsetType | None = UNSET
+
+
+class OwnProfile(Schema):
+    """What callers can say about themselves, as it is now; its `ETag` is `version`."""
+
+    id: Id
+    user_name: Annotated[str, Meta(examples=["heron"])]
+    nick_name: Annotated[str, Meta(examples=["Heron"])]
+    email: str | None
+    phone: str | None
+    gender: Gender | None
+    avatar: str | None
+    version: Annotated[int, Meta(ge=1, examples=[3])]
+
+
+class Profile:
+    """``/api/user/profile``."""
+
+    def __init__(self, accounts: Accounts) -> None:
+        self._accounts = accounts
+
+    @login
+    @logged("user", "edit own profile", "UPDATE")
+    @refuses(PreconditionFailed)
+    async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
+        """Edit the caller's own account; never its name to log in with, its status or its roles.
+
+        A new nick name stands in tokens, so all access tokens must be refreshed after it.
+        """
+        saved = await self._accounts.edit_profile(
+            context.user,
+            body.given(),
+            lambda version: require_match(context, version_tag(version)),
+        )
+        answer_tag(context, version_tag(saved.version))
+        return OwnProfile.of(saved)
+
+
+class PasswordChangeOrder(Schema):
+    """The password that is, and the one that shall be."""
+
+    current_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
+    new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
+
+
+class OwnPassword:
+    """``/api/user/profile/password``."""
+
+    def __init__(self, passwords: PasswordChange) -> None:
+        self._passwords = passwords
+
+    @login
+    @logged("user", "change own password", "UPDATE", params=False, response=False)
+    @refuses(Conflict, RateLimited)
+    async def on_put(self, context: RequestContext, body: PasswordChangeOrder) -> None:
+        """Change the caller's own password.
+
+        Ends the sessions on all other devices; this one must refresh its access token.
+        """
+        await self._passwords.change(
+            context.user,
+            body.current_password,
+            body.new_password,
+            address=context.address,
+            user_agent=context.user_agent,
+        )

@@ -1,0 +1,75 @@
+"""Users as tables: ``/api/user/export`` and ``/api/user/import``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType
+
+from service.administration.users.importing import UserImport
+from service.administration.users.rules import MAX_ROLES
+from service.endpoints.users.accounts import Name, UserFields
+from service.errors import Conflict, RowsRefused
+from service.records.database.paging import batches
+from service.records.database.transactions import Database
+from service.records.users import user_tables
+from service.web.content.imports import ExportQuery, ImportQuery, ImportReport, report_of, table_rows
+from service.web.content.streams import Stream
+from service.web.content.table_files import JSON, table_file
+from service.web.content.tables import CSV, MAX_ROWS, Table
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs, refuses, sends
+
+RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
+
+
+class ImportedUser(UserFields, kw_only=True):
+    """A user, known by `userName`. What is left out stays as it is; `roles` are the codes of all roles."""
+
+    user_name: Name
+    roles: Annotated[list[RoleCode], Meta(max_length=MAX_ROLES)] | UnsetType = UNSET
+    password: (
+        Annotated[str, Meta(min_length=1, max_length=1024, description="Of a new user only.")] | UnsetType
+    ) = UNSET
+
+
+class ImportedUsers(Table):
+    """Users to create or to edit."""
+
+    users: Annotated[list[ImportedUser], Meta(max_length=MAX_ROWS)]
+
+
+class UserExport:
+    """``/api/user/export``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:user:export")
+    @sends(CSV, JSON)
+    @logged("user", "export", "EXPORT", response=False)
+    async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
+        """Export all users, without their passwords."""
+        users = batches(self._database, user_tables.after)
+        return table_file(users, ImportedUsers, query.format, "users", without=["password"])
+
+
+class UserTableImport:
+    """``/api/user/import``."""
+
+    def __init__(self, imports: UserImport) -> None:
+        self._imports = imports
+
+    @needs("system:user:import")
+    @logged("user", "import", "IMPORT", params=False)
+    @refuses(Conflict, RowsRefused)
+    async def on_post(self, context: RequestContext, body: ImportedUsers, query: ImportQuery) -> ImportReport:
+        """Create and edit users from a table, all of them or none.
+
+        A user is known by the name, in any case. Nobody edits a user who holds more than they do, or gives a
+        role that does. A new user without a password is disabled; passwords of others are not set here.
+        Every row that can't be saved is named by its number.
+        """
+        rows = table_rows(body.users, name="user_name", codes="roles")
+        done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
+        return report_of(done, dry_run=query.dry_run)

@@ -1,0 +1,62 @@
+"""What the checks look at: the settings, and what could be reached with them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from service.authz.publishing.shipped import Shipped
+from service.errors import Unavailable
+from service.keyspace.inspection import StoreFacts
+from service.records.database.server_facts import ServerFacts
+from service.records.database.transactions import Connection, Database
+from service.settings import Settings
+
+WITHIN = 30.0  # seconds for one reading of the database; large policies take a few
+
+
+class Unanswered(Exception):  # noqa: N818 - no error of this program
+    """A check needs what is not there; the message says what."""
+
+
+@dataclass(frozen=True)
+class Installation:
+    """One installation.
+
+    ``server`` and ``store`` are None when they don't answer, and ``shipped`` when model or lines have faults.
+    """
+
+    environ: Mapping[str, str]
+    settings: Settings
+    database: Database | None = None
+    server: ServerFacts | None = None
+    store: StoreFacts | None = None
+    shipped: Shipped | None = None
+
+    @asynccontextmanager
+    async def records(self) -> AsyncIterator[Connection]:
+        """Read the database, all as of one moment; Unanswered when it can't be read."""
+        if self.database is None or self.server is None:
+            raise Unanswered("the database does not answer")
+        if not self.server.is_current:
+            raise Unanswered("the database does not have this version's schema")
+        try:
+            async with self.database.snapshot(within=WITHIN) as connection:
+                yield connection
+        except Unavailable:
+            raise Unanswered("the database does not answer in time") from None
+
+    @property
+    def sessions(self) -> StoreFacts:
+        """What the session store says of itself; Unanswered when it says nothing."""
+        if self.store is None:
+            raise Unanswered("the session store does not answer")
+        return self.store
+
+    @property
+    def policy(self) -> Shipped:
+        """The model and the lines; Unanswered when they have faults."""
+        if self.shipped is None:
+            raise Unanswered("the policy files have faults")
+        return self.shipped

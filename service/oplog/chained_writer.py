@@ -1,0 +1,107 @@
+"""Entries into their log, chained; those that the database refuses are mended or set aside, one by one."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from service.oplog import rows
+from service.oplog.chain import Chain, append
+from service.oplog.entries import encode, mended
+from service.oplog.rows import Row
+from service.records.database.cooperative_yield import CooperativeYield
+from service.records.database.transactions import Database
+from service.records.logs import inserts
+from service.records.logs.inserts import AlreadyWritten, Log, Refused
+from service.records.logs.login_events import LoginEvent
+from service.records.logs.operation_events import OperationEvent
+
+_PART: Final = 50  # entries that are read before requests have their turn
+
+_EVENTS: Final[dict[Log, Any]] = {
+    "operation_log": msgspec.json.Decoder(OperationEvent),
+    "login_log": msgspec.json.Decoder(LoginEvent),
+}
+_Numbered = Sequence[tuple[int, Row]]
+
+_log = structlog.get_logger(__name__)
+
+
+class Writing:
+    """Writes entries once, however often it is asked to; the bound of ``database`` is that of each batch."""
+
+    def __init__(self, database: Database, chain: Chain) -> None:
+        self._database = database
+        self._chain = chain
+
+    async def write(self, log: Log, lines: Sequence[bytes]) -> set[int]:
+        """Write entries as ``entries.encode`` made them; return the places of those that were set aside.
+
+        Raises Unavailable; some of the entries may have been written by then.
+        """
+        ready, aside, turns = [], set(), CooperativeYield()
+        for place, line in enumerate(lines):
+            try:
+                ready.append((place, rows.read(log, line)))
+            except ValueError as fault:
+                await self._set_aside(log, line, str(fault))
+                aside.add(place)
+            if place % _PART == _PART - 1:
+                await turns.give_way()
+        await self._write(log, ready, aside)
+        return aside
+
+    async def _write(self, log: Log, ready: _Numbered, aside: set[int]) -> None:
+        """Write all; when one is refused write the halves, until the one is found."""
+        if not ready:
+            return
+        try:
+            await self._insert(log, [row for _, row in ready])
+        except Refused as refusal:
+            if len(ready) > 1:
+                half = len(ready) // 2
+                await self._write(log, ready[:half], aside)
+                await self._write(log, ready[half:], aside)
+                return
+            place, row = ready[0]
+            if not await self._mend(log, row, str(refusal)):
+                aside.add(place)
+
+    async def _insert(self, log: Log, new: Sequence[Row]) -> None:
+        try:
+            async with self._database.transaction() as connection:
+                await append(connection, self._chain, log, new)
+        except AlreadyWritten:
+            await self._insert_missing(log, new)
+
+    async def _insert_missing(self, log: Log, new: Sequence[Row]) -> None:
+        async with self._database.transaction() as connection:
+            await inserts.lock(connection, log)
+            there = await inserts.written(connection, log, [(row.event_id, row.create_time) for row in new])
+            missing = {row.event_id: row for row in new if row.event_id not in there}
+            if missing:
+                try:
+                    await append(connection, self._chain, log, list(missing.values()))
+                except AlreadyWritten:  # by an id that stands in the log with another time
+                    raise Refused("it was written before") from None
+
+    async def _mend(self, log: Log, row: Row, reason: str) -> bool:
+        try:
+            line = encode(mended(_EVENTS[log].decode(row.line)))
+            await self._insert(log, [rows.read(log, line)])
+        except (Refused, ValueError):
+            await self._set_aside(log, row.line, reason)
+            return False
+        _log.warning("an entry was mended", log=log, event_id=str(row.event_id), sqlstate=reason[:5])
+        return True
+
+    async def _set_aside(self, log: Log, line: bytes, reason: str) -> None:
+        digest = hashlib.sha256(line).digest()
+        text = line.decode("utf-8", "replace").replace("\0", "\ufffd")
+        async with self._database.transaction() as connection:
+            await inserts.set_aside(connection, log, digest, text, reason.replace("\0", "\ufffd"))
+        _log.error("an entry was set aside", log=log, digest=digest.hex())

@@ -1,0 +1,138 @@
+"""Takes batches from the stream and writes them into the database, in the background of each worker."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from time import monotonic
+from typing import Final
+
+import msgspec
+import structlog
+
+from service.errors import Unavailable
+from service.keyspace import Batch, Done, LogStream
+from service.oplog.chained_writer import Writing
+from service.oplog.collector import Counts
+from service.records.logs.inserts import Log
+
+WRITE_EVERY: Final = 0.2
+"""Seconds between two transactions, unless there is more than one of them can take."""
+MOST_BATCHES: Final = 8
+"""Batches that one transaction takes: half a mebibyte, which holds up requests for a few milliseconds."""
+RETRY_EVERY: Final = 1.0
+"""Seconds between two attempts while the database or the session store is away."""
+CLAIM_AFTER: Final = 20.0
+"""Seconds after which a batch that another worker took, and did not finish, is taken from it."""
+CLAIM_EVERY: Final = 1.0
+"""Seconds between two looks for such batches."""
+
+_log = structlog.get_logger(__name__)
+
+
+class _Content(msgspec.Struct):
+    """What a batch holds: entries as ``entries.encode`` makes them."""
+
+    operations: list[msgspec.Raw]
+    logins: list[msgspec.Raw]
+
+    def of(self, log: Log) -> list[bytes]:
+        return [bytes(line) for line in (self.operations if log == "operation_log" else self.logins)]
+
+
+_read = msgspec.json.Decoder(_Content).decode
+
+
+class Writer:
+    """Writes what is in ``stream``, under the name ``worker``; a batch leaves it after the commit.
+
+    A batch whose commit nobody has seen is written again, which changes nothing. While the database is away
+    batches wait in the stream; those of a worker that died are claimed by the others. ``counts`` is told what
+    became of the entries.
+    """
+
+    def __init__(
+        self,
+        stream: LogStream,
+        writing: Writing,
+        worker: str,
+        counts: Counts,
+        *,
+        claim_after: float = CLAIM_AFTER,
+    ) -> None:
+        self._stream = stream
+        self._writing = writing
+        self._worker = worker
+        self._counts = counts
+        self._claim_after = claim_after
+        self._claim_again = 0.0
+        self._unfinished = False
+        self.held_up = False
+        """Whether entries wait because the last attempt failed."""
+
+    async def run(self) -> None:
+        """Write until cancelled; raises nothing else."""
+        while True:
+            pause = RETRY_EVERY
+            try:
+                full = await self.step() == MOST_BATCHES
+                pause = 0 if full else WRITE_EVERY
+                self._say(None)
+            except Unavailable as refusal:
+                self._say(refusal.detail)
+            except Exception:  # noqa: BLE001 - entries must not be lost with an error that nobody foresaw
+                _log.exception("entries of the logs can't be written")
+            await asyncio.sleep(pause)
+
+    async def step(self) -> int:
+        """Write what one transaction takes, and return how many batches that were; raises Unavailable."""
+        again, self._unfinished = self._unfinished, True
+        batches = await self._stream.take(
+            self._worker, most=MOST_BATCHES, again=again, idle=0 if again else self._idle()
+        )
+        if batches:
+            done = await self.write(batches)
+            await self._stream.done(done)
+            self.count(done)
+        self._unfinished = again and bool(batches)
+        return len(batches)
+
+    async def drain(self) -> None:
+        """Write until nothing is left for this worker to write, whatever was away meanwhile comes back."""
+        while True:
+            try:
+                again = self._unfinished
+                if not await self.step() and not again:
+                    return
+            except Unavailable:
+                await asyncio.sleep(WRITE_EVERY)
+
+    async def write(self, batches: Sequence[Batch]) -> list[Done]:
+        """Write the entries of ``batches``; return what became of them. Raises Unavailable."""
+        contents = [_read(batch.content) for batch in batches]
+        written, aside = [0] * len(batches), [0] * len(batches)
+        for log in ("operation_log", "login_log"):
+            lines = [(place, line) for place, content in enumerate(contents) for line in content.of(log)]
+            refused = await self._writing.write(log, [line for _, line in lines])
+            for number, (place, _) in enumerate(lines):
+                (aside if number in refused else written)[place] += 1
+        return [Done(*one) for one in zip(batches, written, aside, strict=True)]
+
+    def count(self, done: Iterable[Done]) -> None:
+        """Count what has left the stream, or never was in it, as done by this worker."""
+        for one in done:
+            self._counts.written += one.written
+            self._counts.set_aside += one.set_aside
+
+    def _idle(self) -> float:
+        if monotonic() < self._claim_again:
+            return 0
+        self._claim_again = monotonic() + CLAIM_EVERY
+        return self._claim_after
+
+    def _say(self, reason: str | None) -> None:
+        if reason is not None and not self.held_up:
+            _log.warning("entries of the logs wait to be written", reason=reason)
+        elif reason is None and self.held_up:
+            _log.info("entries of the logs are written again")
+        self.held_up = reason is not None

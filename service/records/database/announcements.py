@@ -1,0 +1,33 @@
+"""What the database announces to those who listen (PostgreSQL manual, LISTEN and NOTIFY)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Final
+
+import psycopg
+from psycopg import sql
+
+from service.errors import Unavailable
+from service.records.database.connection import PromptConnection, conninfo
+
+_CONNECT_WITHIN: Final = 5.0  # seconds
+
+
+async def announcements(url: str, channel: str) -> AsyncGenerator[str, None]:
+    """Yield "" once listening has begun, then the text of each announcement on ``channel``.
+
+    Over a connection of its own. What was announced while nobody listened is never heard: look for yourself
+    after the first yield. Raises Unavailable when the connection can't be had or ends.
+    """
+    try:
+        async with asyncio.timeout(_CONNECT_WITHIN):
+            connection = await PromptConnection.connect(conninfo(url), autocommit=True)
+        async with connection:
+            await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+            yield ""
+            async for notice in connection.notifies():
+                yield notice.payload
+    except (psycopg.Error, OSError) as error:  # TimeoutError is an OSError
+        raise Unavailable("The database is out of reach") from error

@@ -1,0 +1,36 @@
+"""Whether the database can be read and written: for the readiness check."""
+
+from __future__ import annotations
+
+from sqlalchemy import text, update
+
+from service.kernel.health import Health
+from service.records.database.transactions import Database
+from service.records.schema import metadata, policy_worker
+
+_TABLES = sorted(metadata.tables)
+_STATE = text(
+    "SELECT current_setting('server_version'), pg_is_in_recovery(), "
+    "current_setting('transaction_read_only')::boolean, "
+    "ARRAY(SELECT name FROM unnest(CAST(:tables AS text[])) AS name WHERE to_regclass(name) IS NULL)"
+)
+
+
+async def database_health(database: Database, worker: str) -> Health:
+    """Look for the tables and renew the row of ``worker`` in ``sys.policy_worker``, in one transaction.
+
+    ``read_only``: the server is a standby, or refuses writes. ``down``: tables are missing, or have lost
+    their rows. Raises Unavailable when there is no answer, and whatever the server says to the write.
+    """
+    async with database.transaction(even_if_emptied=True) as connection:
+        found = await connection.execute(_STATE, {"tables": _TABLES})
+        version, standby, read_only, missing = found.one()
+        emptied = database.emptied
+        details = {"version": version, "standby": standby, "missing": missing, "emptied": emptied}
+        if missing or emptied:
+            return Health("down", details)
+        if standby or read_only:
+            return Health("read_only", details)
+        same = update(policy_worker).where(policy_worker.c.worker == worker)
+        await connection.execute(same.values(seen_time=policy_worker.c.seen_time))
+    return Health("up", details)

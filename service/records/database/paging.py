@@ -1,0 +1,93 @@
+"""One page of a list: rows in a stable order and the exact number of all."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from sqlalchemy import ColumnElement, Row, Select, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import ValidationFailed
+from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Database
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """The rows of a page, and how many there are on all pages."""
+
+    items: tuple[T, ...]
+    total: int
+
+    def of(self: Page[Row[*tuple[Any, ...]]], records: RowMapper[R]) -> Page[R]:
+        """Return the page with its rows read as records."""
+        return Page(tuple(map(records.of, self.items)), self.total)
+
+
+async def page_of(
+    connection: AsyncConnection,
+    statement: Select[*tuple[Any, ...]],
+    *,
+    page: int,
+    size: int,
+    order: tuple[ColumnElement[Any], ...],
+    counted: Select[*tuple[Any, ...]] | None = None,
+) -> Page[Row[*tuple[Any, ...]]]:
+    """Run ``statement`` for page ``page`` (from 1) of ``size`` rows; ``order`` ends with a unique column.
+
+    ``counted`` is a statement of as many rows that is cheaper to count. The number and the rows agree when
+    the connection is a snapshot.
+    """
+    all_of_them = (statement if counted is None else counted).subquery()
+    total = (await connection.execute(select(func.count()).select_from(all_of_them))).scalar_one()
+    chosen = statement.order_by(*order).limit(size).offset((page - 1) * size)
+    return Page(tuple((await connection.execute(chosen)).all()), total)
+
+
+class Numbered(Protocol):
+    """A record with an id."""
+
+    @property
+    def id(self) -> int:
+        """Its id."""
+
+
+N = TypeVar("N", bound=Numbered)
+
+_BATCH: Final = 500  # records between two turns of the database
+
+
+async def batches(
+    database: Database, after: Callable[[AsyncConnection, int, int], Awaitable[Sequence[N]]]
+) -> AsyncGenerator[Sequence[N], None]:
+    """Yield all records by id, batch by batch; at least one batch, maybe empty. Unavailable.
+
+    ``after`` returns the first so many records behind an id, in order. Each batch is a transaction of its
+    own: a client that reads slowly holds no connection.
+    """
+    last = 0
+    while True:
+        async with database.snapshot() as connection:
+            found = await after(connection, last, _BATCH)
+        yield found
+        if len(found) < _BATCH:
+            return
+        last = found[-1].id
+
+
+def order_by(
+    sort: str, allowed: Mapping[str, ColumnElement[Any]], unique: ColumnElement[Any]
+) -> tuple[ColumnElement[Any], ...]:
+    """Read ``field`` or ``-field`` against the allow-list; ``unique`` makes the order total.
+
+    ValidationFailed for a field that is not on the list.
+    """
+    column = allowed.get(sort.removeprefix("-"))
+    if column is None:
+        raise ValidationFailed(("sort", f"one of {', '.join(sorted(allowed))}, with '-' for descending"))
+    return (column.desc(), unique.desc()) if sort.startswith("-") else (column.asc(), unique.asc())

@@ -1,0 +1,155 @@
+"""Transactions, bounded in time: the database answers, or ``Unavailable`` is raised."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, Final, TypeAlias
+
+import psycopg
+import sqlalchemy
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
+
+from service.errors import Unavailable
+from service.records.database.connection import PromptConnection, conninfo, has_ended
+from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
+
+SyncConnection: TypeAlias = sqlalchemy.Connection
+"""The other face of a ``Connection``, for what Casbin calls without ``await``."""
+Connection: TypeAlias = AsyncConnection
+"""A connection in a transaction, as those below hand it out."""
+
+_DRIVER: Final = "postgresql+psycopg://"
+# The server gives up a little earlier than the client: its refusal leaves the connection usable.
+_SERVER_SHARE: Final = 0.9
+
+
+class Database:
+    """The database of one process: at most ``pool_size`` connections, opened as needed.
+
+    Whatever happens to the server (stopped, frozen, unreachable, slow), a transaction ends within its time,
+    ``timeout`` seconds unless it asks for more, with ``Unavailable``. That time covers all of it: the wait
+    for a free connection, its opening, every statement, and the caller's own work in between. One that asks
+    for more has to get a first answer from the server within ``timeout`` as well. A server that takes no
+    changes, or has lost tables or rows that every installation has, is unavailable too. The log is told the
+    cause. Nothing needs to be done once the database is back.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0) -> None:
+        self._timeout = timeout
+        self._causes = CauseLog()
+        self.emptied = False
+        """Whether rows are known to be lost that every installation has: then nothing else is trusted."""
+        address = conninfo(url, statement_timeout=timeout * _SERVER_SHARE)
+
+        async def connect() -> PromptConnection:
+            return await PromptConnection.connect(address)
+
+        self._engine: AsyncEngine = create_async_engine(
+            _DRIVER,
+            async_creator=connect,
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=timeout,
+            pool_use_lifo=True,
+            isolation_level="READ COMMITTED",
+            hide_parameters=True,
+            use_native_hstore=False,
+        )
+        event.listen(self._engine.sync_engine, "checkout", _replace_when_ended)
+        self._snapshots = self._engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+
+    @asynccontextmanager
+    async def transaction(
+        self, *, within: float | None = None, even_if_emptied: bool = False
+    ) -> AsyncIterator[AsyncConnection]:
+        """Commit when the block ends, roll back when it raises.
+
+        ``within`` (seconds) replaces the usual bound, for work that takes longer; the first answer of the
+        server is awaited no longer than usual. Raises Unavailable; when that happens during the commit
+        itself, it is not known whether the change was saved.
+        ``even_if_emptied`` is for finding out whether the database still is.
+        """
+        if not even_if_emptied:
+            self._check_content()
+        async with self._bounded(self._engine, within) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def snapshot(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
+        """Read as of one moment: all statements of the block see the same data. Raises Unavailable."""
+        self._check_content()
+        async with self._bounded(self._snapshots, within) as connection:
+            yield connection
+
+    def _check_content(self) -> None:
+        if self.emptied:
+            self._causes.tell("no policy revision is left: its rows have been deleted")
+            raise Unavailable(INCOMPLETE)
+
+    async def ping(self) -> None:
+        """Return when the database answers; raises Unavailable."""
+        async with self.transaction() as connection:
+            await connection.execute(text("SELECT 1"))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
+        bound = within or self._timeout
+        begun = asyncio.get_running_loop().time()
+        # A server that is silent from the start is away, however long the work would take.
+        deadline = asyncio.timeout_at(begun + min(bound, self._timeout))
+        writes = engine is not self._snapshots
+        try:
+            async with deadline, AsyncExitStack() as stack:
+                connection = await self._checkout(engine, stack)
+                with out_of_reach(self._causes.tell, writes=writes, migrated=True):
+                    async with connection.begin():
+                        if within is not None:
+                            limit = round(within * _SERVER_SHARE * 1000)
+                            await connection.execute(text(f"SET LOCAL statement_timeout = {limit:d}"))
+                            deadline.reschedule(begun + bound)
+                        yield connection
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            waited = asyncio.get_running_loop().time() - begun
+            self._causes.tell(f"no answer within {round(waited)} s")
+            raise Unavailable(OUT_OF_REACH) from None
+
+    async def _checkout(self, engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:
+        """Take a connection; whatever prevents that, be it a wrong password, is for the operator to mend."""
+        try:
+            return await stack.enter_async_context(engine.connect())
+        except (SQLAlchemyError, OSError) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            self._causes.tell(words_of(cause))
+            raise Unavailable(OUT_OF_REACH) from cause
+
+
+def engine(url: str) -> Engine:
+    """Return an engine for work outside the event loop, such as migrations; its statements may take long."""
+    address = conninfo(url)
+    return create_engine(
+        _DRIVER,
+        creator=lambda: psycopg.connect(address),
+        poolclass=NullPool,
+        isolation_level="READ COMMITTED",
+        hide_parameters=True,
+        use_native_hstore=False,
+    )
+
+
+def _replace_when_ended(connection: Any, _record: Any, _proxy: Any) -> None:
+    """Drop a pooled connection that the server has ended, and its fellows, before anybody uses it."""
+    if has_ended(connection.driver_connection):
+        raise InvalidatePoolError

@@ -1,0 +1,111 @@
+"""``sys.file`` as people see it: stored files, and the public links to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final
+
+from sqlalchemy import Select, func, select
+from sqlalchemy import update as change
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound
+from service.records.database.filters import conditions_of, contains, equals
+from service.records.database.paging import Page, order_by, page_of
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import file, user
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A stored file; ``link_expire_time`` is None when it has no public link, or one that has expired.
+
+    ``owner_id`` and ``owner_name`` are None when its owner has been deleted.
+    """
+
+    id: int
+    name: str
+    size: int
+    content_type: str
+    sha256: str
+    owner_id: int | None
+    owner_name: str | None
+    link_expire_time: datetime | None
+    create_time: datetime
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileFilter:
+    """Which files: part of the name in any case, the type, the owner; None asks nothing."""
+
+    name: Annotated[str | None, contains(func.lower(file.c.name), str.lower)] = None
+    content_type: Annotated[str | None, equals(file.c.content_type)] = None
+    owner_id: Annotated[int | None, equals(file.c.owner_id)] = None
+
+
+SORTS: Final = {
+    "id": file.c.id,
+    "name": file.c.name,
+    "size": file.c.size,
+    "contentType": file.c.content_type,
+    "createTime": file.c.create_time,
+}
+"""What a list of files can be sorted by."""
+
+_FILE: Final = RowMapper(
+    File,
+    file,
+    owner_name=user.c.user_name,
+    # An expired link is as good as none.
+    link_expire_time=func.nullif(func.greatest(file.c.token_expire_time, func.now()), func.now()),
+)
+
+
+def _stored() -> Select[*tuple[Any, ...]]:
+    joined = file.outerjoin(user, user.c.id == file.c.owner_id)
+    return select(*_FILE.columns).select_from(joined).where(file.c.state == "stored")
+
+
+async def page(
+    connection: AsyncConnection, wanted: FileFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[File]:
+    """Return page ``page`` (from 1) of the files that fit; ValidationFailed for an unknown sort."""
+    statement = _stored().where(*conditions_of(wanted))
+    order = order_by(sort, SORTS, file.c.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(_FILE)
+
+
+async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:
+    """Return the stored file of that id, locked if asked for; NotFound when there is none."""
+    statement = _stored().where(file.c.id == file_id)
+    found = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
+    if found is None:
+        raise NotFound("There is no such file")
+    return found
+
+
+async def of_link(connection: AsyncConnection, token_hash: str) -> File | None:
+    """Return the file whose public link has that hash and has not expired; None when there is none."""
+    live = (file.c.token_hash == token_hash) & (file.c.token_expire_time > func.now())
+    return await _FILE.one_or_none(connection, _stored().where(live))
+
+
+async def link(connection: AsyncConnection, file_id: int, token_hash: str, life: timedelta) -> datetime:
+    """Give a stored file a public link in place of the one it had; return when it expires. NotFound."""
+    linked = {"token_hash": token_hash, "token_expire_time": func.now() + life}
+    written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(linked)
+    found = await connection.execute(written.returning(file.c.token_expire_time))
+    expires: datetime | None = found.scalar_one_or_none()
+    if expires is None:
+        raise NotFound("There is no such file")
+    return expires
+
+
+async def unlink(connection: AsyncConnection, file_id: int) -> None:
+    """Take away the public link of a stored file, if it has one. NotFound."""
+    unlinked = {"token_hash": None, "token_expire_time": None}
+    written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(unlinked)
+    if (await connection.execute(written)).rowcount == 0:
+        raise NotFound("There is no such file")

@@ -1,0 +1,126 @@
+"""``sys.log_chain``: for each day of a log, how many entries it has and the hash of the last one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable
+from dataclasses import asdict, dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Row, String, cast, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.row_mapper import RowMapper
+from service.records.logs.inserts import TABLES, Log
+from service.records.schema import log_chain, log_set_aside
+
+_AT_ONCE = 1000  # rows that the server hands over together
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The end of the chain of one day of a log, made with the key that ``key_id`` names; see the schema."""
+
+    log: Log
+    day: date
+    key_id: str
+    number: int
+    hash: bytes
+    prior_day: date | None
+    dropped: bool = False
+    seal: bytes = b""
+
+
+_HEAD: Final = RowMapper(Head, log_chain)
+
+
+async def heads_of(
+    connection: AsyncConnection, log: Log, key_id: str, days: Collection[date]
+) -> dict[date, Head]:
+    """Return the heads of ``days`` that there are."""
+    wanted = (log_chain.c.log == log, log_chain.c.key_id == key_id, log_chain.c.day.in_(days))
+    found = await connection.execute(select(*_HEAD.columns).where(*wanted))
+    return {row.day: _HEAD.of(row) for row in found}
+
+
+async def day_before(connection: AsyncConnection, log: Log, day: date) -> date | None:
+    """Return the latest day before ``day`` that has a head."""
+    wanted = (log_chain.c.log == log, log_chain.c.day < day)
+    latest: date | None = (
+        await connection.execute(select(func.max(log_chain.c.day)).where(*wanted))
+    ).scalar_one()
+    return latest
+
+
+async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
+    """Store ``heads``, in place of those that they continue."""
+    row = insert(log_chain)
+    renewed = {name: row.excluded[name] for name in ("number", "hash", "dropped", "seal")}
+    statement = row.on_conflict_do_update(index_elements=["log", "day", "key_id"], set_=renewed)
+    await connection.execute(statement, [asdict(head) for head in heads])
+
+
+async def untold(connection: AsyncConnection) -> list[Head]:
+    """Return the heads that have grown since they were told last, and note that they are told now."""
+    grown = (log_chain.c.told_number < log_chain.c.number, ~log_chain.c.dropped)
+    told = update(log_chain).where(*grown).values(told_number=log_chain.c.number).returning(*_HEAD.columns)
+    found = [_HEAD.of(row) for row in await connection.execute(told)]
+    return sorted(found, key=lambda head: (head.log, head.day))
+
+
+async def heads(connection: AsyncConnection, log: Log, day: date | None = None) -> list[Head]:
+    """Return all heads of ``log``, or those of one day, by day."""
+    ordered = (
+        select(*_HEAD.columns).where(log_chain.c.log == log).order_by(log_chain.c.day, log_chain.c.key_id)
+    )
+    if day is not None:
+        ordered = ordered.where(log_chain.c.day == day)
+    return [_HEAD.of(row) for row in await connection.execute(ordered)]
+
+
+async def days_with_entries(connection: AsyncConnection, log: Log, first: date, last: date) -> list[date]:
+    """Return every UTC day from ``first`` to ``last`` that has an entry; all their entries are looked at."""
+    moment = TABLES[log].c.create_time
+    statement = select(func.date(func.timezone("UTC", moment))).distinct()
+    if first > date.min:
+        statement = statement.where(moment >= _start(first))
+    if last < date.max:
+        statement = statement.where(moment < _start(last + timedelta(days=1)))
+    return sorted((await connection.execute(statement)).scalars())
+
+
+async def set_aside_count(connection: AsyncConnection) -> int:
+    """Return how many entries no log has taken."""
+    return (await connection.execute(select(func.count()).select_from(log_set_aside))).scalar_one()
+
+
+async def entries(
+    connection: AsyncConnection, log: Log, day: date, columns: Iterable[str]
+) -> AsyncIterator[Row[*tuple[Any, ...]]]:
+    """Yield the entries of a UTC day in the order of their chains: id, chain columns, then ``columns``.
+
+    Addresses and JSON come as text. Only a few entries are held at a time.
+    """
+    table = TABLES[log]
+    begin = _start(day)
+    chosen = [
+        _as_stored(table.c[name]) for name in ("id", "chain_key", "chain_number", "chain_hash", *columns)
+    ]
+    statement = (
+        select(*chosen)
+        .where(table.c.create_time >= begin, table.c.create_time < begin + timedelta(days=1))
+        .order_by(table.c.chain_key, table.c.chain_number, table.c.id)
+        .execution_options(yield_per=_AT_ONCE)
+    )
+    async for row in await connection.stream(statement):
+        yield row
+
+
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _as_stored(column: ColumnElement[Any]) -> ColumnElement[Any]:
+    kind = str(column.type)
+    return cast(column, String).label(column.name) if kind in ("INET", "JSONB") else column

@@ -1,0 +1,94 @@
+"""The months of the logs: one partition each, made before it is needed and dropped as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+from sqlalchemy import func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.logs import chain
+from service.records.logs.chain import Head
+from service.records.logs.inserts import Log
+from service.records.schema import SCHEMA
+
+_LOCK: Final = 0x6C6F67_6D6F6E  # one number for all workers of all nodes
+_YIELD_AFTER: Final = "1s"
+"""How long a change of the tables waits for those who use them; whoever comes later waits behind it."""
+
+
+async def alone(connection: AsyncConnection) -> bool:
+    """Tell whether nobody else keeps the tables in order now; until the transaction ends, nobody will."""
+    await connection.execute(text(f"SET LOCAL lock_timeout = '{_YIELD_AFTER}'"))
+    return bool((await connection.execute(select(func.pg_try_advisory_xact_lock(_LOCK)))).scalar_one())
+
+
+async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) -> None:
+    """Make the partitions of ``months`` (first days), and of all months that have rows in the default one.
+
+    Those rows move into their partition.
+    """
+    there = set(await present(connection, log))
+    for month in sorted({*months, *await _strays(connection, log)} - there):
+        await _make(connection, log, month)
+
+
+async def ended(connection: AsyncConnection, log: Log, day: date) -> list[date]:
+    """Return the months that have a partition and ended before ``day`` or with it."""
+    return [month for month in await present(connection, log) if _next(month) <= day]
+
+
+async def drop(connection: AsyncConnection, log: Log, month: date) -> list[Head]:
+    """Drop the partition of ``month``; return the heads of its days, marked as dropped but not yet sealed."""
+    await connection.execute(text(f"DROP TABLE {_name(log, month)}"))
+    heads = await chain.heads(connection, log)
+    gone = [head for head in heads if month <= head.day < _next(month) and not head.dropped]
+    return [replace(head, dropped=True) for head in gone]
+
+
+async def present(connection: AsyncConnection, log: Log) -> list[date]:
+    """Return the months that have a partition, in order."""
+    statement = text(
+        "SELECT right(child.relname, 7) FROM pg_inherits JOIN pg_class child ON child.oid = inhrelid"
+        " WHERE inhparent = CAST(:parent AS regclass) AND child.relname ~ '_[0-9]{4}_[0-9]{2}$' ORDER BY 1"
+    )
+    found = (await connection.execute(statement, {"parent": f"{SCHEMA}.{log}"})).scalars()
+    return [date(int(name[:4]), int(name[5:]), 1) for name in found]
+
+
+async def _strays(connection: AsyncConnection, log: Log) -> list[date]:
+    month = "CAST(date_trunc('month', create_time AT TIME ZONE 'UTC') AS date)"
+    statement = text(f"SELECT DISTINCT {month} FROM {SCHEMA}.{log}_default")  # noqa: S608 - names of ours
+    return list((await connection.execute(statement)).scalars())
+
+
+async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
+    """Make one partition: filled first, from the default one, and attached then.
+
+    A row that the default partition has can't also be in the range of another one.
+    """
+    bounds = [datetime.combine(day, time(), UTC).isoformat() for day in (month, _next(month))]
+    parent, default, new = f"{SCHEMA}.{log}", f"{SCHEMA}.{log}_default", _name(log, month)
+    inside = f"create_time >= '{bounds[0]}' AND create_time < '{bounds[1]}'"
+    await connection.execute(text(f"LOCK TABLE {parent} IN ACCESS EXCLUSIVE MODE"))
+    await connection.execute(
+        text(f"CREATE TABLE {new} (LIKE {parent} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)")
+    )
+    moved = f"WITH moved AS (DELETE FROM {default} WHERE {inside} RETURNING *)"  # noqa: S608 - as above
+    await connection.execute(text(f"{moved} INSERT INTO {new} SELECT * FROM moved"))  # noqa: S608 - as above
+    await connection.execute(
+        text(
+            f"ALTER TABLE {parent} ATTACH PARTITION {new} FOR VALUES FROM ('{bounds[0]}') TO ('{bounds[1]}')"
+        )
+    )
+
+
+def _name(log: Log, month: date) -> str:
+    return f"{SCHEMA}.{log}_{month:%Y_%m}"
+
+
+def _next(month: date) -> date:
+    return (month + timedelta(days=31)).replace(day=1)

@@ -1,0 +1,143 @@
+"""Reading a table that is partitioned by time and may be long, page by page.
+
+No statement here takes longer the longer the log is. Entries are found by an index and its order, never by
+skipping others, and are counted up to ``MOST_COUNTED`` only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from sqlalchemy import Column, ColumnElement, Select, Table, func, literal, select, text, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import ValidationFailed
+from service.records.database.filters import Condition, Conditions, conditions_of
+from service.records.database.row_mapper import RowMapper
+from service.records.logs.positions import Position
+
+MOST_COUNTED: Final = 10_000
+"""Up to here entries are counted, and reached by the number of their page."""
+
+# A plan for any values can't leave out partitions or use a partial index.
+_PLAN_FOR_THESE_VALUES: Final = text("SET LOCAL plan_cache_mode = force_custom_plan")
+
+
+class Entry(Protocol):
+    """A row of a log."""
+
+    @property
+    def id(self) -> int:
+        """Its number."""
+
+    @property
+    def create_time(self) -> datetime:
+        """When it happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The times from ``since`` on and before ``until``; None is no bound."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+E = TypeVar("E", bound=Entry)
+F = TypeVar("F")
+
+
+@dataclass(frozen=True, slots=True)
+class LogPage(Generic[E]):
+    """Entries, how many fit up to ``MOST_COUNTED`` and one more (None: not counted), and where they go on."""
+
+    items: tuple[E, ...]
+    counted: int | None
+    following: Position | None
+
+
+class Log(Generic[E, F]):
+    """One log, read as ``kind``, a dataclass whose fields are columns of ``table``, by filters ``wanted``.
+
+    ``computed`` replaces those columns that are not read as they are stored.
+    """
+
+    def __init__(self, table: Table, kind: type[E], wanted: type[F], **computed: ColumnElement[Any]) -> None:
+        self.entries: Final = RowMapper(kind, table, (), **computed)
+        self.filter: Final = wanted
+        self._time: Column[Any] = table.c.create_time
+        self._id: Column[Any] = table.c.id
+
+    async def page(
+        self, connection: AsyncConnection, wanted: F, *, page: int, size: int, newest_first: bool = True
+    ) -> LogPage[E]:
+        """Return page ``page`` (from 1); ValidationFailed for one that only a cursor reaches."""
+        if (offset := (page - 1) * size) >= MOST_COUNTED:
+            raise ValidationFailed(("page", f"Beyond {MOST_COUNTED} entries go on with the cursor"))
+        await connection.execute(_PLAN_FOR_THESE_VALUES)
+        one_each = select(literal(1)).where(*conditions_of(wanted)).limit(MOST_COUNTED + 1)
+        counting = select(func.count()).select_from(one_each.subquery())
+        counted = (await connection.execute(counting)).scalar_one()
+        statement = self.statement(wanted, None, size + 1, newest_first=newest_first).offset(offset)
+        return await self._read(connection, statement, size, counted, newest_first=newest_first)
+
+    async def after(
+        self,
+        connection: AsyncConnection,
+        wanted: F,
+        position: Position | None,
+        *,
+        size: int,
+        newest_first: bool = True,
+    ) -> LogPage[E]:
+        """Return ``size`` entries behind ``position``, from the first one on when it is None."""
+        await connection.execute(_PLAN_FOR_THESE_VALUES)
+        statement = self.statement(wanted, position, size + 1, newest_first=newest_first)
+        return await self._read(connection, statement, size, None, newest_first=newest_first)
+
+    def statement(
+        self, wanted: F, position: Position | None, limit: int, *, newest_first: bool
+    ) -> Select[*tuple[Any, ...]]:
+        """Return the query for ``limit`` entries behind ``position``."""
+        order = [column.desc() if newest_first else column.asc() for column in (self._time, self._id)]
+        beyond = () if position is None else self._beyond(position)
+        return (
+            select(*self.entries.columns).where(*conditions_of(wanted), *beyond).order_by(*order).limit(limit)
+        )
+
+    def _beyond(self, position: Position) -> Conditions:
+        row = tuple_(self._time, self._id)
+        at = literal(position.create_time, self._time.type)
+        place = tuple_(at, literal(position.id, self._id.type))
+        # The first condition follows from the second; it is the one by which partitions are left out.
+        if position.newest_first:
+            return self._time <= at, row < place
+        return self._time >= at, row > place
+
+    async def _read(
+        self,
+        connection: AsyncConnection,
+        statement: Select[*tuple[Any, ...]],
+        size: int,
+        counted: int | None,
+        *,
+        newest_first: bool,
+    ) -> LogPage[E]:
+        rows = (await connection.execute(statement)).all()
+        items = tuple(map(self.entries.of, rows[:size]))
+        last = items[-1] if len(rows) > size else None
+        following = None if last is None else Position(last.create_time, last.id, newest_first)
+        return LogPage(items, counted, following)
+
+
+def within(column: ColumnElement[Any]) -> Condition:
+    """Ask that ``column`` lies in a ``Span``."""
+    return Condition(lambda span: _within(column, span))
+
+
+def _within(column: ColumnElement[Any], span: Span) -> Conditions:
+    since = () if span.since is None else (column >= span.since,)
+    until = () if span.until is None else (column < span.until,)
+    return *since, *until

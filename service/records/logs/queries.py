@@ -1,0 +1,146 @@
+"""The operation log and the login log as they are read: which entries, and what of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from sqlalchemy import ColumnElement, Text, cast, func, literal, select
+from sqlalchemy.dialects.postgresql import INET
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound
+from service.records.database.filters import Condition, Conditions, equals
+from service.records.database.row_mapper import RowMapper
+from service.records.logs.paging import Log, Span, within
+from service.records.schema import login_log, operation_log
+
+EVERYTHING: Final = Span()
+
+
+def in_network(column: ColumnElement[Any]) -> Condition:
+    """Ask that the address of ``column`` is the value, or lies in it if it is a network in CIDR form."""
+
+    def conditions(network: str) -> Conditions:
+        given = literal(network, INET)
+        return (column.bool_op("<<=")(given) if "/" in network else column == given,)
+
+    return Condition(conditions)
+
+
+def _statuses(both: tuple[int, int]) -> Conditions:
+    (first, last), status = both, operation_log.c.status
+    return (status == first,) if first == last else (status >= first, status <= last)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A call of the service as lists and exports show it: without what was sent and answered."""
+
+    id: int
+    create_time: datetime
+    request_id: str | None
+    user_id: int | None
+    user_name: str | None
+    device: str | None
+    module: str
+    action: str
+    kind: str
+    method: str
+    url: str
+    query: str | None
+    client_ip: str | None
+    user_agent: str | None
+    status: int
+    error: str | None
+    elapsed_ms: float
+    decision: str | None
+    decision_id: str | None
+    policy_revision: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationDetail(Operation):
+    """A call with what was sent and answered, as JSON text; None where nothing was kept."""
+
+    params: str | None
+    response: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperationFilter:
+    """Which calls: those with exactly these values, and None asks nothing.
+
+    ``status`` is the first and the last of a range. ``client_ip`` is an address or a network in CIDR form.
+    """
+
+    user_id: Annotated[int | None, equals(operation_log.c.user_id)] = None
+    user_name: Annotated[str | None, equals(operation_log.c.user_name)] = None
+    module: Annotated[str | None, equals(operation_log.c.module)] = None
+    kind: Annotated[str | None, equals(operation_log.c.kind)] = None
+    status: Annotated[tuple[int, int] | None, Condition(_statuses)] = None
+    decision: Annotated[str | None, equals(operation_log.c.decision)] = None
+    client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
+    request_id: Annotated[str | None, equals(operation_log.c.request_id)] = None
+    span: Annotated[Span, within(operation_log.c.create_time)] = EVERYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Something that happened to a session, or failed to."""
+
+    id: int
+    create_time: datetime
+    request_id: str | None
+    event: str
+    outcome: str
+    reason: str | None
+    user_id: int | None
+    user_name: str | None
+    device: str | None
+    login_ip: str | None
+    user_agent: str | None
+    browser: str | None
+    os: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoginFilter:
+    """Which events of sessions, as ``OperationFilter`` says it; ``login_ip`` is an address or a network."""
+
+    user_id: Annotated[int | None, equals(login_log.c.user_id)] = None
+    user_name: Annotated[str | None, equals(login_log.c.user_name)] = None
+    event: Annotated[str | None, equals(login_log.c.event)] = None
+    outcome: Annotated[str | None, equals(login_log.c.outcome)] = None
+    reason: Annotated[str | None, equals(login_log.c.reason)] = None
+    device: Annotated[str | None, equals(login_log.c.device)] = None
+    login_ip: Annotated[str | None, in_network(login_log.c.login_ip)] = None
+    request_id: Annotated[str | None, equals(login_log.c.request_id)] = None
+    span: Annotated[Span, within(login_log.c.create_time)] = EVERYTHING
+
+
+OPERATIONS: Final = Log(
+    operation_log, Operation, OperationFilter, client_ip=func.host(operation_log.c.client_ip)
+)
+"""The operation log."""
+
+LOGINS: Final = Log(login_log, Login, LoginFilter, login_ip=func.host(login_log.c.login_ip))
+"""The login log."""
+
+_DETAIL: Final = RowMapper(
+    OperationDetail,
+    operation_log,
+    client_ip=func.host(operation_log.c.client_ip),
+    params=cast(operation_log.c.params, Text),
+    response=cast(operation_log.c.response, Text),
+)
+
+
+async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
+    """Return one call with all that is known of it; NotFound when there is no such entry."""
+    statement = select(*_DETAIL.columns).where(operation_log.c.id == entry_id)
+    found = await _DETAIL.one_or_none(connection, statement)
+    if found is None:
+        raise NotFound("There is no such entry")
+    return found

@@ -1,0 +1,1 @@
+"""``sys.menu``: the tree of menus and Buttons."""

@@ -1,0 +1,148 @@
+"""``sys.menu``: the tree of Menus and Buttons, as it is read; ``menu_writes`` changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound, ValidationFailed
+from service.records.database.filters import conditions_of, contains, equals
+from service.records.database.paging import Page, order_by, page_of
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import menu, role, role_menu, user_role
+
+MenuType = Literal["Menu", "Button"]
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A Button as bindings show it."""
+
+    id: int
+    title: str
+    auth_mark: str
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MenuValues:
+    """What administrators say about a menu; ``sort`` and ``enabled`` None leave them as they are."""
+
+    title: str
+    parent_id: int | None = None
+    name: str | None = None
+    path: str | None = None
+    component: str | None = None
+    icon: str | None = None
+    auth_mark: str | None = None
+    sort: int | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Menu(MenuValues):
+    """A Menu or a Button; ``version`` rises with each edit."""
+
+    id: int
+    menu_type: MenuType
+    bit_position: int | None
+    sort: int
+    enabled: bool
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class MenuFilter:
+    """Which menus: part of the title or code, the parent, the type, and the state; None asks nothing."""
+
+    title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower)] = None
+    auth_mark: Annotated[str | None, contains(menu.c.auth_mark)] = None
+    parent_id: Annotated[int | None, equals(menu.c.parent_id)] = None
+    menu_type: Annotated[MenuType | None, equals(menu.c.menu_type)] = None
+    enabled: Annotated[bool | None, equals(menu.c.enabled)] = None
+
+
+SORTS: Final = {
+    "id": menu.c.id,
+    "parentId": menu.c.parent_id,
+    "title": menu.c.title,
+    "authMark": menu.c.auth_mark,
+    "sort": menu.c.sort,
+}
+"""What a list of menus can be sorted by."""
+
+MENU: Final = RowMapper(Menu, menu)
+"""Reads Menus and Buttons."""
+
+BUTTON: Final = RowMapper(Button, menu)
+"""Reads Buttons as bindings show them."""
+
+
+async def page(
+    connection: AsyncConnection, wanted: MenuFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[Menu]:
+    """Return page ``page`` (from 1) of the menus that fit; ValidationFailed for a sort not in ``SORTS``."""
+    statement = select(*MENU.columns).where(*conditions_of(wanted))
+    order = order_by(sort, SORTS, menu.c.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(MENU)
+
+
+async def read(connection: AsyncConnection, menu_id: int) -> Menu:
+    """Return the menu of that id; NotFound when there is none."""
+    found = await MENU.one_or_none(connection, select(*MENU.columns).where(menu.c.id == menu_id))
+    if found is None:
+        raise NotFound("There is no such menu")
+    return found
+
+
+async def every(connection: AsyncConnection) -> list[Menu]:
+    """Return all menus, disabled ones too, by ``sort`` and id."""
+    return await MENU.all(connection, select(*MENU.columns).order_by(menu.c.sort, menu.c.id))
+
+
+async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:
+    """Return the ids of the menus and Buttons that the enabled roles of a user give, disabled ones too."""
+    statement = (
+        select(role_menu.c.menu_id)
+        .join(role, role.c.id == role_menu.c.role_id)
+        .join(user_role, user_role.c.role_id == role.c.id)
+        .where(user_role.c.user_id == user_id, role.c.enabled)
+    )
+    return set((await connection.execute(statement.distinct())).scalars())
+
+
+async def permission_bits(
+    connection: AsyncConnection, codes: Collection[str] | None = None
+) -> dict[str, int]:
+    """Return the bit position of every permission code, that is of every enabled Button, or of ``codes``."""
+    statement = select(menu.c.auth_mark, menu.c.bit_position).where(
+        menu.c.menu_type == "Button", menu.c.enabled
+    )
+    if codes is not None:
+        statement = statement.where(menu.c.auth_mark.in_(codes))
+    return {row.auth_mark: row.bit_position for row in await connection.execute(statement)}
+
+
+async def all_codes(connection: AsyncConnection) -> list[str]:
+    """Return the codes of all Buttons, disabled ones too."""
+    statement = select(menu.c.auth_mark).where(menu.c.menu_type == "Button").order_by(menu.c.auth_mark)
+    return list((await connection.execute(statement)).scalars())
+
+
+async def button(connection: AsyncConnection, menu_id: int) -> Button:
+    """Return the Button of that id; NotFound when there is none, and ValidationFailed for a Menu."""
+    found = await read(connection, menu_id)
+    if found.menu_type != "Button" or found.auth_mark is None:
+        raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))
+    return Button(found.id, found.title, found.auth_mark, found.enabled)
+
+
+async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
+    """Return the ids of all enabled Buttons by their codes."""
+    wanted = (menu.c.menu_type == "Button", menu.c.enabled)
+    found = await connection.execute(select(menu.c.auth_mark, menu.c.id).where(*wanted))
+    return {row.auth_mark: row.id for row in found}

@@ -1,0 +1,68 @@
+"""Writing ``sys.menu``.
+
+Whoever does holds ``policy_revisions.lock`` and ``rights.lock``, so that what was looked at stays true until
+the commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, null, select
+from sqlalchemy import update as change
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import Conflict
+from service.records.database.row_mapper import column_values
+from service.records.menus import bit_positions
+from service.records.menus.menus import MENU, Menu, MenuType, MenuValues
+from service.records.schema import menu
+
+
+async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuValues, user_id: int) -> Menu:
+    """Write a new menu for a user, enabled unless ``values`` say otherwise; a Button gets a bit of its own.
+
+    Conflict when its code belongs to another Button; RateLimited as ``bit_positions.give`` says.
+    """
+    stored = column_values(menu, asdict(values)) | {"menu_type": menu_type}
+    if menu_type == "Button":
+        await _refuse_taken(connection, values)
+        stored["bit_position"] = await bit_positions.give(connection, user_id)
+    else:
+        stored["bit_position"] = null()
+    written = insert(menu).values(stored).returning(*MENU.columns)
+    return await MENU.one(connection, written)
+
+
+async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int) -> Menu:
+    """Replace what ``values`` say of the existing menu ``before``, for a user.
+
+    A Button whose code changes gets another bit: a token with the old one must not be read as holding the
+    new code. Conflict when the code belongs to another Button; RateLimited as ``bit_positions.give`` says.
+    """
+    stored = column_values(menu, asdict(values)) | {"version": menu.c.version + 1, "update_time": func.now()}
+    if before.menu_type == "Button" and values.auth_mark != before.auth_mark:
+        await _refuse_taken(connection, values)
+        stored["bit_position"] = await bit_positions.give(connection, user_id)
+        await _retire(connection, before, user_id)
+    written = change(menu).where(menu.c.id == before.id).values(stored).returning(*MENU.columns)
+    return await MENU.one(connection, written)
+
+
+async def delete(connection: AsyncConnection, before: Menu, user_id: int) -> None:
+    """Delete a menu that nothing refers to, for a user."""
+    await connection.execute(delete_from(menu).where(menu.c.id == before.id))
+    await _retire(connection, before, user_id)
+
+
+async def _retire(connection: AsyncConnection, before: Menu, user_id: int) -> None:
+    if before.bit_position is not None:
+        await bit_positions.retire(connection, before.bit_position, user_id)
+
+
+async def _refuse_taken(connection: AsyncConnection, values: MenuValues) -> None:
+    taken = select(menu.c.id).where(menu.c.menu_type == "Button", menu.c.auth_mark == values.auth_mark)
+    other = (await connection.execute(taken)).scalar_one_or_none()
+    if other is not None:
+        raise Conflict(f"The permission code belongs to Button {other}", field="authMark", menuId=other)

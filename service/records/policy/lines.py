@@ -1,0 +1,90 @@
+"""``sys.casbin_rule``: the lines of the published policy, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import Final, TypeAlias
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.cooperative_yield import CooperativeYield
+from service.records.policy import revisions
+from service.records.schema import casbin_rule
+
+Line: TypeAlias = tuple[str, ...]
+"""A policy line, its type and up to six values: ``("p", "endpoint", "GET /api/user/info", "@login")``."""
+
+CHANNEL: Final = "portcullis_policy"
+"""Where a new revision is announced, its number in decimal, once it is committed."""
+
+_AT_ONCE: Final = 100  # lines between two turns of the event loop
+_COLUMNS: Final = ("ptype", "v0", "v1", "v2", "v3", "v4", "v5")
+_COPY: Final = f"COPY sys.casbin_rule ({', '.join(_COLUMNS)}) FROM STDIN"
+# PostgreSQL manual, COPY, "Text Format".
+_ESCAPES: Final = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
+
+
+async def all_lines(connection: AsyncConnection) -> list[Line]:
+    """Return all lines in the order in which they were published.
+
+    Read in parts, so that other requests are served in between.
+    """
+    lines: list[Line] = []
+    statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
+    async with connection.stream(statement) as rows:
+        async for part in rows.partitions(_AT_ONCE):
+            lines += (tuple(value for value in row if value is not None) for row in part)
+    return lines
+
+
+def each_line(connection: Connection) -> Iterator[Line]:
+    """Yield all lines in the order in which they were published, for Casbin's adapter, which is no coroutine.
+
+    Inside ``AsyncConnection.run_sync`` other requests are served between two parts here as well.
+    """
+    statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
+    turns = CooperativeYield()
+    with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
+        for part in rows.partitions():
+            for row in part:
+                yield tuple(value for value in row if value is not None)
+            turns.give_way_if_async()
+
+
+async def publish(connection: AsyncConnection, lines: Collection[Line], *, digest: str, cause: str) -> int:
+    """Replace all lines, record the next revision, announce it on ``CHANNEL``; return its number.
+
+    Nothing is seen by others before the transaction is committed. The caller holds
+    ``policy_revisions.lock`` since before the lines were derived; it is taken here once more, in case he
+    does not. 300,000 lines take some seconds: open the transaction with ``within``.
+    """
+    await revisions.lock(connection)
+    await connection.execute(delete(casbin_rule))
+    await _copy(connection, lines)
+    revision = await revisions.add(connection, digest=digest, line_count=len(lines), cause=cause)
+    await connection.execute(select(func.pg_notify(CHANNEL, str(revision))))
+    return revision
+
+
+async def _copy(connection: AsyncConnection, lines: Collection[Line]) -> None:
+    driver = (await connection.get_raw_connection()).driver_connection
+    turns = CooperativeYield()
+    assert driver is not None  # noqa: S101 - only a connection that was invalidated has none
+    async with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
+        for part in _copy_text(lines):
+            await copy.write(part)
+            await turns.give_way()  # a write that does not have to wait does not
+
+
+def _copy_text(lines: Collection[Line]) -> Iterator[str]:
+    """Write ``lines`` in COPY's text format, a part at a time."""
+    remaining = iter(lines)
+    width = len(_COLUMNS)
+    while part := list(islice(remaining, _AT_ONCE)):
+        yield "".join(
+            "\t".join([*(value.translate(_ESCAPES) for value in line), *(r"\N",) * (width - len(line))])
+            + "\n"
+            for line in part
+        )

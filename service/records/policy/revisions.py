@@ -1,0 +1,57 @@
+"""``sys.policy_revision``: one row for each policy that was ever published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import func, insert, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import policy_revision
+
+LOCK: Final = 0x706F6C69_63790000  # "policy"
+"""The advisory lock of the changes of this table."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRevision:
+    """A published policy: its number, the digest and the number of its lines, and why it was published."""
+
+    revision: int
+    digest: str
+    line_count: int
+    cause: str
+    create_time: datetime
+
+
+_REVISION: Final = RowMapper(PolicyRevision, policy_revision)
+
+
+async def lock(connection: AsyncConnection) -> None:
+    """Wait until no other transaction is publishing, and let none begin until this one has ended.
+
+    The first statement of a transaction that publishes. Lines derived before would lack the change of
+    whoever held the lock, and rows written before could make the two wait for one another.
+    """
+    await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+
+
+async def latest(connection: AsyncConnection) -> PolicyRevision | None:
+    """Return the newest revision; None before the first."""
+    statement = select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(1)
+    return await _REVISION.one_or_none(connection, statement)
+
+
+async def add(connection: AsyncConnection, *, digest: str, line_count: int, cause: str) -> int:
+    """Record the next revision and return its number; the caller holds the lock."""
+    following = select(func.coalesce(func.max(policy_revision.c.revision), 0) + 1).scalar_subquery()
+    statement = (
+        insert(policy_revision)
+        .values(revision=following, digest=digest, line_count=line_count, cause=cause)
+        .returning(policy_revision.c.revision)
+    )
+    revision: int = (await connection.execute(statement)).scalar_one()
+    return revision

@@ -1,0 +1,1 @@
+"""``sys.resource`` and ``sys.action_resource``: registered resources and their bindings."""

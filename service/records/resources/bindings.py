@@ -1,0 +1,182 @@
+"""``sys.action_resource``: which Buttons open which resources.
+
+Whoever changes a binding holds ``policy_revisions.lock``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from sqlalchemy import Column, delete, func, insert, select
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import ValidationFailed
+from service.records.database.cooperative_yield import CooperativeYield
+from service.records.menus.menus import BUTTON, Button
+from service.records.resources.resources import RESOURCE, Resource
+from service.records.schema import action_resource, menu, resource
+
+_AT_ONCE: Final = 100  # rows between two turns of the event loop
+
+
+@dataclass(frozen=True, slots=True)
+class BoundButton:
+    """A Button that a resource is bound to."""
+
+    auth_mark: str
+    enabled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BoundResource:
+    """An enabled resource and all its bindings, sorted by code, those to disabled Buttons included."""
+
+    resource_id: int
+    method: str
+    path: str
+    buttons: tuple[BoundButton, ...]
+
+
+async def bound(connection: AsyncConnection) -> list[BoundResource]:
+    """Return every enabled resource with its bindings, in the order of their ids.
+
+    Read in parts, so that other requests are served in between.
+    """
+    statement = (
+        select(
+            resource.c.id,
+            resource.c.method,
+            resource.c.path,
+            func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)).label("marks"),
+            func.array_agg(aggregate_order_by(menu.c.enabled, menu.c.auth_mark)).label("states"),
+        )
+        .outerjoin(action_resource, action_resource.c.resource_id == resource.c.id)
+        .outerjoin(menu, menu.c.id == action_resource.c.menu_id)
+        .where(resource.c.enabled)
+        .group_by(resource.c.id)
+        .order_by(resource.c.id)
+    )
+    button = cache(BoundButton)  # one object a Button, however often it is bound
+    found: list[BoundResource] = []
+    turns = CooperativeYield()
+    async with connection.stream(statement) as rows:
+        async for part in rows.partitions(_AT_ONCE):
+            found += (
+                BoundResource(
+                    row.id,
+                    row.method,
+                    row.path,
+                    # An unbound resource has one mark, NULL, from the outer join.
+                    tuple(
+                        button(mark, enabled)
+                        for mark, enabled in zip(row.marks, row.states, strict=True)
+                        if mark is not None
+                    ),
+                )
+                for row in part
+            )
+            await turns.give_way()
+    return found
+
+
+async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[Button, ...]:
+    """Return the Buttons that a resource is bound to, by id."""
+    statement = (
+        select(*BUTTON.columns)
+        .join(action_resource, action_resource.c.menu_id == menu.c.id)
+        .where(action_resource.c.resource_id == resource_id)
+        .order_by(menu.c.id)
+    )
+    return tuple(await BUTTON.all(connection, statement))
+
+
+async def codes_of(connection: AsyncConnection, resource_ids: Collection[int]) -> dict[int, list[str]]:
+    """Return, by id, the sorted codes that resources are bound to, those of disabled Buttons included.
+
+    A resource that is bound to nothing is not among them.
+    """
+    statement = (
+        select(
+            action_resource.c.resource_id,
+            func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)),
+        )
+        .join(menu, menu.c.id == action_resource.c.menu_id)
+        .where(action_resource.c.resource_id.in_(list(resource_ids)))
+        .group_by(action_resource.c.resource_id)
+        .order_by(action_resource.c.resource_id)
+    )
+    return {row[0]: row[1] for row in await connection.execute(statement)}
+
+
+async def disabled_marks(connection: AsyncConnection, method: str, path: str) -> tuple[str, ...]:
+    """Return the codes of the disabled Buttons that the resource of that method and path is bound to."""
+    statement = (
+        select(menu.c.auth_mark)
+        .join(action_resource, action_resource.c.menu_id == menu.c.id)
+        .join(resource, resource.c.id == action_resource.c.resource_id)
+        .where(resource.c.method == method, resource.c.path == path, ~menu.c.enabled)
+        .order_by(menu.c.auth_mark)
+    )
+    return tuple((await connection.execute(statement)).scalars())
+
+
+async def resources_of(connection: AsyncConnection, menu_id: int) -> tuple[Resource, ...]:
+    """Return the resources that a Button opens, by id."""
+    statement = (
+        select(*RESOURCE.columns)
+        .join(action_resource, action_resource.c.resource_id == resource.c.id)
+        .where(action_resource.c.menu_id == menu_id)
+        .order_by(resource.c.id)
+    )
+    return tuple(await RESOURCE.all(connection, statement))
+
+
+async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: Sequence[int]) -> None:
+    """Bind an existing resource to these Buttons and no others.
+
+    ValidationFailed, naming the places in the list, for what is no menu and for a Menu that is no Button.
+    """
+    found = await connection.execute(select(menu.c.id, menu.c.menu_type).where(menu.c.id.in_(menu_ids)))
+    types = {row.id: row.menu_type for row in found}
+    faults = [
+        (
+            f"menuIds[{place}]",
+            "This is no Button, and only Buttons are bound" if menu_id in types else "There is no such menu",
+        )
+        for place, menu_id in enumerate(menu_ids)
+        if types.get(menu_id) != "Button"
+    ]
+    if faults:
+        raise ValidationFailed(*faults)
+    await _replace(connection, action_resource.c.resource_id, resource_id, menu_ids)
+
+
+async def bind_resources(connection: AsyncConnection, menu_id: int, resource_ids: Sequence[int]) -> None:
+    """Bind these resources and no others to an existing Button.
+
+    ValidationFailed, naming the places in the list, for what is no resource.
+    """
+    found = await connection.execute(select(resource.c.id).where(resource.c.id.in_(resource_ids)))
+    known = set(found.scalars())
+    faults = [
+        (f"resourceIds[{place}]", "There is no such resource")
+        for place, resource_id in enumerate(resource_ids)
+        if resource_id not in known
+    ]
+    if faults:
+        raise ValidationFailed(*faults)
+    await _replace(connection, action_resource.c.menu_id, menu_id, resource_ids)
+
+
+async def _replace(
+    connection: AsyncConnection, side: Column[int], side_id: int, other_ids: Collection[int]
+) -> None:
+    other = action_resource.c.menu_id if side.name == "resource_id" else action_resource.c.resource_id
+    await connection.execute(delete(action_resource).where(side == side_id))
+    rows = [{side.name: side_id, other.name: other_id} for other_id in sorted(set(other_ids))]
+    if rows:
+        await connection.execute(insert(action_resource), rows)

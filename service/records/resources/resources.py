@@ -1,0 +1,164 @@
+"""``sys.resource``: the routes that administrators have registered.
+
+Whoever changes one holds ``policy_revisions.lock``, so that what was looked at stays true until the commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Final
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, select
+from sqlalchemy import update as change
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import Conflict, NotFound
+from service.records.database.filters import conditions_of, contains, equals
+from service.records.database.paging import Page, order_by, page_of
+from service.records.database.row_mapper import RowMapper, column_values
+from service.records.schema import resource
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceValues:
+    """What administrators say about a resource; ``enabled`` None leaves its state as it is."""
+
+    resource_name: str
+    resource_code: str
+    method: str
+    path: str
+    description: str | None = None
+    enabled: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource(ResourceValues):
+    """A registered route; ``version`` rises with each edit."""
+
+    id: int
+    enabled: bool
+    version: int
+    create_time: datetime
+    update_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceFilter:
+    """Which resources: part of the name, code or path, the method, and the state; None asks nothing."""
+
+    resource_name: Annotated[str | None, contains(func.lower(resource.c.resource_name), str.lower)] = None
+    resource_code: Annotated[str | None, contains(resource.c.resource_code)] = None
+    method: Annotated[str | None, equals(resource.c.method)] = None
+    path: Annotated[str | None, contains(resource.c.path)] = None
+    enabled: Annotated[bool | None, equals(resource.c.enabled)] = None
+
+
+SORTS: Final = {
+    "id": resource.c.id,
+    "resourceName": resource.c.resource_name,
+    "resourceCode": resource.c.resource_code,
+    "method": resource.c.method,
+    "path": resource.c.path,
+    "enabled": resource.c.enabled,
+    "createTime": resource.c.create_time,
+    "updateTime": resource.c.update_time,
+}
+"""What a list of resources can be sorted by."""
+
+RESOURCE: Final = RowMapper(Resource, resource)
+"""Reads resources."""
+
+
+async def page(
+    connection: AsyncConnection, wanted: ResourceFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[Resource]:
+    """Return page ``page`` (from 1) of the resources that fit; ValidationFailed for an unknown sort."""
+    statement = select(*RESOURCE.columns).where(*conditions_of(wanted))
+    order = order_by(sort, SORTS, resource.c.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(RESOURCE)
+
+
+async def read(connection: AsyncConnection, resource_id: int) -> Resource:
+    """Return the resource of that id; NotFound when there is none."""
+    statement = select(*RESOURCE.columns).where(resource.c.id == resource_id)
+    found = await RESOURCE.one_or_none(connection, statement)
+    if found is None:
+        raise NotFound("There is no such resource")
+    return found
+
+
+async def registered(connection: AsyncConnection) -> list[Resource]:
+    """Return all resources, disabled ones too, by path and method."""
+    ordered = select(*RESOURCE.columns).order_by(resource.c.path, resource.c.method)
+    return await RESOURCE.all(connection, ordered)
+
+
+async def paths_beside(connection: AsyncConnection, method: str, path: str, *, but: int) -> dict[str, int]:
+    """Return, by path, the ids of the enabled resources of that method with as many segments as ``path``.
+
+    They are all that may fit a request that ``path`` fits; ``but`` is left out.
+    """
+    segments = func.cardinality(func.string_to_array(resource.c.path, "/"))
+    statement = select(resource.c.path, resource.c.id).where(
+        resource.c.method == method,
+        resource.c.enabled,
+        resource.c.id != but,
+        segments == len(path.split("/")),
+    )
+    return {row.path: row.id for row in await connection.execute(statement)}
+
+
+async def create(connection: AsyncConnection, values: ResourceValues) -> Resource:
+    """Register a resource, enabled unless ``values`` say otherwise; Conflict when another is in its way."""
+    await _refuse_taken(connection, values)
+    stored = column_values(resource, asdict(values))
+    return await RESOURCE.one(connection, insert(resource).values(stored).returning(*RESOURCE.columns))
+
+
+async def update(connection: AsyncConnection, resource_id: int, values: ResourceValues) -> Resource:
+    """Replace what ``values`` say of an existing resource; Conflict when another is in its way."""
+    await _refuse_taken(connection, values, but=resource_id)
+    return await _edit(connection, resource_id, column_values(resource, asdict(values)))
+
+
+async def set_enabled(connection: AsyncConnection, resource_id: int, enabled: bool) -> Resource:
+    """Enable or disable an existing resource."""
+    return await _edit(connection, resource_id, {"enabled": enabled})
+
+
+async def delete(connection: AsyncConnection, resource_id: int) -> None:
+    """Delete a resource with its bindings."""
+    await connection.execute(delete_from(resource).where(resource.c.id == resource_id))
+
+
+async def _edit(connection: AsyncConnection, resource_id: int, values: dict[str, object]) -> Resource:
+    written = (
+        change(resource)
+        .where(resource.c.id == resource_id)
+        .values(values | {"version": resource.c.version + 1, "update_time": func.now()})
+        .returning(*RESOURCE.columns)
+    )
+    return await RESOURCE.one(connection, written)
+
+
+async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, but: int = 0) -> None:
+    """Raise Conflict, naming the other resource, when its code or its requests are those of ``values``."""
+    # The expression of the column itself: shapes must be compared as the unique constraint does.
+    shape = func.regexp_replace(values.path, r"\{[^/]*\}", "{}", "g")
+    same_requests = (resource.c.method == values.method) & (resource.c.shape == shape)
+    same_code = resource.c.resource_code == values.resource_code
+    fits = same_requests.label("fits")
+    others = select(*RESOURCE.columns, fits).where(resource.c.id != but, same_requests | same_code)
+    for row in await connection.execute(others.order_by(resource.c.id)):
+        other = RESOURCE.of(row)
+        if row.fits:
+            raise Conflict(
+                f"{other.method} {other.path} (resource {other.id}) fits the same requests already",
+                field="path",
+                resourceId=other.id,
+            )
+        raise Conflict(
+            f"The resource code belongs to resource {other.id}", field="resourceCode", resourceId=other.id
+        )

@@ -1,0 +1,1 @@
+"""``sys.role`` and what roles give: menus, Buttons and so permission codes."""

@@ -1,0 +1,137 @@
+"""What roles and their Buttons give to users: the join of users, roles and menus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.schema import menu, role, role_menu, user, user_ban, user_role
+from service.records.users import bans
+
+LOCK: Final = 0x72696768_74730000  # "rights"
+"""The advisory lock of changes of rights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """Role codes and permission codes, each sorted; wildcards stand as they are."""
+
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+
+
+async def lock(connection: AsyncConnection) -> None:
+    """Let no other transaction change anybody's rights until this one has ended.
+
+    A transaction that also publishes takes the lock of the policy before this one.
+    """
+    await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
+
+
+async def of(connection: AsyncConnection, user_id: int) -> Rights:
+    """Return what the enabled roles of a user give; nothing for an unknown user.
+
+    Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
+    above it hides a page and takes no right away.
+    """
+    roles, permissions = (await connection.execute(select(*columns_of(user_id)))).one()
+    return Rights(tuple(roles), tuple(permissions))
+
+
+async def of_enabled_user(connection: AsyncConnection, user_id: int) -> Rights | None:
+    """Return the same, None for a user who is unknown, disabled or banned."""
+    banned = exists().where(user_ban.c.user_id == user_id, bans.in_force())
+    enabled = (user.c.id == user_id, user.c.status == "enabled", ~banned)
+    statement = select(*columns_of(user_id)).where(*enabled)
+    row = (await connection.execute(statement)).one_or_none()
+    return None if row is None else Rights(tuple(row[0]), tuple(row[1]))
+
+
+def columns_of(user_id: int) -> tuple[ColumnElement[list[str]], ColumnElement[list[str]]]:
+    """Return two columns: the sorted role codes and permission codes of a user, as arrays."""
+    held = (
+        select(role.c.id, role.c.role_code)
+        .join(user_role, user_role.c.role_id == role.c.id)
+        .where(user_role.c.user_id == user_id, role.c.enabled)
+        .cte("held")
+    )
+    codes = select(held.c.role_code).order_by(held.c.role_code)
+    marks = (
+        select(menu.c.auth_mark)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .where(role_menu.c.role_id.in_(select(held.c.id)), menu.c.menu_type == "Button", menu.c.enabled)
+        .distinct()
+        .order_by(menu.c.auth_mark)
+    )
+    return func.array(codes.scalar_subquery()), func.array(marks.scalar_subquery())
+
+
+async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -> set[str]:
+    """Return the codes that the users hold or would hold if all their roles and Buttons were enabled."""
+    statement = (
+        select(menu.c.auth_mark)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .join(user_role, user_role.c.role_id == role_menu.c.role_id)
+        .where(user_role.c.user_id.in_(list(user_ids)), menu.c.menu_type == "Button")
+    )
+    return set((await connection.execute(statement.distinct())).scalars())
+
+
+async def reach_of_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[str]:
+    """Return the codes that the roles give or would give if they and all their Buttons were enabled."""
+    statement = (
+        select(menu.c.auth_mark)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .where(role_menu.c.role_id.in_(list(role_ids)), menu.c.menu_type == "Button")
+    )
+    return set((await connection.execute(statement.distinct())).scalars())
+
+
+async def codes_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -> set[str]:
+    """Return the codes of all Buttons among the menus, enabled or not."""
+    statement = select(menu.c.auth_mark).where(menu.c.id.in_(list(menu_ids)), menu.c.menu_type == "Button")
+    return set((await connection.execute(statement)).scalars())
+
+
+async def in_role(connection: AsyncConnection, role_id: int) -> list[int]:
+    """Return the ids of the users who have the role, in order."""
+    found = await connection.execute(
+        select(user_role.c.user_id).where(user_role.c.role_id == role_id).order_by(user_role.c.user_id)
+    )
+    return list(found.scalars())
+
+
+async def in_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> list[int]:
+    """Return the ids of the users who have any of the roles, in order."""
+    statement = select(user_role.c.user_id).where(user_role.c.role_id.in_(list(role_ids))).distinct()
+    return list((await connection.execute(statement.order_by(user_role.c.user_id))).scalars())
+
+
+async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -> list[int]:
+    """Return the ids of the users who have any of the menus by any of their roles, in order."""
+    statement = (
+        select(user_role.c.user_id)
+        .join(role_menu, role_menu.c.role_id == user_role.c.role_id)
+        .where(role_menu.c.menu_id.in_(list(menu_ids)))
+        .distinct()
+        .order_by(user_role.c.user_id)
+    )
+    return list((await connection.execute(statement)).scalars())
+
+
+async def has_administrator(connection: AsyncConnection) -> bool:
+    """Tell whether an enabled user holds ``*``."""
+    holders = (
+        select(user.c.id)
+        .join(user_role, user_role.c.user_id == user.c.id)
+        .join(role, role.c.id == user_role.c.role_id)
+        .join(role_menu, role_menu.c.role_id == role.c.id)
+        .join(menu, menu.c.id == role_menu.c.menu_id)
+        .where(user.c.status == "enabled", role.c.enabled)
+        .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
+    )
+    return bool((await connection.execute(select(holders.exists()))).scalar_one())

@@ -1,0 +1,170 @@
+"""``sys.role``: named sets of menus and Buttons.
+
+Whoever changes one holds ``rights.lock``, so that what was looked at stays true until the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from sqlalchemy import ARRAY, BigInteger, any_, func, insert, literal, select
+from sqlalchemy import delete as delete_from
+from sqlalchemy import update as change
+from sqlalchemy.dialects.postgresql import aggregate_order_by
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import Conflict, NotFound, ValidationFailed
+from service.kernel.names import name_key
+from service.records.database.filters import conditions_of, contains, equals
+from service.records.database.paging import Page, order_by, page_of
+from service.records.database.row_mapper import RowMapper, column_values
+from service.records.schema import menu, role, role_menu, user, user_role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleValues:
+    """What administrators say about a role."""
+
+    role_name: str
+    description: str | None = None
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role(RoleValues):
+    """A role; ``version`` rises with each edit, and its menus are no part of that."""
+
+    id: int
+    role_code: str
+    version: int
+    create_time: datetime
+    update_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFilter:
+    """Which roles: part of the name (compared by ``name_key``) or code, and the state; None asks nothing."""
+
+    role_name: Annotated[str | None, contains(role.c.role_name_key, name_key)] = None
+    role_code: Annotated[str | None, contains(role.c.role_code)] = None
+    enabled: Annotated[bool | None, equals(role.c.enabled)] = None
+
+
+SORTS: Final = {
+    "id": role.c.id,
+    "roleName": role.c.role_name_key,
+    "roleCode": role.c.role_code,
+    "enabled": role.c.enabled,
+    "createTime": role.c.create_time,
+    "updateTime": role.c.update_time,
+}
+"""What a list of roles can be sorted by."""
+
+ROLE: Final = RowMapper(Role, role)
+"""Reads roles."""
+
+
+async def page(
+    connection: AsyncConnection, wanted: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[Role]:
+    """Return page ``page`` (from 1) of the roles that fit; ValidationFailed for a sort not in ``SORTS``."""
+    statement = select(*ROLE.columns).where(*conditions_of(wanted))
+    order = order_by(sort, SORTS, role.c.id)
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(ROLE)
+
+
+async def read(connection: AsyncConnection, role_id: int) -> Role:
+    """Return the role of that id; NotFound when there is none."""
+    found = await ROLE.one_or_none(connection, select(*ROLE.columns).where(role.c.id == role_id))
+    if found is None:
+        raise NotFound("There is no such role")
+    return found
+
+
+async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
+    """Write a new role without menus.
+
+    Conflict when the name, compared by ``name_key``, or the code belongs to another role.
+    """
+    await _refuse_taken(connection, values.role_name, role_code)
+    stored = column_values(role, {**asdict(values), "role_code": role_code})
+    return await ROLE.one(connection, insert(role).values(stored).returning(*ROLE.columns))
+
+
+async def update(connection: AsyncConnection, role_id: int, values: Mapping[str, Any]) -> Role:
+    """Store those of the ``RoleValues`` that are given, of an existing role; what is left out stays.
+
+    Conflict when the name belongs to another. The code stays: programs and tokens know the role by it.
+    """
+    if "role_name" in values:
+        await _refuse_taken(connection, values["role_name"], but=role_id)
+    stored = column_values(role, values) | {"version": role.c.version + 1, "update_time": func.now()}
+    written = change(role).where(role.c.id == role_id).values(stored)
+    return await ROLE.one(connection, written.returning(*ROLE.columns))
+
+
+async def delete(connection: AsyncConnection, role_id: int) -> None:
+    """Delete a role that no user has, with its menus."""
+    await connection.execute(delete_from(role).where(role.c.id == role_id))
+
+
+async def users_of(connection: AsyncConnection, role_id: int, most: int) -> tuple[list[str], int]:
+    """Return the names of the first ``most`` users who have the role, by id, and how many have it."""
+    having = select(user.c.user_name).join(user_role, user_role.c.user_id == user.c.id)
+    having = having.where(user_role.c.role_id == role_id)
+    number = (await connection.execute(select(func.count()).select_from(having.subquery()))).scalar_one()
+    names = (await connection.execute(having.order_by(user.c.id).limit(most))).scalars()
+    return list(names), number
+
+
+async def menu_ids(connection: AsyncConnection, role_id: int) -> list[int]:
+    """Return the ids of the menus and Buttons of a role, in order."""
+    statement = select(role_menu.c.menu_id).where(role_menu.c.role_id == role_id)
+    return list((await connection.execute(statement.order_by(role_menu.c.menu_id))).scalars())
+
+
+async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[int]) -> None:
+    """Give an existing role these menus and Buttons and no others.
+
+    ValidationFailed, naming the places in the list, for what is no menu.
+    """
+    # One array is one parameter, where a list of thousands would be as many.
+    chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(wanted), ARRAY(BigInteger))))
+    known = set((await connection.execute(chosen)).scalars())
+    if faults := [
+        (f"menuIds[{place}]", "There is no such menu")
+        for place, menu_id in enumerate(wanted)
+        if menu_id not in known
+    ]:
+        raise ValidationFailed(*faults)
+    await connection.execute(delete_from(role_menu).where(role_menu.c.role_id == role_id))
+    rows = chosen.add_columns(literal(role_id)).order_by(menu.c.id)
+    await connection.execute(insert(role_menu).from_select(["menu_id", "role_id"], rows))
+
+
+async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
+    """Return, by role code, the permission codes that each enabled role gives, sorted."""
+    given = (
+        select(role.c.role_code, func.array_agg(aggregate_order_by(menu.c.auth_mark, menu.c.auth_mark)))
+        .join(role_menu, role_menu.c.role_id == role.c.id)
+        .join(menu, menu.c.id == role_menu.c.menu_id)
+        .where(role.c.enabled, menu.c.menu_type == "Button", menu.c.enabled)
+        .group_by(role.c.role_code)
+        .order_by(role.c.role_code)
+    )
+    return {role_code: tuple(codes) for role_code, codes in await connection.execute(given)}
+
+
+async def _refuse_taken(
+    connection: AsyncConnection, role_name: str, role_code: str | None = None, *, but: int = 0
+) -> None:
+    """Raise Conflict, naming the other role, when it has that name or that code."""
+    same_name = role.c.role_name_key == name_key(role_name)
+    same_code = role.c.role_code == role_code  # None is nobody's code
+    others = select(role.c.id, same_name).where(role.c.id != but, same_name | same_code)
+    for role_id, named_alike in await connection.execute(others.order_by(role.c.id)):
+        field, what = ("roleName", "name") if named_alike else ("roleCode", "code")
+        raise Conflict(f"The role {what} belongs to role {role_id}", field=field, roleId=role_id)

@@ -1,0 +1,76 @@
+"""Fill a new database, once: what an operator deletes later stays deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection, Table, exists, func, insert, literal, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.names import name_key
+from service.kernel.permission_catalogue import CATALOGUE, Page
+from service.records.schema import menu, role, role_menu, user, user_role
+from service.records.seed.catalogue import ROOT, bring
+from service.records.seed.data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, SeedRole
+
+
+def is_new(connection: Connection) -> bool:
+    """Tell whether the database holds no user, no role and no menu."""
+    used = or_(*(exists(select(table.c.id)) for table in (user, role, menu)))
+    return not connection.execute(select(used)).scalar_one()
+
+
+def seed(connection: Connection, administrator_hash: Callable[[], str]) -> None:
+    """Write menus, roles, resources and the first administrator into a new database.
+
+    ``administrator_hash`` returns the Argon2 hash of the administrator's password. The caller holds the
+    migration lock.
+    """
+    bring(connection)
+    roles = {granted.code: _role(connection, granted) for granted in ROLES}
+    administrator = _insert(
+        connection,
+        user,
+        user_name=ADMINISTRATOR,
+        user_name_key=name_key(ADMINISTRATOR),
+        nick_name="Administrator",
+        password_hash=administrator_hash(),
+    )
+    connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
+
+
+async def is_seeded(connection: AsyncConnection) -> bool:
+    """Tell whether a first start has filled the database; False also when it has no tables yet."""
+    if (
+        await connection.execute(select(func.to_regclass(f"{role.schema}.{role.name}")))
+    ).scalar_one() is None:
+        return False
+    return bool((await connection.execute(select(exists(select(role.c.id))))).scalar_one())
+
+
+def _role(connection: Connection, granted: SeedRole) -> int:
+    """Write a role with its Buttons, and the Menus above them or, if it sees every page, all Menus."""
+    role_id = _insert(
+        connection,
+        role,
+        role_code=granted.code,
+        role_name=granted.name,
+        role_name_key=name_key(granted.name),
+        description=granted.description,
+    )
+    pages = {page.name for page in CATALOGUE if granted.every_page or _gives(granted, page)}
+    shown = pages | {ROOT} if pages else pages
+    given = or_(menu.c.auth_mark.in_(granted.codes), (menu.c.menu_type == "Menu") & menu.c.name.in_(shown))
+    rows = select(literal(role_id), menu.c.id).where(given).order_by(menu.c.id)
+    connection.execute(insert(role_menu).from_select(["role_id", "menu_id"], rows))
+    return role_id
+
+
+def _gives(granted: SeedRole, page: Page) -> bool:
+    return any(one.code in granted.codes for one in page.permissions)
+
+
+def _insert(connection: Connection, table: Table, **values: Any) -> int:
+    made: int = connection.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
+    return made

@@ -1,0 +1,1 @@
+"""``sys.user`` and the roles given to users."""

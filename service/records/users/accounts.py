@@ -1,0 +1,105 @@
+"""``sys.user``: who may log in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import func, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.names import name_key
+from service.records.database.row_mapper import RowMapper
+from service.records.roles import rights
+from service.records.schema import user, user_ban
+from service.records.users import bans
+from service.records.users.listing import Status, UserNames
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials(UserNames):
+    """What a login needs to know about a user; ``banned_until`` is None for a ban without end."""
+
+    user_id: int
+    password_hash: str = field(repr=False)
+    status: Status
+    banned: bool
+    banned_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Info(UserNames):
+    """A user's own account, with the rights that ``rights.of`` gives."""
+
+    user_id: int
+    email: str | None
+    avatar: str | None
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+
+
+_CREDENTIALS: Final = RowMapper(
+    Credentials,
+    user,
+    user_id=user.c.id,
+    banned=user_ban.c.user_id.is_not(None),
+    banned_until=user_ban.c.until,
+)
+_SELECTED: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans())
+
+
+async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
+    """Return the credentials of the user of that name, compared by ``name_key``; None when there is none."""
+    named = _SELECTED.where(user.c.user_name_key == name_key(user_name))
+    return await _CREDENTIALS.one_or_none(connection, named)
+
+
+async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
+    """Return the credentials of the user with that id; None when there is none."""
+    return await _CREDENTIALS.one_or_none(connection, _SELECTED.where(user.c.id == user_id))
+
+
+async def set_password_hash(
+    connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
+) -> bool:
+    """Replace the stored hash if it still is ``expected_hash``; tell whether it was.
+
+    For a hash of the same password with newer parameters: a password that was changed meanwhile stays, and
+    so does the record's version.
+    """
+    statement = (
+        update(user)
+        .where(user.c.id == user_id, user.c.password_hash == expected_hash)
+        .values(password_hash=password_hash)
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+async def change_password(
+    connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
+) -> bool:
+    """Store the hash of a new password if the stored one still is ``expected_hash``; tell whether it was."""
+    statement = (
+        update(user)
+        .where(user.c.id == user_id, user.c.password_hash == expected_hash)
+        .values(password_hash=password_hash, version=user.c.version + 1, update_time=func.now())
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+async def set_status(connection: AsyncConnection, user_id: int, status: Status) -> bool:
+    """Enable or disable a user; False when there is none, or when the user has that status already."""
+    statement = (
+        update(user)
+        .where(user.c.id == user_id, user.c.status != status)
+        .values(status=status, version=user.c.version + 1, update_time=func.now())
+    )
+    return (await connection.execute(statement)).rowcount == 1
+
+
+async def info(connection: AsyncConnection, user_id: int) -> Info | None:
+    """Return the account of a user; None when there is no such user."""
+    roles, permissions = rights.columns_of(user_id)
+    account = RowMapper(Info, user, user_id=user.c.id, roles=roles, permissions=permissions)
+    return await account.one_or_none(connection, select(*account.columns).where(user.c.id == user_id))

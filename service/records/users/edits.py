@@ -1,0 +1,114 @@
+"""Changes of ``sys.user`` and of the roles given to users.
+
+Whoever changes one holds ``rights.lock``, so that what was looked at stays true until the commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, select
+from sqlalchemy import update as change
+from sqlalchemy.dialects.postgresql import insert as upsert
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import Conflict
+from service.kernel.names import name_key
+from service.kernel.target import Target
+from service.records.database.row_mapper import column_values
+from service.records.schema import role, user, user_role
+from service.records.users.listing import UserValues
+
+TAKEN = "The user name is taken"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A user to be written: those of the ``UserValues`` that are given, and the ids of roles that exist."""
+
+    values: Mapping[str, Any]
+    password_hash: str = field(repr=False)
+    role_ids: Sequence[int] = ()
+
+
+async def create(
+    connection: AsyncConnection, password_hash: str, values: Mapping[str, Any], role_ids: Sequence[int] = ()
+) -> int:
+    """Write one new user and return the id; see ``NewRow``.
+
+    Conflict when the name is taken, by ``name_key``; the transaction can go on then.
+    """
+    written = await create_all(connection, [NewRow(values, password_hash, role_ids)])
+    if not written:
+        raise Conflict(TAKEN, field="userName")
+    return written[name_key(values["user_name"])]
+
+
+async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dict[str, int]:
+    """Write new users with their roles; return the ids of those written, by the key of their name.
+
+    Those whose name is taken by then are left out. Two statements, whatever the number: users that are
+    written one by one hold up everybody else's changes for seconds.
+    """
+    by_key = {name_key(row.values["user_name"]): row for row in rows}
+    if not by_key:
+        return {}
+    written = await connection.execute(
+        upsert(user)
+        .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
+        .returning(user.c.user_name_key, user.c.id),
+        [
+            {**column_values(user, asdict(UserValues(**row.values))), "password_hash": row.password_hash}
+            for row in by_key.values()
+        ],
+    )
+    ids = {row.user_name_key: row.id for row in written}
+    given = [{"user_id": ids[key], "role_id": one} for key in ids for one in by_key[key].role_ids]
+    if given:
+        await connection.execute(insert(user_role), given)
+    return ids
+
+
+async def update(connection: AsyncConnection, target: Target, values: Mapping[str, Any]) -> None:
+    """Store ``values``, by column, of an existing user, and raise the version even if there are none.
+
+    Conflict when the name is that of another user; the transaction can go on then.
+    """
+    raised = {"version": user.c.version + 1, "update_time": func.now()}
+    try:
+        async with connection.begin_nested():
+            written = change(user).where(user.c.id == target.user_id)
+            await connection.execute(written.values(column_values(user, values) | raised))
+    except IntegrityError as error:
+        if getattr(getattr(error.orig, "diag", None), "constraint_name", "") != "user_user_name_key_key":
+            raise
+        raise Conflict(TAKEN, field="userName") from None
+
+
+async def delete(connection: AsyncConnection, target: Target) -> None:
+    """Delete a user, whose files then have no owner; what logs say of the user stays."""
+    await connection.execute(delete_from(user).where(user.c.id == target.user_id))
+
+
+async def unknown_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[int]:
+    """Return those of ``role_ids`` that no role has."""
+    asked = set(role_ids)
+    return asked - set((await connection.execute(select(role.c.id).where(role.c.id.in_(asked)))).scalars())
+
+
+async def give_roles(connection: AsyncConnection, target: Target, role_ids: Sequence[int]) -> None:
+    """Give roles, which the user must not have, to an existing user."""
+    if role_ids:
+        rows = [{"user_id": target.user_id, "role_id": role_id} for role_id in role_ids]
+        await connection.execute(insert(user_role), rows)
+
+
+async def take_roles(connection: AsyncConnection, target: Target, role_ids: Sequence[int]) -> None:
+    """Take roles from a user."""
+    if role_ids:
+        taken = (user_role.c.user_id == target.user_id) & user_role.c.role_id.in_(role_ids)
+        await connection.execute(delete_from(user_role).where(taken))

@@ -1,0 +1,149 @@
+"""``sys.user`` as administrators see it: one user, and pages of users, each with the roles given to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from sqlalchemy import Select, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import NotFound
+from service.kernel.names import name_key
+from service.records.database.filters import ELSEWHERE, at_least, below, conditions_of, contains, equals
+from service.records.database.paging import Page, order_by, page_of
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import role, user, user_role
+
+Status = Literal["enabled", "disabled"]
+Gender = Literal["female", "male", "other"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserNames:
+    """What a user is called: the name to log in with, and the one that others are shown."""
+
+    user_name: str
+    nick_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserValues(UserNames):
+    """What can be said about a user."""
+
+    email: str | None = None
+    phone: str | None = None
+    gender: Gender | None = None
+    avatar: str | None = None
+    status: Status = "enabled"
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRole:
+    """A role that a user has, enabled or not."""
+
+    id: int
+    role_code: str
+    role_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User(UserValues):
+    """A user; ``roles`` are by id, ``version`` rises with each edit."""
+
+    id: int
+    version: int
+    create_time: datetime
+    update_time: datetime
+    roles: tuple[GivenRole, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserFilter:
+    """Which users; None asks nothing.
+
+    Parts of the names, the address and the phone number, in any case; the status; one role, by code or id;
+    and made when: from ``create_time_from`` on, and before ``create_time_to``.
+    """
+
+    user_name: Annotated[str | None, contains(user.c.user_name_key, name_key)] = None
+    nick_name: Annotated[str | None, contains(user.c.nick_name_key, str.lower)] = None
+    email: Annotated[str | None, contains(user.c.email_key, str.lower)] = None
+    phone: Annotated[str | None, contains(user.c.phone)] = None
+    status: Annotated[Status | None, equals(user.c.status)] = None
+    role_code: Annotated[str | None, ELSEWHERE] = None
+    role_id: Annotated[int | None, ELSEWHERE] = None
+    create_time_from: Annotated[datetime | None, at_least(user.c.create_time)] = None
+    create_time_to: Annotated[datetime | None, below(user.c.create_time)] = None
+
+
+SORTS: Final = {
+    "id": user.c.id,
+    "userName": user.c.user_name_key,
+    "nickName": user.c.nick_name_key,
+    "email": user.c.email_key,
+    "status": user.c.status,
+    "createTime": user.c.create_time,
+    "updateTime": user.c.update_time,
+}
+"""What a list of users can be sorted by; there is an index for each."""
+
+_GIVEN: Final = RowMapper(GivenRole, role)
+_USER: Final = RowMapper(User, user, without=["roles"])
+
+
+async def page(
+    connection: AsyncConnection, wanted: UserFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[User]:
+    """Return page ``page`` (from 1) of the users that fit; ValidationFailed for a sort not in ``SORTS``.
+
+    A handful of statements, whatever the size. Only ids are sorted and skipped, which an index alone can
+    tell.
+    """
+    order = order_by(sort, SORTS, user.c.id)
+    # The plan for one text, role or status is no plan for another, which nearly everybody may have.
+    await connection.execute(text("SET LOCAL plan_cache_mode = force_custom_plan"))
+    said, given = conditions_of(wanted), await _given(connection, wanted)
+    statement = select(user.c.id).where(*said, *(user.c.id.in_(one) for one in given))
+    counted = given[0] if given and not said and len(given) == 1 else None
+    found = await page_of(connection, statement, page=page, size=size, order=order, counted=counted)
+    users = await read_all(connection, [user_id for (user_id,) in found.items])
+    return Page(users, found.total)
+
+
+async def read(connection: AsyncConnection, user_id: int) -> User:
+    """Return the user of that id; NotFound when there is none."""
+    found = await read_all(connection, [user_id])
+    if not found:
+        raise NotFound("There is no such user")
+    return found[0]
+
+
+async def _given(connection: AsyncConnection, wanted: UserFilter) -> list[Select[tuple[int]]]:
+    """Return the ids of the users who have each of the roles that are asked for."""
+    role_ids = [] if wanted.role_id is None else [wanted.role_id]
+    if wanted.role_code is not None:
+        # The id is read first: how many users have a role is estimated by that.
+        named = await connection.execute(select(role.c.id).where(role.c.role_code == wanted.role_code))
+        role_ids.append(named.scalar_one_or_none() or 0)
+    return [select(user_role.c.user_id).where(user_role.c.role_id == one) for one in role_ids]
+
+
+async def read_all(connection: AsyncConnection, user_ids: Sequence[int]) -> tuple[User, ...]:
+    """Return the existing users of ``user_ids``, in their order."""
+    if not user_ids:
+        return ()
+    found = await _USER.all(connection, select(*_USER.columns).where(user.c.id.in_(user_ids)))
+    given = (
+        select(user_role.c.user_id, *_GIVEN.columns)
+        .join(role, role.c.id == user_role.c.role_id)
+        .where(user_role.c.user_id.in_(user_ids))
+        .order_by(role.c.id)
+    )
+    roles: dict[int, list[GivenRole]] = {}
+    for row in await connection.execute(given):
+        roles.setdefault(row.user_id, []).append(_GIVEN.of(row))
+    users = {one.id: replace(one, roles=tuple(roles.get(one.id, ()))) for one in found}
+    return tuple(users[one] for one in user_ids if one in users)

@@ -1,0 +1,89 @@
+"""Users at a glance, for the operator: roles, last change, and who may do everything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Select, exists, func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.errors import ValidationFailed
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import menu, role, role_menu, user, user_role
+from service.records.users.listing import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """One user.
+
+    ``roles`` are the codes of the enabled roles, ``disabled_roles`` of those that give nothing; both sorted.
+    ``everything``: an enabled role gives ``*``; a disabled user may do nothing all the same. ``edited``:
+    whether the record was changed since it was made. ``now`` is the database's time.
+    """
+
+    id: int
+    user_name: str
+    status: Status
+    roles: tuple[str, ...]
+    disabled_roles: tuple[str, ...]
+    create_time: datetime
+    update_time: datetime
+    edited: bool
+    everything: bool
+    now: datetime
+
+
+async def overview(connection: AsyncConnection, role_code: str | None = None) -> list[Overview]:
+    """Return all users, or those in a role, by id; ValidationFailed when there is no such role."""
+    statement = _users()
+    if role_code is not None:
+        found = select(role.c.id).where(role.c.role_code == role_code)
+        role_id = (await connection.execute(found)).scalar_one_or_none()
+        if role_id is None:
+            raise ValidationFailed(("role", f"there is no role {role_code}"))
+        members = select(user_role.c.user_id).where(user_role.c.role_id == role_id)
+        statement = statement.where(user.c.id.in_(members))
+    return await _OVERVIEW.all(connection, statement)
+
+
+async def administrators(connection: AsyncConnection) -> list[Overview]:
+    """Return the enabled users who may do everything, by id."""
+    statement = _users().where(user.c.status == "enabled", _EVERYTHING)
+    return await _OVERVIEW.all(connection, statement)
+
+
+def _codes(*, enabled: bool) -> ColumnElement[list[str]]:
+    codes = (
+        select(role.c.role_code)
+        .join(user_role, user_role.c.role_id == role.c.id)
+        .where(user_role.c.user_id == user.c.id, role.c.enabled.is_(enabled))
+        .order_by(role.c.role_code)
+    )
+    return func.array(codes.correlate(user).scalar_subquery())
+
+
+_EVERYTHING: Final[ColumnElement[bool]] = (
+    exists()
+    .where(user_role.c.user_id == user.c.id, role.c.id == user_role.c.role_id, role.c.enabled)
+    .where(role_menu.c.role_id == role.c.id, menu.c.id == role_menu.c.menu_id)
+    .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
+    .correlate(user)
+)
+
+
+_OVERVIEW: Final = RowMapper(
+    Overview,
+    user,
+    roles=_codes(enabled=True),
+    disabled_roles=_codes(enabled=False),
+    edited=user.c.version > 1,
+    everything=_EVERYTHING,
+    now=func.now(),
+)
+
+
+def _users() -> Select[Any]:
+    return select(*_OVERVIEW.columns).order_by(user.c.id)

@@ -1,0 +1,63 @@
+"""Users as tables name them, by name and by the codes of roles: to export and to import many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import func, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import role, user, user_role
+from service.records.users import listing
+from service.records.users.listing import User, UserValues
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodedUser(UserValues):
+    """A user; ``roles`` are the codes of all roles that are given, in the order of their ids."""
+
+    id: int
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """What is stored of that which a table names: users by the key of their name, ids of roles by code."""
+
+    users: Mapping[str, User]
+    roles: Mapping[str, int]
+
+
+async def directory(
+    connection: AsyncConnection, keys: Collection[str], role_codes: Collection[str]
+) -> Directory:
+    """Return the existing users whose names have the keys, and the existing roles with the codes."""
+    named = select(user.c.id, user.c.user_name_key).where(user.c.user_name_key.in_(keys))
+    key_of = {row.id: row.user_name_key for row in await connection.execute(named)}
+    users = await listing.read_all(connection, list(key_of))
+    return Directory({key_of[one.id]: one for one in users}, await role_ids(connection, role_codes))
+
+
+async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[str, int]:
+    """Return the ids of the existing roles of ``codes``, by code."""
+    coded = select(role.c.role_code, role.c.id).where(role.c.role_code.in_(codes))
+    return {row.role_code: row.id for row in await connection.execute(coded)}
+
+
+_CODES: Final = (
+    select(role.c.role_code)
+    .join(user_role, user_role.c.role_id == role.c.id)
+    .where(user_role.c.user_id == user.c.id)
+    .order_by(role.c.id)
+    .correlate(user)
+)
+_CODED: Final = RowMapper(CodedUser, user, roles=func.array(_CODES.scalar_subquery()))
+
+
+async def after(connection: AsyncConnection, user_id: int, most: int) -> list[CodedUser]:
+    """Return the first ``most`` users whose id is greater than ``user_id``, in order."""
+    following = select(*_CODED.columns).where(user.c.id > user_id)
+    return await _CODED.all(connection, following.order_by(user.c.id).limit(most))

@@ -1,0 +1,65 @@
+"""The answer to whoever asks for the content of a file, by a permission or by a public link alike."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from typing import Final
+
+from service.files.object_store import ObjectStore
+from service.files.presigned import PresignedUrls
+from service.records.files.files import File
+from service.web.content.ranges import Part, is_known, part_of
+from service.web.content.streams import Stream, attachment
+from service.web.requests.context import RequestContext
+
+ANY_TYPE: Final = "*/*"
+"""The media type of these answers in the documentation."""
+
+# Whatever is in the file: no browser may run it in the name of this service.
+_POLICY: Final = "sandbox; default-src 'none'"
+_PARTIAL: Final = 206
+_NOT_MODIFIED: Final = 304
+_ELSEWHERE: Final = 307
+
+
+def file_tag(file: File) -> str:
+    """Return the entity tag of a file's content: a strong one, the same wherever the same bytes are."""
+    return f'"{file.sha256}"'
+
+
+class Downloads:
+    """Answers requests for the content of files."""
+
+    def __init__(self, objects: ObjectStore, presigned: PresignedUrls | None) -> None:
+        self._objects = objects
+        self._presigned = presigned
+
+    def answer(self, context: RequestContext, file: File) -> Stream:
+        """Return all of ``file``, or the part that is asked for, or where it is, or that it is known already.
+
+        RangeNotSatisfiable.
+        """
+        tag = file_tag(file)
+        headers = {"ETag": tag, "Content-Security-Policy": _POLICY}
+        if is_known(context, tag):
+            return Stream(_nothing(), file.content_type, headers, status=_NOT_MODIFIED)
+        disposition = attachment(file.name)
+        if self._presigned is not None:
+            where = {"Location": self._presigned.of(file.key, disposition)}
+            return Stream(_nothing(), file.content_type, headers | where, length=0, status=_ELSEWHERE)
+        part = part_of(context, tag, file.size)
+        headers |= {"Content-Disposition": disposition, "Accept-Ranges": "bytes"}
+        status = 200
+        if part is None:
+            part = Part(0, file.size)
+        else:
+            status = _PARTIAL
+            headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{file.size}"
+        chunks = self._objects.read(file.key, file.size, part.start, part.stop)
+        return Stream(chunks, file.content_type, headers, length=part.stop - part.start, status=status)
+
+
+async def _nothing() -> AsyncGenerator[bytes, None]:
+    nothing: tuple[bytes, ...] = ()
+    for chunk in nothing:
+        yield chunk

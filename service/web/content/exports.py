@@ -1,0 +1,67 @@
+"""Lists as files: CSV that no spreadsheet takes for formulas, and JSON Lines."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any, Final, Literal
+
+import msgspec
+
+from service.kernel.cells import shown
+from service.kernel.clock import now
+from service.web.content.streams import Stream, attachment
+from service.web.requests.schema import Schema, json_text
+
+Format = Literal["csv", "jsonl"]
+"""CSV (RFC 4180) in UTF-8 with a header, or one JSON object a line."""
+
+CSV: Final = "text/csv; charset=utf-8"
+JSON_LINES: Final = "application/jsonl"
+
+
+def export(
+    batches: AsyncGenerator[Sequence[Schema], None], kind: type[Schema], form: Format, name: str
+) -> Stream:
+    """Return the rows of ``batches``, each a flat ``kind``, as a file called after ``name`` and the time.
+
+    The first batch, which may be empty, is taken before anything is sent.
+    """
+    encode = _csv(kind) if form == "csv" else _json_lines
+    file_name = f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}"
+    headers = {"Content-Disposition": attachment(file_name)}
+    return Stream(_chunks(batches, encode), CSV if form == "csv" else JSON_LINES, headers)
+
+
+async def _chunks(
+    batches: AsyncGenerator[Sequence[Schema], None], encode: Callable[[Sequence[Schema]], bytes]
+) -> AsyncGenerator[bytes, None]:
+    async with aclosing(batches):
+        async for batch in batches:
+            yield encode(batch)
+
+
+def _json_lines(batch: Sequence[Schema]) -> bytes:
+    return b"".join(json_text(row) + b"\n" for row in batch)
+
+
+def _csv(kind: type[Schema]) -> Callable[[Sequence[Schema]], bytes]:
+    """Return what writes batches one after another, the header before the first."""
+    header: list[Iterable[Any]] = [[field.encode_name for field in msgspec.structs.fields(kind)]]
+
+    def encode(batch: Sequence[Schema]) -> bytes:
+        text = io.StringIO()
+        # Every cell is quoted: where ";" separates cells, an unquoted one could be split before a formula.
+        writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\r\n")
+        writer.writerows(header)
+        header.clear()
+        writer.writerows([_cell(value) for value in msgspec.structs.astuple(row)] for row in batch)
+        return text.getvalue().encode()
+
+    return encode
+
+
+def _cell(value: Any) -> Any:
+    return shown(value) if isinstance(value, str) else value

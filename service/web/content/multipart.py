@@ -1,0 +1,101 @@
+"""Bodies with one file in them: ``multipart/form-data`` (RFC 7578), read as it arrives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, Final
+
+from multipart import MultipartError, PushMultipartParser, parse_options_header
+
+from service.errors import BadRequest, Refusal, TooLarge, UnsupportedMediaType, ValidationFailed
+from service.web.requests.request import Request
+
+AROUND: Final = 16 * 1024
+"""How much of a body may stand around its file: boundaries, the headers of the part, a preamble."""
+
+_MEDIA_TYPE: Final = "multipart/form-data"
+_LONGEST_HEADER: Final = 4096
+_MOST_HEADERS: Final = 8
+_LONGEST_BOUNDARY: Final = 70  # RFC 2046 §5.1.1
+
+
+class FileBody:
+    """A body that has one part, a file, in the field ``field``; its ``name`` is known once it is opened.
+
+    ``length`` is that of the whole body as declared, None where the client didn't say.
+    """
+
+    def __init__(self, request: Request, field: str, silence: float) -> None:
+        """Look at the headers only; UnsupportedMediaType for a body that is none of this kind.
+
+        ``silence`` is the longest that the client may say nothing, in seconds.
+        """
+        media_type, options = parse_options_header(request.content_type or "")
+        if media_type != _MEDIA_TYPE or request.raw_header(b"content-encoding") is not None:
+            raise UnsupportedMediaType(f"The body must be {_MEDIA_TYPE}, and not compressed")
+        self._parser = _parser(options.get("boundary", ""))
+        self._pieces = request.body_pieces(silence)
+        self._field = field
+        self._events = self._parsed()
+        self.length = request.content_length
+        self.name = ""
+
+    async def open(self) -> None:
+        """Read up to the file. BadRequest for what is no multipart, ValidationFailed for another field."""
+        async for event in self._events:
+            if event is not None:
+                self._check(event)
+                self.name = event.filename or ""
+                return
+        raise ValidationFailed((self._field, "The field is required"))
+
+    async def content(self) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes of the file; it has come whole when the generator ends by itself.
+
+        Raises what ``open`` raises, also for a part that follows the file.
+        """
+        async for event in self._events:
+            if isinstance(event, bytes):
+                yield event
+            elif event is not None:
+                raise ValidationFailed((self._field, "The body must have one part only"))
+
+    async def close(self) -> None:
+        """Let go of the body."""
+        await self._events.aclose()
+
+    async def _parsed(self) -> AsyncGenerator[Any, None]:
+        async with aclosing(self._pieces) as pieces:
+            try:
+                around = AROUND
+                async for piece in pieces:
+                    around -= len(piece)
+                    for event in self._parser.parse(piece) if piece else ():  # an empty one would end it
+                        around += len(event) if isinstance(event, bytes) else 0
+                        yield event
+                    # What the parser holds back, in case a boundary begins there, is not counted yet.
+                    if around < -_LONGEST_HEADER:
+                        raise TooLarge("There is too much around the file", headers={"Connection": "close"})
+                self._parser.close()
+            except MultipartError:
+                raise _malformed() from None
+
+    def _check(self, segment: Any) -> None:
+        if segment.name != self._field:
+            raise ValidationFailed((self._field, f"The body must have the field {self._field} only"))
+        if segment.filename is None:
+            raise ValidationFailed((self._field, "The field must be a file, with its name"))
+
+
+def _parser(boundary: str) -> PushMultipartParser:
+    if not (0 < len(boundary) <= _LONGEST_BOUNDARY and boundary.isascii()):
+        raise BadRequest("The boundary of the body is missing or none")
+    try:
+        return PushMultipartParser(boundary, max_header_size=_LONGEST_HEADER, max_header_count=_MOST_HEADERS)
+    except MultipartError:
+        raise _malformed() from None
+
+
+def _malformed() -> Refusal:
+    return BadRequest(f"The body is not well-formed {_MEDIA_TYPE}", headers={"Connection": "close"})

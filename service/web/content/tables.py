@@ -1,0 +1,161 @@
+"""Tables: bodies of many rows, as JSON or as CSV, each row read and refused by itself."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.inspect import Field, ListType, NoneType, StructType, UnionType, type_info
+
+from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
+from service.kernel.cells import meant
+from service.web.requests.bodies import MAX_BODY, JsonBody
+from service.web.requests.request import Request
+from service.web.requests.schema import Schema
+from service.web.requests.violations import refusal_for
+
+CSV: Final = "text/csv"
+MAX_ROWS: Final = 1000
+"""The most rows of a table that is read."""
+
+_ROW: Final = "row"  # the field that is named when the fault is with all of a row
+# RFC 7111 §4.1 and RFC 4180 §3; a table without a header would be read wrongly.
+_CSV: Final = re.compile(
+    r'text/csv(?:[ \t]*;[ \t]*(?:charset=(?:utf-8|"utf-8")|header="?present"?))*[ \t]*;?[ \t]*'
+)
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
+
+
+class Table(Schema):
+    """A body of rows: its one field is a list of Structs with a ``max_length``.
+
+    In CSV (RFC 4180, with a header, in UTF-8) the columns are the fields of the rows. A list is words with
+    spaces between them. An empty cell is an empty list, else null where that is allowed, else left out.
+    """
+
+
+T = TypeVar("T", bound=Table)
+Raw = tuple[int, dict[str, Any] | RowFault]
+
+
+def rows_of(kind: type[Table]) -> tuple[Field, ListType, StructType]:
+    """Return the one field of ``kind``, its type, and that of the rows."""
+    table = type_info(kind)
+    assert isinstance(table, StructType)  # noqa: S101 - a Table is one
+    (field,) = table.fields
+    assert isinstance(field.type, ListType)  # noqa: S101 - see Table
+    assert isinstance(field.type.item_type, StructType)  # noqa: S101 - see Table
+    return field, field.type, field.type.item_type
+
+
+class TableBody(Generic[T]):
+    """Reads the bodies of one operation as ``kind``."""
+
+    def __init__(self, kind: type[T]) -> None:
+        field, rows, row = rows_of(kind)
+        self._kind = kind
+        self._name = field.encode_name
+        self._most = rows.max_length or MAX_ROWS
+        self._row: type[Struct] = row.cls
+        self._columns = {one.encode_name: one for one in row.fields}
+        loose = Annotated[list[dict[str, Any]], Meta(max_length=self._most)]
+        self._json = JsonBody(
+            msgspec.defstruct("Loose", [(field.encode_name, loose)], forbid_unknown_fields=True)
+        )
+
+    async def read(self, request: Request) -> T:
+        """Return the body of ``request``; refusals as for ``JsonBody``.
+
+        RowsRefused names every row that breaks a rule of its type.
+        """
+        content_type = (request.content_type or "").lower()
+        if content_type.startswith(CSV):
+            if _CSV.fullmatch(content_type) is None or request.raw_header(b"content-encoding") is not None:
+                raise UnsupportedMediaType("CSV must be in UTF-8, with a header, and not compressed")
+            return self._made(self._from_csv(await request.body_within(MAX_BODY)), strict=False)
+        if not content_type.startswith("application/json"):
+            raise UnsupportedMediaType("The body must be application/json or text/csv, in UTF-8")
+        rows = getattr(await self._json.read(request), self._name)
+        return self._made(enumerate(rows, 1), strict=True)
+
+    def _made(self, rows: Iterable[Raw], *, strict: bool) -> T:
+        made, faults = [], []
+        for number, row in rows:
+            if isinstance(row, RowFault):
+                faults.append(row)
+                continue
+            try:
+                made.append(msgspec.convert(row, self._row, strict=strict))
+            except msgspec.ValidationError as error:
+                (found,) = refusal_for(error, _ROW).extra["errors"]
+                faults.append(RowFault(number, found["field"], found["message"]))
+        if faults:
+            raise RowsRefused(faults)
+        return self._kind(made)
+
+    def _from_csv(self, body: bytes) -> list[Raw]:
+        lines = _lines(body)
+        header = self._header(lines[0] if lines else [])
+        if len(lines) - 1 > self._most:
+            raise ValidationFailed((self._name, f"There must be at most {self._most} rows"))
+        return [(number, self._cells(number, header, cells)) for number, cells in enumerate(lines[1:], 1)]
+
+    def _header(self, names: Sequence[str]) -> Sequence[str]:
+        if not names:
+            raise ValidationFailed((self._name, "The first line must name the columns"))
+        faults = []
+        for place, name in enumerate(names):
+            if name not in self._columns:
+                faults.append((name if _NAME.fullmatch(name) else self._name, "There is no such column"))
+            elif name in names[:place]:
+                faults.append((name, "The column is named twice"))
+        needed = [name for name, column in self._columns.items() if column.required]
+        faults += [(name, "The column is required") for name in needed if name not in names]
+        if faults:
+            raise ValidationFailed(*faults)
+        return names
+
+    def _cells(self, number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str, Any] | RowFault:
+        if len(cells) != len(header):
+            return RowFault(number, _ROW, "The row and the header differ in their number of cells")
+        row: dict[str, Any] = {}
+        for name, cell in zip(header, cells, strict=True):
+            if "\0" in cell:
+                return RowFault(number, name, "The text holds a NUL character")
+            _put(row, self._columns[name], meant(cell))
+        return row
+
+
+def _lines(body: bytes) -> list[list[str]]:
+    """Return the lines of the table, without blank ones."""
+    try:
+        text = body.decode("utf-8-sig")  # spreadsheets write a mark before UTF-8
+    except UnicodeDecodeError:
+        raise BadRequest("The body is not UTF-8") from None
+    try:
+        return [cells for cells in csv.reader(io.StringIO(text, newline=""), strict=True) if cells]
+    except csv.Error:
+        raise BadRequest("The body is not well-formed CSV") from None
+
+
+def _put(row: dict[str, Any], column: Field, text: str) -> None:
+    """Write what ``text`` stands for in ``column``, unless it leaves the field out."""
+    kinds = column.type.types if isinstance(column.type, UnionType) else (column.type,)
+    if any(isinstance(kind, ListType) for kind in kinds):
+        row[column.encode_name] = text.split()
+    elif text:
+        row[column.encode_name] = text
+    elif any(isinstance(kind, NoneType) for kind in kinds):
+        row[column.encode_name] = None
+    elif column.required:
+        row[column.encode_name] = text
+
+
+def header_of(kind: type[Table]) -> str:
+    """Return the first line of a table in CSV, with all its columns."""
+    return ",".join(column.encode_name for column in rows_of(kind)[2].fields) + "\r\n"

@@ -1,0 +1,164 @@
+"""Whether the service is alive, and whether it is ready for requests."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from time import monotonic
+from typing import Any, Final, Literal
+
+import structlog
+from msgspec import UNSET, UnsetType
+
+from service.errors import Unavailable
+from service.kernel.health import Health, State
+from service.web.observability.operator_token import OperatorToken
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import refuses
+from service.web.requests.schema import Schema
+
+Check = Callable[[], Awaitable[Health]]
+"""Looks at one part; raises when it is down."""
+Facts = Callable[[], Awaitable[Mapping[str, Any]]]
+"""Returns what the operator may read beside the details of the parts."""
+
+EVERY: Final = 1.0
+"""Seconds for which what a check has found is told to all who ask."""
+WITHIN: Final = 1.0
+"""Seconds that a check has; then its part is down."""
+
+_WORKS: Final = ("up", "degraded")
+_log = structlog.get_logger()
+
+
+class Liveness(Schema):
+    """The process runs."""
+
+    status: Literal["live"] = "live"
+
+
+class Readiness(Schema):
+    """The state of each part; ``degraded`` when one that requests can do without is not up.
+
+    ``details`` are for those who send the token of `server.metrics_token`.
+    """
+
+    status: Literal["ready", "degraded"]
+    parts: dict[str, State]
+    details: dict[str, Any] | UnsetType = UNSET
+
+
+class Live:
+    """GET /health/live."""
+
+    async def on_get(self, _context: RequestContext) -> Liveness:
+        """Tell that the process runs.
+
+        Nothing else is looked at: a restart mends no store.
+        """
+        return Liveness()
+
+
+class ReadinessChecks:
+    """The parts of the service as one worker sees them, and whether it is ready.
+
+    It is while every vital part can be read and written and nobody has said ``withdraw``. Each part is looked
+    at once in ``EVERY`` seconds at most, however many ask.
+    """
+
+    def __init__(
+        self,
+        checks: Mapping[str, Check],
+        vital: Collection[str],
+        *,
+        within: float = WITHIN,
+        every: float = EVERY,
+    ) -> None:
+        self._looks = {name: _Look(name, check, within, every) for name, check in checks.items()}
+        self._vital = frozenset(vital)
+        self.withdrawn: str | None = None
+        """Why the worker is not ready whatever its parts do; None while it may be."""
+
+    def withdraw(self, reason: str) -> None:
+        """Make the worker unready from now on; ``reason`` is a sentence that strangers may read."""
+        self.withdrawn = reason
+
+    async def look(self) -> dict[str, Health]:
+        """Return how each part fares; raises nothing."""
+        found = await asyncio.gather(*(look.health() for look in self._looks.values()))
+        return dict(zip(self._looks, found, strict=True))
+
+    def missing(self, found: Mapping[str, Health]) -> list[str]:
+        """Return the vital parts that requests can't count on."""
+        return [name for name in sorted(self._vital) if found[name].state not in _WORKS]
+
+
+class Ready:
+    """GET /health/ready."""
+
+    def __init__(self, checks: ReadinessChecks, token: OperatorToken, facts: Facts) -> None:
+        """Tell strangers the states of the parts, and those who hold ``token`` the details and ``facts``."""
+        self._checks = checks
+        self._token = token
+        self._facts = facts
+
+    @refuses(Unavailable)
+    async def on_get(self, context: RequestContext) -> Readiness:
+        """Tell whether users can log in, be authorized, and read and write.
+
+        `degraded` is ready too: a part that requests can do without is not up. 503 when the worker is not
+        ready; `parts` says which part is why. With the bearer token of `server.metrics_token` there are
+        `details`.
+        """
+        if self._checks.withdrawn is not None:
+            raise Unavailable(self._checks.withdrawn)
+        found = await self._checks.look()
+        states = {name: health.state for name, health in found.items()}
+        details = await self._details(found) if self._token.is_held(context) else UNSET
+        if missing := self._checks.missing(found):
+            refusal = Unavailable(f"Not ready: {', '.join(missing)}")
+            refusal.extra["parts"] = states
+            if details is not UNSET:
+                refusal.extra["details"] = details
+            raise refusal
+        status: Literal["ready", "degraded"] = "ready" if set(states.values()) <= {"up"} else "degraded"
+        return Readiness(status=status, parts=states, details=details)
+
+    async def _details(self, found: Mapping[str, Health]) -> dict[str, Any]:
+        return {**await self._facts(), **{name: dict(health.details) for name, health in found.items()}}
+
+
+class _Look:
+    """What a check has found lately, shared by all who ask."""
+
+    def __init__(self, name: str, check: Check, within: float, every: float) -> None:
+        self._name = name
+        self._check = check
+        self._within = within
+        self._every = every
+        self._began = 0.0
+        self._task: asyncio.Task[Health] | None = None
+        self._told: State = "up"
+
+    async def health(self) -> Health:
+        """Return what was found, or look; whoever stops waiting ends nobody else's look."""
+        task = self._task
+        if task is None or (task.done() and monotonic() - self._began >= self._every):
+            self._began = monotonic()
+            task = self._task = asyncio.create_task(self._look())
+        return task.result() if task.done() else await asyncio.shield(task)
+
+    async def _look(self) -> Health:
+        reason = None
+        try:
+            async with asyncio.timeout(self._within):
+                health = await self._check()
+        except Exception as error:  # noqa: BLE001 - whatever stops a check, its part is not usable
+            health, reason = Health("down"), type(error).__name__
+        if health.state != self._told:
+            if health.state == "up":
+                _log.info("part is up again", part=self._name)
+            else:
+                _log.warning("part is not up", part=self._name, state=health.state, reason=reason)
+            self._told = health.state
+        return health

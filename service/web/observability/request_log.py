@@ -1,0 +1,99 @@
+"""The line that each request leaves in the log.
+
+It is the one line that is written thousands of times a second. Where the log is JSON it is made here
+directly, at half the cost of structlog's layers; everywhere else structlog writes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+import structlog
+from msgspec import Struct
+
+from service.web.observability.log_format import clock, json_line, json_output
+from service.web.requests.context import RequestContext
+
+_SERVER_FAULTS: Final = 500
+_CLIENTS_DOING: Final = 501  # anybody can ask for what is not implemented, and fill the log with faults
+
+
+class _Line(Struct, omit_defaults=True):
+    """The fields of the line, as structlog would write them; ``ms`` are the milliseconds that it took."""
+
+    event: str
+    level: str
+    time: str
+    request_id: str
+    method: str
+    path: str | None
+    status: int | None
+    ms: float
+    user_id: int | None = None
+    denied: str | None = None
+    decision: str | None = None
+    module: str | None = None
+    action: str | None = None
+    kind: str | None = None
+
+
+class RequestLog:
+    """Writes the lines of requests; logging must be configured before it is made."""
+
+    def __init__(self) -> None:
+        self._log = structlog.get_logger().bind()
+        self._output = json_output()
+        self._all = self._log.is_enabled_for(logging.INFO)
+        self._pending: list[bytes] = []
+
+    def write(self, context: RequestContext) -> None:
+        """Write the line of ``call``, which is over."""
+        if not self._all and not _is_fault(context.status):
+            return
+        line = _line(context)
+        if self._output is not None:
+            self._pending.append(json_line(line))
+            if len(self._pending) == 1:
+                asyncio.get_running_loop().call_soon(self._write_pending)
+            return
+        fields: dict[str, Any] = msgspec.to_builtins(line)
+        for name in ("time", "request_id"):
+            del fields[name]
+        getattr(self._log, fields.pop("level"))(**fields)
+
+    def _write_pending(self) -> None:
+        """Write what all requests have left in this turn of the loop: one system call for all of them."""
+        lines, self._pending = self._pending, []
+        if self._output is not None:
+            self._output(b"\n".join(lines))
+
+
+def _is_fault(status: int) -> bool:
+    return status >= _SERVER_FAULTS and status != _CLIENTS_DOING
+
+
+def _line(context: RequestContext) -> _Line:
+    operation, decision, status = context.operation, context.decision, context.status
+    line = _Line(
+        "request",
+        "error" if _is_fault(status) else "info",
+        clock.text(),
+        context.request_id,
+        context.scope["method"],
+        # The template: a path may hold what is secret, such as the token of a public link.
+        operation.template if operation else None,
+        status or None,  # None: the client went away before an answer
+        round((perf_counter() - context.started) * 1000, 2),
+    )
+    if context.caller is not None:
+        line.user_id = context.caller.user_id
+    if decision is not None and not decision.allowed:
+        line.denied = decision.layer
+        line.decision = decision.id
+    if operation is not None and (logged := operation.mark.logged) is not None:
+        line.module, line.action, line.kind = logged.module, logged.action, logged.kind
+    return line

@@ -1,0 +1,142 @@
+"""The OpenAPI 3.1 document, made from the marks and types that serve the requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+from service.authz.engine.rules import ANYONE
+from service.kernel.field_names import camel
+from service.web.content.tables import CSV, Table, header_of
+from service.web.openapi.headers import header_parameters
+from service.web.openapi.problems import PROBLEM, problem_examples, problem_responses
+from service.web.openapi.schemas import Schemas
+from service.web.requests.bodies import is_optional
+from service.web.requests.cookies import CSRF_HEADER
+from service.web.requests.description import Operation
+from service.web.requests.routes import GROUP
+from service.web.requests.schema import Document
+
+_PARAMETER: Final = re.compile(r"\{([^}]*)\}")
+_BEARER: Final = {
+    "type": "http",
+    "scheme": "bearer",
+    "bearerFormat": "JWT",
+    "description": "The access token that a login or a refresh returns.",
+}
+
+
+def openapi(
+    operations: Iterable[Operation],
+    *,
+    title: str,
+    version: str,
+    description: str,
+    access_cookie: str | None = None,
+) -> dict[str, Any]:
+    """Return the OpenAPI document of ``operations``, but for those that answer no JSON envelope.
+
+    ``access_cookie`` is the name of the cookie that carries the access token, in cookie mode.
+    """
+    shown = [operation for operation in operations if operation.signature.answer is not Document]
+    schemas = Schemas(shown)
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in shown:
+        methods = paths.setdefault(operation.template, {})
+        cookies = access_cookie is not None
+        methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": title, "version": version, "description": description},
+        "servers": [{"url": "/"}],
+        "tags": [{"name": tag} for tag in sorted({_tag(operation) for operation in shown})],
+        "paths": paths,
+        "components": {
+            "schemas": {"Problem": PROBLEM, **schemas.components},
+            "examples": problem_examples(),
+            "securitySchemes": {"bearer": _BEARER, **_cookie_schemes(access_cookie)},
+        },
+    }
+
+
+def _cookie_schemes(access_cookie: str | None) -> dict[str, Any]:
+    if access_cookie is None:
+        return {}
+    return {
+        "cookie": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": access_cookie,
+            "description": "The cookie that a login or a refresh sets; never beside a token in the header.",
+        },
+        "csrf": {
+            "type": "apiKey",
+            "in": "header",
+            "name": CSRF_HEADER,
+            "description": "The value of the CSRF cookie, where a cookie is used to change something.",
+        },
+    }
+
+
+def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) -> dict[str, Any]:
+    access = operation.access or (ANYONE,)
+    problems = problem_responses(operation, with_cookies=with_cookies)
+    made: dict[str, Any] = {
+        "operationId": _operation_id(operation),
+        "tags": [_tag(operation)],
+        "summary": operation.summary,
+        "responses": {str(operation.status): _success(operation, schemas), **problems},
+        "security": [] if access == (ANYONE,) else _security(operation, with_cookies=with_cookies),
+        "x-permissions": list(access),
+    }
+    if operation.description:
+        made["description"] = operation.description
+    if parameters := [*schemas.parameters(operation), *header_parameters(operation)]:
+        made["parameters"] = parameters
+    if (body := operation.signature.body) is not None:
+        content = schemas.content(schemas.of(body))
+        if issubclass(body, Table):
+            content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
+        made["requestBody"] = {"required": not is_optional(body), "content": content}
+    elif field := operation.mark.file:
+        made["requestBody"] = {"required": True, "content": {"multipart/form-data": _form(field)}}
+    return made
+
+
+def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, list[str]]]:
+    ways: list[dict[str, list[str]]] = [{"bearer": []}]
+    if with_cookies:
+        ways.append({"cookie": []} if operation.method == "GET" else {"cookie": [], "csrf": []})
+    return ways
+
+
+def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    if operation.mark.media:
+        return {"description": "The file", "content": {kind: _file(kind) for kind in operation.mark.media}}
+    data = schemas.of(operation.signature.answer)
+    envelope = {"type": "object", "properties": {"data": data}, "required": ["data"]}
+    return {"description": "Done", "content": schemas.content(envelope)}
+
+
+def _file(media_type: str) -> dict[str, Any]:
+    # OpenAPI 3.1: bytes that are no text have no schema.
+    return {"schema": {"type": "string"}} if media_type.startswith("text/") else {}
+
+
+def _form(field: str) -> dict[str, Any]:
+    # OpenAPI 3.1 §4.8.14.3: the part of a form whose content is no text.
+    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    return {"schema": {"type": "object", "properties": {field: file}, "required": [field]}}
+
+
+def _operation_id(operation: Operation) -> str:
+    words = [operation.method.lower()]
+    for segment in operation.template.removeprefix(GROUP).split("/"):
+        parameter = _PARAMETER.fullmatch(segment)
+        words += ["by", parameter[1]] if parameter else [segment]
+    return camel(re.sub(r"[^A-Za-z0-9]+", "_", "_".join(words)))
+
+
+def _tag(operation: Operation) -> str:
+    return operation.template.removeprefix(GROUP).strip("/").partition("/")[0]

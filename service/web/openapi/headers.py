@@ -1,0 +1,36 @@
+"""What OpenAPI says of request headers that change what an operation does."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from service.errors import PreconditionFailed
+from service.web.requests.description import Operation
+from service.web.requests.guard import MIN_REVISION
+from service.web.requests.routes import GROUP
+
+_AT_LEAST: Final = {
+    "name": MIN_REVISION,
+    "in": "header",
+    "description": "The oldest policy revision by which the request may be decided, such as the "
+    "`policyRevision` of a change. 409 `revision_unknown` when no node has published it, 503 when it "
+    "is not in force here within 2 s.",
+    "schema": {"type": "integer", "minimum": 0},
+}
+_IF_MATCH: Final = {
+    "name": "If-Match",
+    "in": "header",
+    "description": "The `ETag` of the record as it was read. 412 when it has changed since. Left out, the "
+    "last writer wins.",
+    "schema": {"type": "string"},
+}
+
+
+def header_parameters(operation: Operation) -> list[dict[str, Any]]:
+    """Return the headers that ``operation`` reads, beside those of its credentials and its body."""
+    found = []
+    if PreconditionFailed in operation.mark.refusals:
+        found.append(_IF_MATCH)
+    if operation.template.startswith(GROUP) and not operation.public:
+        found.append(_AT_LEAST)
+    return found

@@ -1,0 +1,117 @@
+"""What OpenAPI says of refusals: which ones an operation can answer, and how they look."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from service.errors import (
+    AccountBanned,
+    BadRequest,
+    CsrfFailed,
+    InternalError,
+    PermissionDenied,
+    RefreshRequired,
+    Refusal,
+    RevisionUnknown,
+    TokenExpired,
+    TokenInvalid,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    UnsupportedMediaType,
+    ValidationFailed,
+)
+from service.web.requests.description import Operation
+from service.web.requests.problems import MEDIA_TYPE, document, refusals
+from service.web.requests.routes import GROUP
+
+ALWAYS: Final = (BadRequest, InternalError)
+"""What any operation may answer: a path or header that can't be read, and a fault of the service."""
+IN_GROUP: Final = (PermissionDenied, ValidationFailed, Unavailable)
+"""What any operation of the group may answer as well: the enforcer's refusal, unknown parameters, and that a
+store or the policy revision asked for is out of reach."""
+WITH_LOGIN: Final = (
+    Unauthenticated,
+    TokenInvalid,
+    TokenExpired,
+    RefreshRequired,
+    AccountBanned,
+    RevisionUnknown,
+)
+"""What operations that need a login may answer as well."""
+WITH_BODY: Final = (TooLarge, UnsupportedMediaType)
+"""What operations that read a body may answer as well."""
+
+PROBLEM: Final = {
+    "title": "Problem",
+    "description": "Why a request was refused (RFC 9457). Clients switch on `code`.",
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "format": "uri-reference"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "code": {"type": "string"},
+        "requestId": {"type": "string"},
+    },
+    "required": ["type", "title", "status", "detail", "code", "requestId"],
+}
+"""The schema of all problem documents; some have further members."""
+
+_EXTRA: Final[dict[str, dict[str, Any]]] = {
+    "validation_failed": {"errors": [{"field": "userName", "message": "The field is required"}]},
+    "permission_denied": {
+        "layer": "endpoint",
+        "required": ["system:role:list"],
+        "decisionId": "r12-5f0c39d1a2b4",
+    },
+    "refresh_rejected": {"reason": "superseded"},
+}
+
+
+def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[type[Refusal]]:
+    """Return every refusal that ``operation`` can answer, in cookie mode or not, by status and code."""
+    possible: set[type[Refusal]] = {*ALWAYS, *operation.mark.refusals}
+    if operation.template.startswith(GROUP):
+        possible.update(IN_GROUP)
+        if not operation.public:
+            possible.update(WITH_LOGIN)
+        if with_cookies and operation.method != "GET":
+            possible.add(CsrfFailed)
+    if operation.signature.body is not None or operation.mark.file:
+        possible.update(WITH_BODY)
+    return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
+
+
+def problem_responses(operation: Operation, *, with_cookies: bool = False) -> dict[str, Any]:
+    """Return the responses of ``operation`` that are problem documents, by status."""
+    by_status: dict[int, list[type[Refusal]]] = {}
+    for refusal in refusals_of(operation, with_cookies=with_cookies):
+        by_status.setdefault(refusal.status, []).append(refusal)
+    return {str(status): _response(group) for status, group in by_status.items()}
+
+
+def problem_examples() -> dict[str, Any]:
+    """Return one example of every problem document, by code."""
+    return {refusal.code: {"value": _example(refusal)} for refusal in refusals()}
+
+
+def _response(group: list[type[Refusal]]) -> dict[str, Any]:
+    named = {refusal.code: {"$ref": f"#/components/examples/{refusal.code}"} for refusal in group}
+    schema = {
+        "allOf": [{"$ref": "#/components/schemas/Problem"}],
+        "properties": {"code": {"enum": list(named)}},
+    }
+    return {
+        "description": "; ".join(f"`{refusal.code}`: {refusal.title}" for refusal in group),
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": named}},
+    }
+
+
+def _example(refusal: type[Refusal]) -> Any:
+    # Their constructors differ and want what an example has no use for, such as seconds to wait.
+    made = refusal.__new__(refusal)
+    Refusal.__init__(made, **_EXTRA.get(refusal.code, {}))
+    return msgspec.json.decode(document(made, "8d5f0c39d1a2b4e7"))

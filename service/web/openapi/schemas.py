@@ -1,0 +1,74 @@
+"""The JSON schemas of the types of operations, and the parameters made from them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+from msgspec import NODEFAULT, UNSET
+
+from service.web.openapi.examples import Schema, example_of
+from service.web.requests.description import Operation
+from service.web.requests.schema import MAX_ID, schema_of
+
+JSON: Final = "application/json"
+
+_ID: Final = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
+
+
+class Schemas:
+    """The schemas of all types at once, so that each named type is one component."""
+
+    def __init__(self, operations: list[Operation]) -> None:
+        kinds: list[Any] = []
+        for operation in operations:
+            signature = operation.signature
+            kinds += [] if operation.mark.media else [signature.answer]
+            kinds += signature.path.values()
+            kinds += [signature.body] if signature.body else []
+            kinds += [field.type for field in _fields(operation)]
+        found, self.components = msgspec.json.schema_components(
+            kinds, schema_hook=schema_of, ref_template="#/components/schemas/{name}"
+        )
+        # A list, since not every annotation can be hashed.
+        self._found = list(zip(kinds, found, strict=True))
+
+    def of(self, kind: Any) -> dict[str, Any]:
+        """Return the schema of ``kind``, a type of one of the operations."""
+        return next(schema for known, schema in self._found if known == kind)
+
+    def content(self, schema: Schema) -> dict[str, Any]:
+        """Return ``schema`` with an example, as the content of a body."""
+        return {JSON: {"schema": schema, "example": example_of(schema, self.components)}}
+
+    def parameters(self, operation: Operation) -> list[dict[str, Any]]:
+        """Return the path and query parameters of ``operation``."""
+        return [
+            *(self._in_path(name, kind) for name, kind in operation.signature.path.items()),
+            *(self._in_query(field) for field in _fields(operation)),
+        ]
+
+    def _in_path(self, name: str, kind: Any) -> dict[str, Any]:
+        schema = _ID if kind is int else self.of(kind)
+        example = example_of(schema, self.components)
+        return {"name": name, "in": "path", "required": True, "schema": schema, "example": example}
+
+    def _in_query(self, field: msgspec.structs.FieldInfo) -> dict[str, Any]:
+        schema = dict(_but_null(self.of(field.type)))
+        parameter = {"name": field.encode_name, "in": "query", "required": field.required, "schema": schema}
+        if field.default not in (NODEFAULT, UNSET, None):
+            schema["default"] = msgspec.to_builtins(field.default)
+        if description := schema.pop("description", None):
+            parameter["description"] = description
+        return parameter
+
+
+def _but_null(schema: Schema) -> Schema:
+    """A parameter that is absent is None; there is no way to send a null."""
+    others = [choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"]
+    return others[0] if len(others) == 1 else schema
+
+
+def _fields(operation: Operation) -> tuple[msgspec.structs.FieldInfo, ...]:
+    query = operation.signature.query
+    return () if query is None else msgspec.structs.fields(query)

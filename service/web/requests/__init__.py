@@ -1,0 +1,1 @@
+"""The way of a request: middleware, authorization guard, parsing, the responder, problem documents."""

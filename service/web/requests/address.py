@@ -1,0 +1,78 @@
+"""The address of a client, which may stand behind proxies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Final
+
+from service.web.requests.context import AddressOf, Scope, peer_address
+
+Network = IPv4Network | IPv6Network
+
+_REMEMBERED: Final = 4096
+_LONGEST: Final = 80  # characters: an address, its zone and its port
+
+
+def address_behind(trusted: Iterable[Network]) -> AddressOf:
+    """Return what tells the address of a client, believing ``X-Forwarded-For`` of ``trusted`` proxies only.
+
+    Each proxy appends the address that it saw, so the header is read from its end: the first address that is
+    not of a trusted proxy is the client. Whatever a client wrote before it is never reached. An entry that
+    is no address ends the reading at the proxy that sent it.
+    """
+    networks = tuple(trusted)
+    if not networks:
+        return _peer
+
+    @lru_cache(_REMEMBERED)
+    def is_trusted(address: str) -> bool:
+        parsed = ip_address(address)
+        return any(parsed in network for network in networks)
+
+    def address_of(scope: Scope) -> str:
+        address = _peer(scope)
+        for entry in reversed(_forwarded(scope)):
+            if not (address and is_trusted(address)):
+                break
+            nearer = _plain(entry)
+            if nearer is None:
+                break
+            address = nearer
+        return address
+
+    return address_of
+
+
+def _peer(scope: Scope) -> str:
+    return _plain(peer_address(scope)) or ""
+
+
+def _forwarded(scope: Scope) -> list[str]:
+    values = [value.decode("latin-1") for name, value in scope["headers"] if name == b"x-forwarded-for"]
+    return [entry.strip() for value in values for entry in value.split(",")]
+
+
+def _plain(text: str) -> str | None:
+    """Return an address in its one spelling, without port and zone; None when ``text`` is none."""
+    # The longest that is remembered: whoever sends many does not fill the memory.
+    return _parsed(text) if len(text) <= _LONGEST else None
+
+
+@lru_cache(_REMEMBERED)  # parsing one takes longer than the rest of a log entry
+def _parsed(text: str) -> str | None:
+    """Do what ``_plain`` says.
+
+    IPv4 that came over IPv6 is IPv4: else all its clients would be of one /64 network.
+    """
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return str(mapped or address)

@@ -1,0 +1,95 @@
+"""JSON bodies: from bytes to a Struct, or the refusal that the contract names."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from service.errors import BadRequest, UnsupportedMediaType
+from service.kernel.strict_json import DuplicateMember, strict_json
+from service.web.requests.request import Request
+from service.web.requests.violations import check_text, refusal_for
+
+MAX_BODY: Final = 1024 * 1024
+"""The longest JSON body in bytes."""
+MAX_PUBLIC_BODY: Final = 64 * 1024
+"""The longest JSON body of a public operation in bytes: unknown clients get less work done."""
+
+# RFC 9110 §8.3.1; RFC 8259 §8.1 knows no other encoding.
+_JSON: Final = re.compile(r'application/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*')
+_ESCAPED_NUL: Final = b"\\u0000"
+
+S = TypeVar("S", bound=Struct)
+
+
+def is_optional(kind: type[Struct]) -> bool:
+    """Tell whether a body of ``kind`` may be left out: whether each of its members may."""
+    return not any(field.required for field in msgspec.structs.fields(kind))
+
+
+class JsonBody(Generic[S]):
+    """Reads the bodies of one operation as ``kind``, at most ``limit`` bytes.
+
+    Where every member is optional, no body at all, or an empty one, stands for ``{}``.
+    """
+
+    def __init__(self, kind: type[S], limit: int = MAX_BODY) -> None:
+        self._decode = msgspec.json.Decoder(kind).decode
+        self._instead_of_none = b"{}" if is_optional(kind) else b""
+        self._limit = limit
+
+    async def read(self, request: Request) -> S:
+        """Return the body of ``request``.
+
+        UnsupportedMediaType, TooLarge; BadRequest for what is no JSON text (see ``strict_json``) or names a
+        member twice; ValidationFailed for JSON that breaks a rule of the type, or text with a NUL.
+        """
+        if self._instead_of_none and request.content_type is None:
+            if not await request.body_within(self._limit):
+                return self._parse(self._instead_of_none)
+            raise _not_json()
+        _check_media_type(request)
+        return self._parse(await request.body_within(self._limit) or self._instead_of_none)
+
+    def _parse(self, raw: bytes) -> S:
+        # The text before its type: msgspec stops at the first value of a wrong type, whatever follows it.
+        plain = _well_formed(raw)
+        try:
+            body = self._decode(raw)
+        except msgspec.ValidationError as error:
+            raise refusal_for(error) from None
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise _malformed() from None
+        if _ESCAPED_NUL in raw:
+            check_text(plain)
+        return body
+
+
+def _check_media_type(request: Request) -> None:
+    content_type = request.content_type
+    if content_type != "application/json" and not _JSON.fullmatch((content_type or "").lower()):
+        raise _not_json()
+    if request.raw_header(b"content-encoding") is not None:
+        raise UnsupportedMediaType("The body must not be compressed")
+
+
+def _not_json() -> UnsupportedMediaType:
+    return UnsupportedMediaType("The body must be application/json in UTF-8")
+
+
+def _malformed() -> BadRequest:
+    return BadRequest("The body is not well-formed JSON")
+
+
+def _well_formed(raw: bytes) -> Any:
+    # msgspec keeps the last of two members with one name, other readers keep the first: what was checked by
+    # one and obeyed by another is a way around a check. Nobody reads the numbers of this result.
+    try:
+        return strict_json(raw, numbers_as_text=True)
+    except DuplicateMember:
+        raise BadRequest("The body names a member of an object twice") from None
+    except ValueError:
+        raise _malformed() from None

@@ -1,0 +1,105 @@
+"""Cookie mode: the tokens of a session in cookies, beside the CSRF token that pages send back in a header."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.authn.csrf import Csrf, check_source
+from service.authn.token_issuer import TokenPair
+from service.errors import BadRequest, TokenInvalid
+from service.settings import Auth
+from service.web.requests.context import RequestContext
+from service.web.requests.request import Request
+
+CSRF_HEADER: Final = "X-CSRF-Token"
+
+_CSRF_FIELD: Final = CSRF_HEADER.lower().encode("ascii")
+
+
+class Cookies:
+    """Reads and sets the three cookies of a session (RFC 6265); with the mode off it does neither.
+
+    With ``cookie_secure`` their names start with ``__Host-``: a browser then takes them only over TLS and
+    for this host alone, so that no neighbour on another port or a subdomain can plant one.
+    """
+
+    def __init__(self, settings: Auth) -> None:
+        self.on = settings.is_read_cookie
+        self._proofs = Csrf(settings)
+        prefix = "__Host-" if settings.cookie_secure else ""
+        self.access, self.refresh, self.csrf = (
+            f"{prefix}portcullis_{what}" for what in ("access", "refresh", "csrf")
+        )
+        secure = "; Secure" if settings.cookie_secure else ""
+        self._attributes = f"; Path=/{secure}; SameSite={settings.cookie_same_site}"
+
+    def access_token(self, request: Request) -> str | None:
+        """Return the access token among the cookies of ``request``; None when there is none.
+
+        BadRequest for two cookies of that name; TokenInvalid for an empty one.
+        """
+        return self._read(request, self.access)
+
+    def refresh_token(self, request: Request) -> str | None:
+        """Return the refresh token among the cookies of ``request``, as ``access_token`` does."""
+        return self._read(request, self.refresh)
+
+    def check_source(self, request: Request) -> None:
+        """Raise CsrfFailed for a request that another site has caused."""
+        if self.on:
+            check_source(
+                fetch_site=_text(request.raw_header(b"sec-fetch-site")),
+                origin=_text(request.raw_header(b"origin")),
+                host=_text(request.raw_header(b"host")) or "",
+            )
+
+    def check_meant(self, request: Request, login_id: str, issued_at: float) -> None:
+        """Raise CsrfFailed unless a page of ours sent ``request``, with the CSRF token of these cookies.
+
+        ``login_id`` and ``issued_at`` (seconds) are ``sub`` and ``iat`` of the token in the cookie.
+        """
+        self.check_source(request)
+        self._proofs.check(_text(request.raw_header(_CSRF_FIELD)), login_id, round(issued_at * 1000))
+
+    def set(self, context: RequestContext, pair: TokenPair) -> None:
+        """Have the browser keep ``pair`` and its CSRF token, each as long as it lives."""
+        proof = self._proofs.issue(str(pair.user_id), pair.issued)
+        self._put(context, self.access, pair.access_token, pair.expires_in)
+        self._put(context, self.refresh, pair.refresh_token, pair.refresh_expires_in)
+        self._put(context, self.csrf, proof, pair.refresh_expires_in, readable=True)
+
+    def clear(self, context: RequestContext) -> None:
+        """Have the browser forget the session."""
+        for name in (self.access, self.refresh, self.csrf):
+            self._put(context, name, "", 0)
+
+    def _put(
+        self, context: RequestContext, name: str, value: str, life: int, *, readable: bool = False
+    ) -> None:
+        if self.on:
+            hidden = "" if readable else "; HttpOnly"
+            context.respond_header("Set-Cookie", f"{name}={value}; Max-Age={life}{self._attributes}{hidden}")
+
+    def _read(self, request: Request, name: str) -> str | None:
+        if not self.on or request.raw_header(b"cookie") is None:
+            return None
+        found = [value for key, value in _pairs(request) if key == name.encode("ascii")]
+        if not found:
+            return None
+        if len(found) > 1:
+            raise BadRequest("The request carries a cookie twice")
+        if not found[0] or not found[0].isascii():
+            raise TokenInvalid
+        return found[0].decode("ascii")
+
+
+def _pairs(request: Request) -> list[tuple[bytes, bytes]]:
+    """Return names and values of all cookies, as sent: quotes are part of a value, and nothing is decoded."""
+    # Not Falcon's own, which reads the last of several headers, and quotes and escapes of RFC 2109.
+    headers = (value for name, value in request.scope["headers"] if name == b"cookie")
+    parts = (part.strip(b" \t").partition(b"=") for header in headers for part in header.split(b";"))
+    return [(name, value) for name, _, value in parts]
+
+
+def _text(value: bytes | None) -> str | None:
+    return None if value is None else value.decode("latin-1")

@@ -1,0 +1,86 @@
+"""Where a request carries its access token, and whether whoever sent it meant to."""
+
+from __future__ import annotations
+
+from service.errors import BadRequest, TokenInvalid, Unauthenticated
+from service.kernel.identity import Caller
+from service.web.requests.cookies import Cookies
+from service.web.requests.request import Request
+
+
+class HeaderToken:
+    """The token in a header, behind a prefix such as ``Bearer``."""
+
+    def __init__(self, name: str, prefix: str) -> None:
+        """Take the header's name and what stands before the token, its space included; "" for nothing."""
+        self._name = name.lower().encode("ascii")
+        self._prefix = prefix.encode("ascii")
+
+    def of(self, request: Request) -> str:
+        """Return the token of ``request``.
+
+        Unauthenticated without one, and with credentials of another scheme (RFC 6750 §3.1); TokenInvalid for
+        an empty one; BadRequest for two. The scheme's case does not matter (RFC 9110 §11.1).
+        """
+        value = request.raw_header(self._name)
+        if value is None:
+            raise Unauthenticated
+        # Nearly every request ends here, and looks at no byte of the token twice.
+        if value.startswith(self._prefix):
+            token = value[len(self._prefix) :]
+            if token and token.isascii() and b"," not in token and b" " not in token and b"\t" not in token:
+                return token.decode("ascii")
+        return self._loosely(value)
+
+    def check_meant(self, request: Request, caller: Caller) -> None:
+        """Pass: no browser sends this header unless a page of ours tells it to."""
+
+    def _loosely(self, value: bytes) -> str:
+        if b"," in value:
+            raise BadRequest("The request carries two tokens")
+        value, prefix = value.strip(), self._prefix.lower()
+        if value.lower() == prefix.rstrip():
+            raise TokenInvalid("The token is empty")
+        if not value.lower().startswith(prefix):
+            raise Unauthenticated
+        token = value[len(prefix) :].split()
+        if len(token) != 1:
+            raise BadRequest("The request carries two tokens")
+        if not token[0].isascii():
+            raise TokenInvalid
+        return token[0].decode("ascii")
+
+
+class CookieToken(HeaderToken):
+    """The token in the access cookie; without that cookie, the one in the header."""
+
+    def __init__(self, name: str, prefix: str, cookies: Cookies) -> None:
+        """Take the header's name and prefix, and the cookies that are read before it."""
+        super().__init__(name, prefix)
+        self._cookies = cookies
+
+    def of(self, request: Request) -> str:
+        """Return the token of ``request``; BadRequest when cookie and header both carry one."""
+        token = self._cookies.access_token(request)
+        if token is None:
+            return super().of(request)
+        if self._is_in_header(request):
+            raise BadRequest("The request carries two tokens")
+        return token
+
+    def check_meant(self, request: Request, caller: Caller) -> None:
+        """Raise CsrfFailed for a cookie that may have been sent without the user's will.
+
+        ``caller`` is whom its token names.
+        """
+        if self._cookies.access_token(request) is not None:
+            self._cookies.check_meant(request, caller.login_id, caller.issued_at)
+
+    def _is_in_header(self, request: Request) -> bool:
+        try:
+            super().of(request)
+        except Unauthenticated:  # none, or credentials of another scheme
+            return False
+        except TokenInvalid:  # an empty one
+            pass
+        return True

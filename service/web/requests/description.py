@@ -1,0 +1,59 @@
+"""What an operation is, as data: one method of one URI template, its marks and its types.
+
+The guard, the logs and the OpenAPI document read it; ``operation`` serves it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+
+from service.authz.engine.rules import ANYONE
+from service.web.requests.marks import Mark
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Signature:
+    """The types of a responder; ``body`` and ``query`` are None where it takes none.
+
+    One function at one template has one signature in a process, compared and hashed by identity.
+    """
+
+    body: type[Struct] | None
+    query: type[Struct] | None
+    path: Mapping[str, Any]
+    answer: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """One method of one URI template.
+
+    ``access`` holds the codes that its lines of the endpoint layer must have, empty when nothing was
+    declared. ``name`` is the qualified name of the responder, for messages; ``summary`` and ``description``
+    are its docstring. ``status`` is that of a success.
+    """
+
+    method: str
+    template: str
+    access: tuple[str, ...]
+    mark: Mark
+    signature: Signature
+    status: int
+    name: str
+    summary: str
+    description: str
+
+    @cached_property
+    def object(self) -> str:
+        """The object of its lines in the endpoint layer, such as ``GET /api/role/{id}``."""
+        return f"{self.method} {self.template}"
+
+    @cached_property
+    def public(self) -> bool:
+        """True if everybody may call it, without a session."""
+        return self.access == (ANYONE,)

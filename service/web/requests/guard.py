@@ -1,0 +1,92 @@
+"""The admission gate: the one way from a request into the service."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from service.authn.authenticate import Authenticator
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import PublishedRevisions
+from service.errors import BadRequest, PermissionDenied, Unavailable
+from service.web.requests.context import RequestContext
+from service.web.requests.credentials import HeaderToken
+from service.web.requests.description import Operation
+
+MIN_REVISION: Final = "X-Policy-Min-Revision"
+"""The header that names the oldest policy revision by which the request may be decided."""
+_MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
+_REVISION: Final = re.compile(rb"[0-9]{1,18}")
+
+
+class AuthorizationGuard:
+    """Decides whether a request may go on to its responder."""
+
+    def __init__(
+        self,
+        token: HeaderToken,
+        authenticator: Authenticator,
+        live: LivePolicy,
+        revisions: PublishedRevisions,
+    ) -> None:
+        self._token = token
+        self._authenticator = authenticator
+        self._live = live
+        self._revisions = revisions
+
+    async def admit(self, context: RequestContext, operation: Operation) -> None:
+        """Let ``call`` pass, its caller and policy set, or raise.
+
+        Public? Then nobody is authenticated; else who calls is, and what changes something must have been
+        meant: see ``CookieToken``. The live policy is taken once, so that the permission map and both layers
+        are of one revision. An authenticated request that asks for a newer one waits for it, and is
+        authenticated anew by it. Both layers must allow. Raises what the token, the authenticator and
+        ``PublishedRevisions`` raise, PermissionDenied, BadRequest, and Unavailable before the first policy is
+        loaded.
+        """
+        policy = context.policy = self._live.current
+        if not policy.revision:
+            raise Unavailable("No policy has been loaded yet")
+        if not operation.public:
+            await self._authenticate(context, operation, policy)
+            if (least := context.request.raw_header(_MIN_REVISION)) is not None:
+                newer = await self._at_least(least)
+                if newer is not policy:
+                    policy = context.policy = newer
+                    await self._authenticate(context, operation, policy)
+        caller = context.caller
+        path = context.request.path
+        _require(
+            context, policy.decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller)
+        )
+        _require(context, policy.decide(ENDPOINT, operation.object, caller))
+
+    async def _authenticate(self, context: RequestContext, operation: Operation, policy: Policy) -> None:
+        token = self._token.of(context.request)
+        caller = context.caller = await self._authenticator.authenticate(token, policy.permission_map)
+        if operation.method != "GET":
+            self._token.check_meant(context.request, caller)
+
+    async def _at_least(self, text: bytes) -> Policy:
+        if _REVISION.fullmatch(text) is None:
+            raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
+        return await self._revisions.at_least(int(text))
+
+
+def _require(context: RequestContext, decision: Decision) -> None:
+    context.decision = decision
+    if not decision.allowed:
+        raise PermissionDenied(
+            _REASON[decision.layer],
+            layer=decision.layer,
+            required=list(decision.required),
+            decisionId=decision.id,
+        )
+
+
+_REASON: Final = {
+    RESOURCE: "None of the permissions bound to this resource is held",
+    ENDPOINT: "None of the permissions that this endpoint needs is held",
+}

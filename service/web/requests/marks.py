@@ -1,0 +1,129 @@
+"""What an endpoint declares about a responder: who may call it, what is logged, what it refuses.
+
+Marks only record; they may be stacked in any order. Contradictions raise ``MarkError`` at import, since a
+responder that says two things about who may call it must not serve one request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from service.authz.engine.rules import ANYONE, LOGIN
+from service.errors import Refusal
+from service.kernel.codes import is_code
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_ATTRIBUTE: Final = "__mark__"
+
+
+class MarkError(TypeError):
+    """The marks of a responder contradict one another or are malformed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """How the operation log describes a call; ``params`` and ``response`` say what it may keep."""
+
+    module: str
+    action: str
+    kind: str
+    params: bool = True
+    response: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """All that a responder declares.
+
+    ``access`` holds the codes of the policy lines that the endpoint layer must have: ``@anyone``,
+    ``@login``, or permission codes of which any one would do. Empty: nothing was declared. ``media`` are the
+    media types of a ``Stream``, ``file`` is the field of the file that is uploaded, "" for none.
+    """
+
+    access: tuple[str, ...] = ()
+    logged: Logged | None = None
+    refusals: tuple[type[Refusal], ...] = ()
+    created: bool = False
+    media: tuple[str, ...] = ()
+    file: str = ""
+
+
+_NOTHING: Final = Mark()
+
+
+def mark_of(function: Callable[..., Any]) -> Mark:
+    """Return what ``function``, or the function of a bound method, declares."""
+    mark: Mark = getattr(function, _ATTRIBUTE, _NOTHING)
+    return mark
+
+
+def public(function: F) -> F:
+    """Let everybody call: nobody is authenticated, and tokens are ignored."""
+    return _accessible(function, (ANYONE,))
+
+
+def login(function: F) -> F:
+    """Let every logged-in caller call."""
+    return _accessible(function, (LOGIN,))
+
+
+def needs(*codes: str) -> Callable[[F], F]:
+    """Let callers call who hold any one of ``codes``; a required code has no wildcard."""
+    if not codes:
+        raise MarkError("@needs names no code")
+    for code in codes:
+        if not is_code(code) or "*" in code.split(":"):
+            raise MarkError(f"@needs: {code!r} is no permission code without wildcards")
+    if len(set(codes)) != len(codes):
+        raise MarkError("@needs names a code twice")
+    return lambda function: _accessible(function, codes)
+
+
+def logged(
+    module: str, action: str, kind: str, *, params: bool = True, response: bool = True
+) -> Callable[[F], F]:
+    """Name the call in logs; ``params=False`` and ``response=False`` keep its content out of them."""
+    entry = Logged(module, action, kind, params, response)
+
+    def mark(function: F) -> F:
+        if mark_of(function).logged is not None:
+            raise MarkError(f"{function.__qualname__} has two @logged")
+        return _marked(function, logged=entry)
+
+    return mark
+
+
+def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
+    """Name the refusals that are this responder's own, beside those of every guarded request."""
+    return lambda function: _marked(function, refusals=mark_of(function).refusals + refusals)
+
+
+def created(function: F) -> F:
+    """Answer 201 (RFC 9110 §15.3.2) instead of 200."""
+    return _marked(function, created=True)
+
+
+def sends(*media: str) -> Callable[[F], F]:
+    """Name the media types of a responder that returns a ``Stream``."""
+    if not media:
+        raise MarkError("@sends names no media type")
+    return lambda function: _marked(function, media=media)
+
+
+def takes_file(field: str) -> Callable[[F], F]:
+    """Say that the body is ``multipart/form-data`` with one file in ``field``; the responder reads it."""
+    return lambda function: _marked(function, file=field)
+
+
+def _accessible(function: F, access: tuple[str, ...]) -> F:
+    if mark_of(function).access:
+        raise MarkError(f"{function.__qualname__} has two marks that say who may call it")
+    return _marked(function, access=access)
+
+
+def _marked(function: F, **changes: Any) -> F:
+    setattr(function, _ATTRIBUTE, replace(mark_of(function), **changes))
+    return function

@@ -1,0 +1,190 @@
+"""The outermost ASGI application: what holds for every request, whether it reaches a route or not.
+
+What the HTTP server itself refuses (a request line or header that is no HTTP) comes here too, with the
+refusal in its scope, so that it is answered and logged as any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+import structlog
+from falcon import HTTPError
+from falcon.asgi import App, Response
+
+from service.authz.engine.paths import canonical
+from service.errors import BadRequest, Refusal
+from service.kernel.origin import ORIGIN
+from service.records.logs.operation_events import OperationEvent
+from service.web.content.streams import ClientGone
+from service.web.observability.request_log import RequestLog
+from service.web.requests.context import AddressOf, RequestContext, Scope, new_request_id, peer_address
+from service.web.requests.problems import MEDIA_TYPE, answer, document, refused
+from service.web.requests.request import Request
+from service.web.requests.routes import Router
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+REFUSAL: Final = "portcullis.refusal"
+"""The key, in the ASGI scope, of the refusal that the HTTP server has found; most requests have none."""
+
+_COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
+_log = structlog.get_logger()
+_VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
+"""The versions of HTTP that Falcon knows. The HTTP server passes on 0.9 and 2.0 of a request line too."""
+
+
+def falcon_app() -> App[Request, Response]:
+    """Return a Falcon application without routes that answers every error as a problem document."""
+    app = App(request_type=Request, router=Router())
+    app.add_error_handler(Exception, answer)
+    # Falcon takes the nearest class, and has an answer of its own to this one.
+    app.add_error_handler(HTTPError, answer)
+    return app
+
+
+class RequestMiddleware:
+    """Gives each request its id, its common headers and its log entries; refuses what can be read two ways.
+
+    Logging must be configured before it is made.
+    """
+
+    def __init__(
+        self,
+        app: App[Request, Response],
+        address_of: AddressOf = peer_address,
+        count: Callable[[RequestContext], None] | None = None,
+        record: Callable[[OperationEvent], None] | None = None,
+        stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Call ``count``, if there is one, with each request that is over.
+
+        ``record`` takes the entries of logged operations; it neither waits nor fails. ``stop`` is called once
+        when the process is about to stop.
+        """
+        self._app = app
+        self._count = count
+        self._address_of = address_of
+        self._record = record
+        self._log = RequestLog()
+        self._stop = stop
+
+    def stop(self) -> None:
+        """Say that the process is about to stop: from now on it is not ready."""
+        self._stop()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection."""
+        if scope["type"] != "http":
+            await self._serve_other(scope, receive, send)
+            return
+        context = RequestContext(scope, self._address_of)
+        before = ORIGIN.set(context)
+
+        def send_with_headers(message: Message) -> Awaitable[None]:
+            if message["type"] == "http.response.start":
+                context.status = message["status"]
+                message["headers"] += _headers(context)
+            return send(message)
+
+        try:
+            if REFUSAL in scope:
+                raise scope[REFUSAL]  # noqa: TRY301 - answered below, as what is refused later
+            _refuse_ambiguous(scope)
+            await self._app(scope, _without_waiting(scope, receive), send_with_headers)
+        except ClientGone:
+            context.cut_off = True  # the server sees no end of the answer, if anybody is there after all
+        except Exception as error:
+            if context.status:
+                context.cut_off = True
+                raise  # half an answer is out: the server closes the connection
+            await _send_refusal(context, error, send_with_headers)
+        finally:
+            self._log.write(context)
+            if self._count is not None:
+                self._count(context)
+            self._record_operation(context)
+            ORIGIN.reset(before)
+
+    def _record_operation(self, context: RequestContext) -> None:
+        if self._record is None or context.event_of is None:
+            return
+        try:
+            self._record(context.event_of(context))
+        except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
+            name = context.operation.object if context.operation else None
+            _log.error("an operation can't be recorded", operation=name, exc_info=error)
+
+    async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close"})
+        else:
+            await self._app(scope, receive, send)
+
+
+def _without_waiting(scope: Scope, receive: Receive) -> Receive:
+    """Return what Falcon is to call instead of ``receive``.
+
+    Falcon takes the first event before it looks for a route. Of a request with a body that is its first
+    piece: a client that sends none would wait for its refusal, or be invited to send it (RFC 9110 §10.1.1).
+    """
+    if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
+        return receive
+    is_first = True
+
+    async def receive_later() -> Message:
+        nonlocal is_first
+        if is_first:
+            is_first = False
+            return {"type": "http.request", "body": b"", "more_body": True}
+        return await receive()
+
+    return receive_later
+
+
+def _refuse_ambiguous(scope: Scope) -> None:
+    if scope.get("http_version", "1.1") not in _VERSIONS:
+        raise BadRequest("The request line names a version of HTTP that is not spoken here")
+    raw_path = scope.get("raw_path")
+    # A server that sends no raw path has decoded it; encoding it anew finds what the router would read.
+    scope["path"] = canonical(quote(scope["path"]) if raw_path is None else raw_path)
+    if not scope["query_string"].isascii():
+        raise BadRequest("The query holds bytes that must be percent-encoded")
+
+
+def _headers(context: RequestContext) -> list[tuple[bytes, bytes]]:
+    headers = [(b"x-request-id", context.request_id.encode("ascii")), *_COMMON, *context.headers]
+    if context.policy is not None:
+        headers.append((b"x-policy-revision", b"%d" % context.policy.revision))
+    return headers
+
+
+def raw_answer(refusal: Refusal) -> bytes:
+    """Return the whole HTTP/1.1 answer to a client whose request is not read, before it is disconnected."""
+    request_id = new_request_id()
+    body = document(refusal, request_id)
+    headers = {
+        "Content-Type": MEDIA_TYPE,
+        "Content-Length": len(body),
+        "Connection": "close",
+        "X-Request-Id": request_id,
+        **{name.decode(): value.decode() for name, value in _COMMON},
+        **refusal.headers,
+    }
+    lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]
+    lines += [f"{name.lower()}: {value}" for name, value in headers.items()]
+    return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+
+
+async def _send_refusal(context: RequestContext, error: Exception, send: Send) -> None:
+    status, body = refused(context, error)
+    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if context.scope["method"] == "HEAD" else body})

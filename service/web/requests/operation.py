@@ -1,0 +1,108 @@
+"""Serves one operation: built once, then the whole way of each of its requests.
+
+The way is: admit, parse, call, encode. Everything that can be looked up is looked up at registration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import cache
+from typing import Any
+
+from falcon.asgi import Response
+from msgspec import Struct
+
+from service.web.content.streams import Sending, Stream
+from service.web.content.tables import Table, TableBody
+from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody
+from service.web.requests.context import context_of
+from service.web.requests.description import Operation
+from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.queries import Query, no_query, path_reader
+from service.web.requests.recording import Recording
+from service.web.requests.request import Request
+from service.web.requests.schema import Document, envelope
+
+Responder = Callable[..., Awaitable[Any]]
+
+
+def responder_of(operation: Operation, function: Responder, guard: AuthorizationGuard | None) -> Responder:
+    """Return the Falcon responder that serves ``operation`` by ``function``, the endpoint's own responder.
+
+    None as ``guard`` lets every request in.
+    """
+    status = operation.status
+    admit = None if guard is None else guard.admit
+    signature = operation.signature
+    readers = tuple(
+        (name, reader)
+        for name, kind in signature.path.items()
+        if (reader := path_reader(name, kind)) is not None
+    )
+    read_query = None if signature.query is None else _query(signature.query).read
+    read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
+    answer = _document if signature.answer is Document else _data
+    streams = signature.answer is Stream
+    recording = None if operation.mark.logged is None else Recording(operation)
+    event_of = None if recording is None else recording.event
+    keeps_answer = recording is not None and recording.keeps_answer
+
+    async def respond(request: Request, response: Response, **arguments: Any) -> None:
+        context = context_of(request)
+        context.operation = operation
+        context.event_of = event_of
+        context.request = request
+        context.arguments = arguments
+        if admit is not None:
+            await admit(context, operation)
+        for name, read in readers:
+            arguments[name] = read(arguments[name])
+        if read_query is not None:
+            arguments["query"] = read_query(request.query_string)
+        elif admit is not None:
+            no_query(request.query_string)
+        if read_body is not None:
+            arguments["body"] = await read_body(request)
+        result = await function(context, **arguments)
+        response.status = status
+        if streams:
+            await _stream(request, response, result)
+        else:
+            answer(response, result)
+            if keeps_answer:
+                context.answer = response.data
+
+    return respond
+
+
+@cache
+def _query(kind: type[Struct]) -> Query[Any]:
+    return Query(kind)
+
+
+@cache
+def _body(kind: type[Struct], *, public: bool) -> JsonBody[Any] | TableBody[Any]:
+    if issubclass(kind, Table):
+        return TableBody(kind)
+    return JsonBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
+
+
+def _data(response: Response, result: object) -> None:
+    response.data = envelope(result)
+
+
+def _document(response: Response, result: Document) -> None:
+    response.data = result.content
+    response.content_type = result.media_type
+
+
+async def _stream(request: Request, response: Response, result: Stream) -> None:
+    for name, value in result.headers.items():
+        context_of(request).respond_header(name, value)
+    sending = Sending(result.chunks, request.until_gone)
+    await sending.begin()
+    response.status = result.status
+    response.content_type = result.media_type
+    response.stream = sending
+    if result.length is not None:
+        response.content_length = result.length

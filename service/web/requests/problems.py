@@ -1,0 +1,102 @@
+"""The one translation from errors to ``application/problem+json`` (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final, cast
+
+import falcon
+import msgspec
+import structlog
+from falcon.asgi import Response
+
+from service.errors import (
+    BadRequest,
+    InternalError,
+    MethodNotAllowed,
+    NotFound,
+    Refusal,
+    TooLarge,
+    UnsupportedMediaType,
+)
+from service.web.requests.context import RequestContext, context_of
+from service.web.requests.request import Request
+
+MEDIA_TYPE: Final = "application/problem+json"
+ERRORS_PAGE: Final = "/docs/errors"
+
+_BY_STATUS: Final[dict[int, type[Refusal]]] = {
+    refusal.status: refusal for refusal in (BadRequest, NotFound, TooLarge, UnsupportedMediaType)
+}
+_SERVER_FAULTS: Final = 500
+
+_log = structlog.get_logger()
+
+
+def refusals() -> list[type[Refusal]]:
+    """Return every refusal that can be answered, by status and code."""
+    return sorted(_named(Refusal), key=lambda refusal: (refusal.status, refusal.code))
+
+
+def _named(parent: type[Refusal]) -> Iterator[type[Refusal]]:
+    for refusal in parent.__subclasses__():
+        if "code" in vars(refusal):
+            yield refusal
+        yield from _named(refusal)
+
+
+def type_of(refusal: type[Refusal]) -> str:
+    """Return the ``type`` of a refusal's documents: a place on the page that explains it."""
+    return f"{ERRORS_PAGE}#{refusal.code.replace('_', '-')}"
+
+
+def document(refusal: Refusal, request_id: str) -> bytes:
+    """Return the problem document of ``refusal``."""
+    kind = type(refusal)
+    return msgspec.json.encode(
+        {
+            "type": type_of(kind),
+            "title": kind.title,
+            "status": kind.status,
+            "detail": refusal.detail,
+            "code": kind.code,
+            "requestId": request_id,
+            **refusal.extra,
+        }
+    )
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """Return ``error`` as a refusal; what nobody foresaw is InternalFault, whose message tells nothing."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, falcon.HTTPMethodNotAllowed):
+        return MethodNotAllowed(dict(error.headers or {})["Allow"].split(", "))
+    if isinstance(error, falcon.HTTPError) and error.status_code < _SERVER_FAULTS:
+        # Falcon's own texts may quote the request.
+        return _BY_STATUS.get(error.status_code, BadRequest)()
+    return InternalError()
+
+
+def refused(context: RequestContext, error: Exception) -> tuple[int, bytes]:
+    """Return status and document for ``error``; log a fault; the headers of ``call`` become the refusal's.
+
+    Headers that the responder meant for its success, cookies among them, are dropped.
+    """
+    refusal = context.refusal = refusal_of(error)
+    if isinstance(refusal, InternalError):
+        operation = context.operation
+        _log.error("fault", operation=operation.object if operation else None, exc_info=error)
+    context.headers.clear()
+    for name, value in refusal.headers.items():
+        context.respond_header(name, value)
+    return refusal.status, document(refusal, context.request_id)
+
+
+async def answer(
+    request: falcon.Request, response: Response, error: Exception, _params: dict[str, Any]
+) -> None:
+    """Answer ``error``: the error responder of the Falcon application."""
+    status, response.data = refused(context_of(cast(Request, request)), error)
+    response.status = status
+    response.content_type = MEDIA_TYPE

@@ -1,0 +1,95 @@
+"""Query strings and path parameters: from text to types, or ``validation_failed``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+from urllib.parse import unquote_plus
+
+import msgspec
+from msgspec import Struct
+
+from service.errors import ValidationFailed
+from service.web.requests.schema import MAX_ID
+from service.web.requests.violations import check_text, refusal_for
+
+MAX_PARAMETERS: Final = 100
+
+_ID: Final = re.compile(r"[1-9][0-9]{0,18}")
+
+S = TypeVar("S", bound=Struct)
+
+
+class Query(Generic[S]):
+    """Reads the query strings of one operation as ``kind``."""
+
+    def __init__(self, kind: type[S]) -> None:
+        self._kind = kind
+        self._optional = not any(field.required for field in msgspec.structs.fields(kind))
+
+    def read(self, query_string: str) -> S:
+        """Return the parameters of ``query_string`` (without ``?``).
+
+        ValidationFailed for a parameter that is unknown, repeated or not UTF-8, or whose value breaks a rule.
+        """
+        if not query_string and self._optional:
+            return self._kind()
+        values = _parameters(query_string) if query_string else {}
+        try:
+            return msgspec.convert(values, self._kind, strict=False)
+        except msgspec.ValidationError as error:
+            raise refusal_for(error, "query") from None
+
+
+def no_query(query_string: str) -> None:
+    """Refuse any parameter: ValidationFailed. A ``dryRun`` that is ignored would be a change made."""
+    if query_string:
+        for name in _parameters(query_string):
+            raise ValidationFailed((_shown(name), "There is no such parameter"))
+
+
+def _parameters(query_string: str) -> dict[str, str]:
+    values: dict[str, str] = {}
+    # The separators are those of the URL standard's application/x-www-form-urlencoded.
+    for part in query_string.split("&", MAX_PARAMETERS):
+        name, _, value = part.partition("=")
+        try:
+            name, value = unquote_plus(name, errors="strict"), unquote_plus(value, errors="strict")
+        except UnicodeDecodeError:
+            raise ValidationFailed((_shown(name), "The parameter is not UTF-8")) from None
+        if name in values:
+            raise ValidationFailed((_shown(name), "The parameter is given twice"))
+        check_text(value, name)
+        values[name] = value
+    return values
+
+
+def _shown(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,39}", name) else "query"
+
+
+def path_reader(name: str, kind: Any) -> Callable[[str], Any] | None:
+    """Return what turns the path parameter ``name`` from text into ``kind``; None when text is all it takes.
+
+    ``name`` is the field that ValidationFailed names. An ``int`` is an id in its one decimal spelling, so
+    that no two paths name one thing.
+    """
+    if kind is str:
+        return None
+    if kind is int:
+        return lambda text: _id(name, text)
+
+    def read(text: str) -> Any:
+        try:
+            return msgspec.convert(text, kind, strict=False)
+        except msgspec.ValidationError as error:
+            raise refusal_for(error, name) from None
+
+    return read
+
+
+def _id(name: str, text: str) -> int:
+    if _ID.fullmatch(text) is None or (number := int(text)) > MAX_ID:
+        raise ValidationFailed((name, f"Expected an integer from 1 to {MAX_ID}"))
+    return number

@@ -1,0 +1,175 @@
+"""What the operation log is told of a call: everything but what is secret or was not understood.
+
+Values are kept once they have been read into the types of the operation, and never as they were sent: a
+refused body, an unknown parameter, or text in the place of an id may be anything, a password pasted into the
+wrong field among it. What a refusal names is kept instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from time import perf_counter
+from typing import Any, Final, cast
+
+import msgspec
+
+from service.errors import ValidationFailed
+from service.kernel.text import printable
+from service.oplog.redaction import is_sensitive, kept, redacted_query
+from service.records.logs.operation_events import OperationEvent
+from service.web.content.streams import Stream
+from service.web.requests.context import RequestContext
+from service.web.requests.description import Operation, Signature
+from service.web.requests.problems import document
+from service.web.requests.schema import Document, schema_of
+
+UNANSWERED: Final = 499
+"""The status of a call that ended without an answer, as proxies write it; its error is ``unanswered``."""
+
+_REFUSED: Final = 400
+_HIDDEN: Final = "\u2026"
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ID: Final = re.compile(r"[1-9][0-9]{0,18}")
+_UNNAMED: Final = (None, Document, Stream)
+"""What has no members; nothing is kept of answers that are no JSON."""
+
+
+class Recording:
+    """How calls of one logged operation are recorded; whatever can be known beforehand is found out once."""
+
+    def __init__(self, operation: Operation) -> None:
+        """Read the mark ``@logged`` and the types of ``operation``."""
+        logged, signature = operation.mark.logged, operation.signature
+        assert logged is not None  # noqa: S101 - made for logged operations only
+        self._logged = logged
+        self._method = operation.method
+        self._template = operation.template
+        self._segments = operation.template.split("/") if signature.path else []
+        # The path of a public route may be all that it takes to be let in.
+        self._path = {
+            name: kind
+            for name, kind in signature.path.items()
+            if not (operation.public or is_sensitive(name))
+        }
+        self._query, given, answer = _names_of(signature)
+        self._names = given.names | {"body", "query", "row", *signature.path}
+        self.redacts_params = given.sensitive
+        self.redacts_response = answer.sensitive
+        self.keeps_answer = logged.response and signature.answer not in _UNNAMED
+
+    def event(self, context: RequestContext) -> OperationEvent:
+        """Return the entry of ``call``, which is over."""
+        logged, caller, decision = self._logged, context.caller, context.decision
+        policy = decision or context.policy
+        return OperationEvent(
+            module=logged.module,
+            action=logged.action,
+            kind=logged.kind,
+            method=self._method,
+            url=self._url(context) if self._segments else self._template,
+            query=self._query_of(context),
+            client_ip=context.address or None,
+            user_agent=context.user_agent or None,
+            params=self._params(context) if logged.params else None,
+            response=self._response(context) if logged.response else None,
+            status=context.status or UNANSWERED,
+            error=_error(context),
+            elapsed_ms=round((perf_counter() - context.started) * 1000, 3),
+            decision=None if decision is None else "allow" if decision.allowed else "deny",
+            decision_id=None if decision is None else decision.id,
+            policy_revision=None if policy is None else policy.revision,
+            request_id=context.request_id,
+            user_id=None if caller is None else caller.user_id,
+            user_name=None if caller is None else caller.user_name,
+            device=None if caller is None else caller.device,
+        )
+
+    def _url(self, context: RequestContext) -> str:
+        """Return the path; what may be secret, or was not understood, as the template writes it."""
+        shown = self._understood_path(context)
+        segments = context.scope["path"].split("/")
+        return "/".join(
+            name if name.startswith("{") and name[1:-1] not in shown else printable(segment)
+            for name, segment in zip(self._segments, segments, strict=True)
+        )
+
+    def _understood_path(self, context: RequestContext) -> dict[str, Any]:
+        """Return the arguments of the path: ids, and text that has led to a success."""
+        succeeded = 0 < context.status < _REFUSED
+        understood: dict[str, Any] = {}
+        for name, kind in self._path.items():
+            value = context.arguments[name]
+            if kind is int and isinstance(value, str):  # the call was refused before it was read
+                value = int(value) if _ID.fullmatch(value) else value
+            if succeeded or isinstance(value, int):
+                understood[name] = value
+        return understood
+
+    def _query_of(self, context: RequestContext) -> str | None:
+        query = cast(bytes, context.scope["query_string"]).decode("ascii")
+        if not query:
+            return None
+        if "query" in context.arguments:
+            return redacted_query(query)
+        # Refused, or not read because the call was: which of the known parameters there were.
+        names = (part.partition("=")[0] for part in query.split("&"))
+        return "&".join(f"{name}={_HIDDEN}" for name in dict.fromkeys(names) if name in self._query.names)
+
+    def _params(self, context: RequestContext) -> Any:
+        arguments = context.arguments
+        params: dict[str, Any] = {"path": path} if (path := self._understood_path(context)) else {}
+        params |= {name: arguments[name] for name in ("query", "body") if name in arguments}
+        return kept(msgspec.json.encode(params, enc_hook=str), redact=self.redacts_params) if params else None
+
+    def _response(self, context: RequestContext) -> Any:
+        if (refusal := context.refusal) is not None:
+            problem = msgspec.json.decode(document(refusal, context.request_id))
+            if isinstance(refusal, ValidationFailed):
+                problem["errors"] = [self._known(error) for error in problem["errors"]]
+            return kept(msgspec.json.encode(problem), redact=True)
+        return kept(context.answer, redact=self.redacts_response) if context.answer else None
+
+    def _known(self, error: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a fault of a field; what is no field of this operation is not named."""
+        known = self._names.issuperset(_NAME.findall(error["field"]))
+        return {**error, "field": error["field"] if known else _HIDDEN}
+
+
+def _error(context: RequestContext) -> str | None:
+    if context.cut_off:
+        return "cut_off"
+    if not context.status:
+        return "unanswered"
+    return None if context.refusal is None else context.refusal.code
+
+
+class _Names:
+    """The names of the members of some types, and whether one may hold what is withheld."""
+
+    def __init__(self, *kinds: Any) -> None:
+        found = [kind for kind in kinds if kind not in _UNNAMED]
+        schemas, components = msgspec.json.schema_components(found, schema_hook=schema_of)
+        self.names: set[str] = set()
+        self._is_open = False
+        self._read([*schemas, *components.values()])
+        self.sensitive = self._is_open or any(map(is_sensitive, self.names))
+
+    def _read(self, schema: Any) -> None:
+        if isinstance(schema, list):
+            for each in schema:
+                self._read(each)
+        elif isinstance(schema, dict):
+            # A dictionary or Any: its names are known only when it is there.
+            self._is_open |= not schema or schema.get("additionalProperties", False) is not False
+            self.names |= set(schema.get("properties", ()))
+            for name, below in schema.items():
+                self._read(list(below.values()) if name == "properties" else below)
+
+
+@cache
+def _names_of(signature: Signature) -> tuple[_Names, _Names, _Names]:
+    """Return the names of the query, of all that is given, and of the answer."""
+    given = _Names(signature.body, signature.query, *signature.path.values())
+    return _Names(signature.query), given, _Names(signature.answer)

@@ -1,0 +1,166 @@
+"""The shapes that bodies, queries and answers share, and the one encoder of answers.
+
+Times are ``Moment`` in answers, since msgspec writes a ``datetime`` with microseconds and the contract has
+milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[datetime, Meta(tz=True)]``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Final, Generic, Protocol, Self, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+
+from service.kernel.clock import rfc3339
+
+MAX_ID: Final = 2**63 - 1
+"""The largest id: PostgreSQL's bigint."""
+
+Id = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[1])]
+"""An id: an integer from 1 to ``MAX_ID``."""
+
+Revision = Annotated[int, Meta(ge=1, examples=[12])]
+"""A policy revision."""
+
+T = TypeVar("T")
+F = TypeVar("F")
+W = TypeVar("W", bound="Schema")
+
+
+class Moment(str):
+    """A time in an answer, already written as RFC 3339, UTC, with milliseconds."""
+
+    __slots__ = ()
+
+
+def moment(at: datetime) -> Moment:
+    """Return the aware time ``at`` as the wire writes it."""
+    return Moment(rfc3339(at))
+
+
+class Schema(Struct, forbid_unknown_fields=True, rename="camel"):
+    """The base of every body, query and answer: camelCase names, unknown fields refused."""
+
+    @classmethod
+    def of(cls, record: object) -> Self:
+        """Return the answer made from the attributes of ``record`` that have the names of its fields.
+
+        Nested records and lists of them become nested answers; an aware ``datetime`` becomes a ``Moment``.
+        """
+        return msgspec.convert(record, cls, from_attributes=True, dec_hook=_decode_moment)
+
+    def given(self) -> dict[str, Any]:
+        """Return the fields that a body did not leave out (``UNSET``), by their Python names."""
+        fields = msgspec.structs.asdict(self)
+        return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
+
+
+PageNumber = Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, from 1.")]
+"""The number of a page."""
+
+PageSize = Annotated[int, Meta(ge=1, le=200, description="Items on a page.")]
+"""How many items a page has."""
+
+
+class Page(Schema, Generic[T]):
+    """One page of a list; ``total`` counts the items of all pages."""
+
+    items: list[T]
+    page: int
+    size: int
+    total: int
+
+
+class PageQuery(Schema):
+    """The query of a list that is read page by page; lists add their filters as further fields."""
+
+    page: PageNumber = 1
+    size: PageSize = 20
+
+    @property
+    def offset(self) -> int:
+        """The number of items before this page."""
+        return (self.page - 1) * self.size
+
+    def filter(self, kind: Callable[..., F]) -> F:
+        """Return the filter that the other parameters make; ``kind`` takes each of them by its name."""
+        return kind(
+            **{name: getattr(self, name) for name in self.__struct_fields__ if name not in _NO_FILTERS}
+        )
+
+
+_NO_FILTERS: Final = ("page", "size", "sort")
+
+
+class Found(Protocol):
+    """The records of a page, and how many there are on all pages."""
+
+    @property
+    def items(self) -> Sequence[object]:
+        """The records of the page."""
+
+    @property
+    def total(self) -> int:
+        """The number of records of all pages."""
+
+
+def page_answer(query: PageQuery, found: Found, kind: type[W]) -> Page[W]:
+    """Return the page that ``query`` asked for, each record as ``kind``."""
+    items = [kind.of(one) for one in found.items]
+    return Page(items=items, page=query.page, size=query.size, total=found.total)
+
+
+class Published(Schema):
+    """The policy revision from which the change is in force."""
+
+    policy_revision: Revision
+
+
+class Document(Struct, frozen=True):
+    """An answer that is no JSON envelope: sent as it stands, with its media type."""
+
+    content: bytes
+    media_type: str
+
+
+def whole(pattern: str) -> str:
+    """Return a regular expression that only a whole text matches, for ``Meta(pattern=…)``.
+
+    msgspec searches, and in Python ``$`` also matches before a final line feed. The result means the same in
+    Python and in ECMA-262, which JSON Schema uses.
+    """
+    return rf"^(?:{pattern})(?![\s\S])"
+
+
+ONE_LINE: Final = whole(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?")
+"""What names for people look like: one line, no space at either end."""
+
+
+def envelope(data: object) -> bytes:
+    """Return ``{"data": …}`` as JSON."""
+    return b'{"data":' + json_text(data) + b"}"
+
+
+def schema_of(kind: type) -> dict[str, Any]:
+    """Return the JSON schema of a type that msgspec does not know."""
+    if kind is Moment:
+        return {"type": "string", "format": "date-time", "examples": ["2026-11-21T02:33:53.123Z"]}
+    raise NotImplementedError
+
+
+def _decode_moment(kind: type, value: object) -> object:
+    if kind is Moment and isinstance(value, datetime):
+        return moment(value)
+    raise TypeError(f"{type(value).__name__} is no {kind.__name__}")
+
+
+def _encode_moment(value: object) -> object:
+    if isinstance(value, Moment):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is nothing that an answer may hold")
+
+
+json_text: Final = msgspec.json.Encoder(enc_hook=_encode_moment).encode
+"""Return an answer, or part of one, as JSON."""

@@ -1,0 +1,97 @@
+"""From a responder to its description: its marks and annotations, read once, when its route is registered."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, Final, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from service.authz.engine.rules import ANYONE
+from service.web.content.streams import Stream
+from service.web.requests.context import RequestContext
+from service.web.requests.description import Operation, Signature
+from service.web.requests.marks import MarkError, mark_of
+from service.web.requests.schema import Document, schema_of
+
+CREATED: Final = 201
+OK: Final = 200
+
+_FIELD: Final = re.compile(r"\{([^}]*)\}")
+
+_read: Final[dict[tuple[Callable[..., Any], str], Signature]] = {}
+
+
+class SignatureError(TypeError):
+    """A responder whose annotations do not fit its route."""
+
+
+def describe(method: str, template: str, responder: Callable[..., Any], *, public: bool = False) -> Operation:
+    """Return the description of the bound ``responder`` that serves ``method`` of ``template``.
+
+    ``public`` opens the route as ``@public`` would. Raises ``MarkError`` where that contradicts a mark, or
+    marks and types contradict one another, and ``SignatureError`` as ``signature_of`` does.
+    """
+    mark = mark_of(responder)
+    if public and mark.access not in ((), (ANYONE,)):
+        raise MarkError(f"{method} {template} is declared public, and its responder is not")
+    signature = signature_of(responder, template)
+    if (signature.answer is Stream) != bool(mark.media):
+        raise MarkError(f"{method} {template}: a Stream has @sends, and nothing else has")
+    summary, _, description = (inspect.getdoc(responder) or f"{method} {template}").partition("\n")
+    return Operation(
+        method=method,
+        template=template,
+        access=(ANYONE,) if public else mark.access,
+        mark=mark,
+        signature=signature,
+        status=CREATED if mark.created else OK,
+        name=getattr(responder, "__qualname__", repr(responder)),
+        summary=summary.rstrip("."),
+        description=description.strip(),
+    )
+
+
+def signature_of(responder: Callable[..., Any], template: str) -> Signature:
+    """Read the annotations of a bound ``responder``; SignatureFault when they do not fit ``template``.
+
+    ``call: Call`` comes first; ``body`` and ``query`` are Structs; every other parameter is a field of the
+    template, ``int`` (an id), ``str``, or a text with constraints. What was read once is kept.
+    """
+    key = (getattr(responder, "__func__", responder), template)
+    if key not in _read:
+        _read[key] = _signature(responder, template)
+    return _read[key]
+
+
+def _signature(responder: Callable[..., Any], template: str) -> Signature:
+    name = getattr(responder, "__qualname__", repr(responder))
+    if not inspect.iscoroutinefunction(responder):
+        raise SignatureError(f"{name} is not async")
+    hints = get_type_hints(responder, include_extras=True)
+    parameters = list(inspect.signature(responder).parameters)
+    if missing := [parameter for parameter in (*parameters, "return") if parameter not in hints]:
+        raise SignatureError(f"{name} does not annotate {', '.join(missing)}")
+    if not parameters or hints[parameters[0]] is not RequestContext:
+        raise SignatureError(f"the first parameter of {name} is not call: Call")
+    path = {parameter: hints[parameter] for parameter in parameters[1:] if parameter not in ("body", "query")}
+    if set(path) != set(fields := _FIELD.findall(template)):
+        raise SignatureError(f"{name} takes {sorted(path)} of {template}, whose fields are {sorted(fields)}")
+    signature = Signature(hints.get("body"), hints.get("query"), path, hints["return"])
+    _check(signature, name)
+    return signature
+
+
+def _check(signature: Signature, name: str) -> None:
+    kinds = [kind for kind in (signature.body, signature.query) if kind is not None]
+    for kind in kinds:
+        if not (isinstance(kind, type) and issubclass(kind, Struct)):
+            raise SignatureError(f"{name}: body and query must be Structs, not {kind}")
+    answer = [] if signature.answer in (Document, Stream) else [signature.answer]
+    try:
+        msgspec.json.schema_components([*kinds, *signature.path.values(), *answer], schema_hook=schema_of)
+    except (TypeError, NotImplementedError) as error:
+        raise SignatureError(f"{name} has a type that JSON does not: {error}") from error
