@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import __version__
-from service.launch.prepare import FirstLogin
+from service.launch.prepared import FirstLogin
 
 
 def banner(address: str, rows: Mapping[str, str], first: FirstLogin | None) -> str:

@@ -1,52 +1,90 @@
-"""Before the workers: the schema, the first administrator, and the policy that workers will load."""
+"""Before the workers: routes and lines are checked; schema, first administrator and policy are made."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+import signal
+from multiprocessing.connection import Connection
 
 import structlog
 
+from service.app import check_routes
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
+from service.authn.signing_keys import signing_keys
 from service.authz.engine.policy import Policy
 from service.authz.publishing.publisher import publish_if_changed
-from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.shipped import Shipped, configured
+from service.errors import Refusal
+from service.files.bucket import create_bucket
+from service.files.object_store import object_store
+from service.kernel.operator_error import OperatorError
 from service.launch.errors import PasswordError
+from service.launch.parent import end_with_parent
+from service.launch.prepared import PASSWORD, FirstLogin, Prepared, Refused
 from service.records import migrate
 from service.records.database.transactions import Database
 from service.records.seed.data import ADMINISTRATOR
 from service.settings import Settings
+from service.web.observability.log_format import configure_logging
 
-PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
 
 
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class FirstLogin:
-    """The administrator of a new database.
+def run(launcher: Connection, settings: Settings) -> None:
+    """Be the process of a ``Preparation``: check, tell ``launcher``, take the filled settings, prepare, tell.
 
-    ``password`` is None when the operator chose it, and ``complaint`` then says what is weak about it.
+    What an operator can correct is told as ``Refused``, and ends the process.
     """
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # a terminal sends it to the launcher too, which then ends this
+    end_with_parent()
+    configure_logging(settings.log.format, settings.log.level)
+    try:
+        shipped = check(settings)
+        launcher.send(None)
+        filled, password = launcher.recv()
+        launcher.send(prepare(filled, password, shipped))
+    except (OperatorError, Refusal) as error:
+        launcher.send(Refused(str(error)))
+    except EOFError:  # the launcher has given up: it could not listen, or start a store
+        return
 
-    user_name: str
-    password: str | None
-    complaint: str | None = None
+
+def check(settings: Settings) -> Shipped:
+    """Return the model and the lines that ship once keys, lines and routes fit one another.
+
+    Raises ``SettingsError``, ``PolicyError`` and ``RoutesError``.
+    """
+    # A worker would find out about the keys as well, and be started for ever.
+    if settings.auth.jwt_secret or not settings.auth.jwt_algorithm.startswith("HS"):
+        signing_keys(settings.auth)
+    shipped = configured(settings.policy)
+    check_routes(shipped)
+    return shipped
 
 
-def prepare_database(settings: Settings, environ: Mapping[str, str]) -> FirstLogin | None:
+def prepare(settings: Settings, password: str | None, shipped: Shipped) -> Prepared:
+    """Bring the database, the policy and the bucket to what workers expect; raises as what it calls."""
+    first = prepare_database(settings, password)
+    policy = publish_policy(settings, shipped)
+    create_bucket(settings.objstore, settings.server)
+    files = object_store(settings.objstore, settings.server.data / "files").description
+    return Prepared(first, f"revision {policy.revision}, {len(policy.rules)} lines", files)
+
+
+def prepare_database(settings: Settings, chosen: str | None) -> FirstLogin | None:
     """Bring the database to this version and seed it if it is new; return the first login if so.
 
     What this version adds to the catalogue of permissions is told to the log, with the roles that gain it.
 
-    The administrator's password is ``PORTCULLIS_ADMIN_PASSWORD``, else random. Raises ``PasswordError``,
+    ``chosen`` is the administrator's password, None for a random one. Raises ``PasswordError``,
     ``SchemaError`` and ``Unavailable``.
     """
-    chosen = environ.get(PASSWORD) or None
     rules = PasswordRules(settings.password)
     password = chosen or rules.generate((ADMINISTRATOR,))
     passwords = Passwords(settings.password)

@@ -7,7 +7,7 @@ import signal
 import socket
 from collections.abc import Callable
 from types import FrameType
-from typing import Final, cast
+from typing import cast
 
 import structlog
 import uvicorn
@@ -16,9 +16,6 @@ from service.launch.acceptor import Acceptor
 from service.launch.capacity import most_connections
 from service.launch.http import HttpProtocol, Limits, WorkerState
 from service.settings import Settings
-
-DRAIN: Final = 10
-"""How long requests in flight may take once nothing new is accepted, in seconds."""
 
 _LOOK = 10  # ticks of uvicorn's main loop, of a tenth of a second each
 _log = structlog.get_logger()

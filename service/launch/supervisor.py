@@ -15,7 +15,7 @@ from typing import Final
 
 import structlog
 
-from service.launch.worker import run
+from service.launch import children
 
 HANGS_AFTER: Final = 15.0
 """After how many seconds without a sign a worker is taken to hang, and killed."""
@@ -32,7 +32,7 @@ class _Worker:
 
     def __init__(self, listener: socket.socket) -> None:
         self.signs, theirs = _spawn.Pipe(duplex=False)
-        self.process = _spawn.Process(target=run, args=(listener, theirs))
+        self.process = _spawn.Process(target=children.work, args=(listener, theirs))
         self.process.start()
         theirs.close()
         self._heard = monotonic()

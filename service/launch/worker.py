@@ -22,7 +22,8 @@ from service.app import create_app
 from service.authz.publishing.shipped import configured
 from service.launch.http import HttpProtocol
 from service.launch.parent import end_with_parent
-from service.launch.server import DRAIN, WorkerServer
+from service.launch.server import WorkerServer
+from service.launch.stop_times import DRAIN
 from service.settings import load
 from service.web.observability.log_format import configure_logging
 

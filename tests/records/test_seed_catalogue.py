@@ -201,7 +201,7 @@ def test_a_start_tells_the_log_and_a_migration_its_output_who_gains_what(
 
     assert run(Namespace(family="db", action="migrate"), variables) == 0
     with capture_logs() as lines:
-        prepare_database(load(variables), {})
+        prepare_database(load(variables), None)
 
     assert capsys.readouterr().out.splitlines() == [
         "The database has this version's schema already.",

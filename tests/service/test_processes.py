@@ -191,6 +191,11 @@ def test_a_worker_needs_less_than_120_megabytes(
     assert max(rss for rss, _ in used.values()) < 120 * 1024, f"(Rss, Pss) in kB: {used}"
 
 
+def test_a_launcher_needs_less_than_40_megabytes(service: Running) -> None:
+    used = kilobytes(service.process.pid, "Rss")
+    assert used < 40 * 1024, f"{used} kB"
+
+
 def test_killed_workers_are_replaced(service: Running, client: httpx.Client) -> None:
     killed = service.workers
     for pid in killed:

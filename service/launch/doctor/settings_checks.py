@@ -6,7 +6,7 @@ from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address
 
 from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.installation import Installation
-from service.launch.prepare import PASSWORD
+from service.launch.prepared import PASSWORD
 
 _WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy
 

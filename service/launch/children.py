@@ -1,0 +1,22 @@
+"""What runs in processes of their own; each imports here what it runs, so that the launcher stays small."""
+
+from __future__ import annotations
+
+import socket
+from multiprocessing.connection import Connection
+
+from service.settings import Settings
+
+
+def work(listener: socket.socket, launcher: Connection) -> None:
+    """Be a worker: see ``service.launch.worker.run``."""
+    from service.launch.worker import run
+
+    run(listener, launcher)
+
+
+def prepare(launcher: Connection, settings: Settings) -> None:
+    """Check and prepare a start: see ``service.launch.prepare.run``."""
+    from service.launch.prepare import run
+
+    run(launcher, settings)

@@ -1,0 +1,10 @@
+"""How long a stop may take, in seconds."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DRAIN: Final = 10
+"""For requests in flight, once nothing new is accepted."""
+STOP_MARGIN: Final = 10
+"""For a worker to let go of its stores, after its grace and its drain."""
