@@ -43,7 +43,9 @@ async def test_each_field_is_read_from_the_column_of_its_name_in_any_order(
 
     (found,) = await mapper.all(connection, select(*columns).where(role.c.role_code == "auditor"))
 
-    assert found == _Shuffled("May read lists, details and the policy", "Auditor", "auditor")
+    assert found == _Shuffled(
+        "May read lists, details and the policy, and export the logs", "Auditor", "auditor"
+    )
 
 
 async def test_an_array_is_read_as_a_tuple(connection: AsyncConnection) -> None:

@@ -69,7 +69,8 @@ async def test_each_button_hangs_below_a_menu_and_there_is_one_root(connection: 
         ("admin", {"system:*"}),
         (
             "auditor",
-            {code for code in CODES if code.endswith((":list", ":detail"))} | {"system:policy:read"},
+            {code for code in CODES if code.endswith((":list", ":detail"))}
+            | {"system:policy:read", "system:operation-log:export", "system:login-log:export"},
         ),
         ("user", set()),
     ],

@@ -86,7 +86,7 @@ class ResourceButtons:
         self._database = database
         self._changes = changes
 
-    @needs("system:resource:bind")
+    @needs("system:resource:list")
     @refuses(NotFound)
     async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
         """Read the Buttons that open a resource."""
@@ -124,7 +124,7 @@ class ButtonResources:
         self._database = database
         self._changes = changes
 
-    @needs("system:resource:bind")
+    @needs("system:menu:list")
     @refuses(NotFound)
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""

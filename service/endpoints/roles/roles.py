@@ -160,7 +160,7 @@ class RolePermissions:
         self._database = database
         self._changes = changes
 
-    @needs("system:role:permission")
+    @needs("system:role:list")
     @refuses(NotFound)
     async def on_get(self, context: RequestContext, id: int) -> RoleMenus:
         """Read which menus and Buttons a role gives."""

@@ -37,7 +37,7 @@ class SeedResource:
 WILDCARDS: Final = (("*", "Everything"), ("system:*", "Everything below system"))
 
 READING: Final = tuple(
-    code for code in permissions() if code.endswith((":list", ":detail")) or code == "system:policy:read"
+    code for code in permissions() if code.endswith((":list", ":detail", "-log:export", "policy:read"))
 )
 
 ADMINISTRATOR: Final = "admin"
@@ -46,7 +46,7 @@ ADMINISTRATOR_ROLE: Final = "super"
 ROLES: Final = (
     SeedRole(ADMINISTRATOR_ROLE, "Super administrator", "May do everything", ("*",), every_page=True),
     SeedRole("admin", "Administrator", "May do everything below system", ("system:*",), every_page=True),
-    SeedRole("auditor", "Auditor", "May read lists, details and the policy", READING),
+    SeedRole("auditor", "Auditor", "May read lists, details and the policy, and export the logs", READING),
     SeedRole("user", "User", "May do what a login alone allows"),
 )
 
