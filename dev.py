@@ -6,8 +6,8 @@
     python3 dev.py check
     python3 dev.py portcullis [arguments of the command line]
 
-test runs all tests but the extended ones. --fast leaves out those that need a store as well. --extended runs
-the extended ones alone: what takes minutes, and tests of properties with ten times the examples.
+test runs all tests but the extended ones. --fast also leaves out the tests that need a store. --extended runs
+only the extended tests: those that take minutes, and property tests with ten times the examples.
 
 The packages that uv.lock names go to .venv, uv itself to .tools, downloads to the cache of uv.
 """
@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-if sys.version_info < (3, 11):  # noqa: UP036 - whoever starts this with an older Python deserves a sentence
+if sys.version_info < (3, 11):  # noqa: UP036 - an older Python gets a sentence, not a traceback
     sys.exit("dev.py: Portcullis needs Python 3.11 or newer; this is " + sys.version.split()[0])
 
 ROOT = Path(__file__).resolve().parent
@@ -33,7 +33,7 @@ PYTHON = ENVIRONMENT / "bin" / "python"
 STAMP = ENVIRONMENT / ".synced"
 UV = "0.13.8"
 LONG = 400  # lines of a file: above this, `check` asks about it
-PLAIN, FULL = "plain", "full"  # without and with what only tests and checks need
+PLAIN, FULL = "plain", "full"  # without and with the packages that only tests and checks need
 
 PROGRAMS = {
     "run": (PLAIN, ["service", "serve"]),
@@ -58,14 +58,14 @@ CHECKS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the first argument says; returns the exit status unless it becomes another program."""
+    """Run the command that the first argument names; returns the exit status, or is replaced by it."""
     command, *rest = arguments or ["--help"]
     if command == "check":
         return check()
     if command == "test":
         os.chdir(ROOT)
         rest = pytest_arguments(rest)
-        # Pytest keeps rewritten modules beside the bytecode: making them anew takes seconds each time.
+        # pytest keeps rewritten modules beside the bytecode: making them again takes seconds each time.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if command in PROGRAMS:
         extent, words = PROGRAMS[command]
@@ -75,9 +75,9 @@ def main(arguments: list[str]) -> int:
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:
-    """Return the arguments of pytest for those of ``test``: in parallel unless they name one file alone.
+    """Return pytest's arguments for those of ``test``: in parallel, unless they name a single file.
 
-    A single file is over before further processes have started. Options that are given come last and win.
+    A single file finishes before more processes have started. Options of the caller come last and win.
     """
     chosen = [word for name, words in SELECTIONS.items() if name in arguments for word in words]
     others = [argument for argument in arguments if argument not in SELECTIONS]
@@ -88,15 +88,15 @@ def pytest_arguments(arguments: list[str]) -> list[str]:
 
 
 def become(extent: str, *arguments: str) -> None:
-    """Replace this process by the environment's Python; the working directory stays the caller's."""
+    """Replace this process by the environment's Python, in the same working directory."""
     prepare(extent)
     sys.stdout.flush()
-    # -P: modules come from this checkout, never from a folder where the command happens to be given.
+    # -P: modules come from this checkout, never from the current folder.
     os.execve(PYTHON, [str(PYTHON), "-P", "-m", *arguments], os.environ | {"PYTHONPATH": str(ROOT)})  # noqa: S606 - no shell is wanted
 
 
 def check() -> int:
-    """Run every check, also after one has failed; returns 1 when any has."""
+    """Run every check, even after one has failed; returns 1 if any failed, else 0."""
     prepare(FULL)
     failed = []
     for name, *arguments in CHECKS:
@@ -115,19 +115,19 @@ def check() -> int:
 
 
 def long_files() -> list[str]:
-    """Return the files of the service that are longer than most readers like."""
+    """Return the files of the service with more than ``LONG`` lines."""
     paths = sorted((ROOT / "service").rglob("*.py"))
     return [str(path.relative_to(ROOT)) for path in paths if path.read_text().count("\n") > LONG]
 
 
 def prepare(extent: str) -> None:
-    """Bring .venv to what uv.lock says; does nothing when it is there already."""
+    """Make .venv match uv.lock; does nothing if it does already."""
     if is_ready(extent):
         return
     with only_one():
         if is_ready(extent):
-            return  # another one has just done it
-        # What tests need stays when it is there, so that run and test in turn install nothing.
+            return  # another process has just done it
+        # Packages for tests stay once installed, so that alternating run and test installs nothing.
         full = extent == FULL or (STAMP.exists() and FULL in STAMP.read_text().split())
         STAMP.unlink(missing_ok=True)
         groups = [] if full else ["--no-dev"]
@@ -137,7 +137,7 @@ def prepare(extent: str) -> None:
 
 
 def is_ready(extent: str) -> bool:
-    """Tell whether .venv holds what ``extent`` needs, as uv.lock names it, for this version of Python."""
+    """True if .venv holds the packages of ``extent`` from this uv.lock, for this version of Python."""
     if not (STAMP.exists() and PYTHON.exists()):
         return False
     found, written_for = STAMP.read_text().split()
@@ -145,13 +145,13 @@ def is_ready(extent: str) -> bool:
 
 
 def fingerprint() -> str:
-    """Return a digest of all that decides what .venv must hold."""
+    """Return a digest of everything that decides what .venv must hold."""
     parts = [(ROOT / name).read_bytes() for name in ("pyproject.toml", "uv.lock")]
     return hashlib.sha256(b"\0".join([*parts, str(sys.implementation.cache_tag).encode()])).hexdigest()
 
 
 def installed_uv() -> str:
-    """Return the path of uv, put into .tools by pip if it is not there yet."""
+    """Return the path of uv; pip installs it into .tools if it is missing."""
     place = TOOLS / f"uv-{UV}"
     if not place.exists():
         if importlib.util.find_spec("pip") is None:
@@ -171,7 +171,7 @@ def installed_uv() -> str:
 
 
 def environment_of_uv() -> dict[str, str]:
-    """Return the variables for uv: this Python, this checkout's .venv, a cache that can be written."""
+    """Return the variables for uv: this Python, this checkout's .venv, a writable cache."""
     environment = {
         name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PYTHONPATH"}
     }
@@ -179,7 +179,7 @@ def environment_of_uv() -> dict[str, str]:
     if not can_write_usual_cache(environment):
         environment.setdefault("UV_CACHE_DIR", str(TOOLS / "cache"))
     return environment | {
-        "UV_COMPILE_BYTECODE": "1",  # once, now: where Python may not write it, each start would do it anew
+        "UV_COMPILE_BYTECODE": "1",  # once, now: without write access each start would compile again
         "UV_PYTHON": sys.executable,
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_PROJECT_ENVIRONMENT": str(ENVIRONMENT),
@@ -187,7 +187,7 @@ def environment_of_uv() -> dict[str, str]:
 
 
 def can_write_usual_cache(environment: dict[str, str]) -> bool:
-    """Tell whether the folder where uv keeps packages for all checkouts is there, or can be made."""
+    """True if uv's usual cache folder exists and is writable, or can be made."""
     try:
         folder = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "uv")
         folder.mkdir(parents=True, exist_ok=True)
@@ -198,7 +198,7 @@ def can_write_usual_cache(environment: dict[str, str]) -> bool:
 
 @contextmanager
 def only_one() -> Iterator[None]:
-    """Hold a lock of the checkout, so that two of these at once do not build .venv together."""
+    """Hold the checkout's lock, so that two processes do not build .venv at the same time."""
     try:
         TOOLS.mkdir(exist_ok=True)
         lock = (TOOLS / "lock").open("w")
@@ -210,7 +210,7 @@ def only_one() -> Iterator[None]:
 
 
 def run(failure: str, command: list[str], environment: dict[str, str]) -> None:
-    """Run a program that must succeed; else exit with the sentence ``failure``."""
+    """Run a program; if it fails, exit with the sentence ``failure``."""
     print(f"dev.py: {Path(command[0]).name} {' '.join(command[1:4])} …", file=sys.stderr)
     if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
         sys.exit(f"dev.py: {failure}; the reason stands above")

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, NamedTuple
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident
-    """The root of all refusals; never raised itself.
+    """The base class of all refusals; never raised itself.
 
-    ``detail`` is the sentence for this occurrence, ``headers`` are added to the response and
+    ``detail`` is the sentence for this occurrence, ``headers`` are added to the response, and
     ``extra`` are further members of the problem document.
     """
 
@@ -38,7 +38,7 @@ class BadRequest(Refusal):
 
 
 class _Challenge(Refusal):
-    """A 401 with the challenge that RFC 6750 §3 asks for."""
+    """A 401 with the challenge that RFC 6750 §3 requires."""
 
     status = 401
     challenge: ClassVar[str] = 'Bearer error="invalid_token"'
@@ -110,13 +110,13 @@ class CsrfFailed(Refusal):
 
 
 class NotFound(Refusal):
-    """There is no such thing, or none that the caller may know of."""
+    """No such record or path exists, or the caller may not know that it does."""
 
     status, code, title = 404, "not_found", "There is nothing here"
 
 
 class MethodNotAllowed(Refusal):
-    """The path exists and the method does not; ``Allow`` lists those that do (RFC 9110 §15.5.6)."""
+    """The path does not take this method; ``Allow`` lists the methods that it takes (RFC 9110 §15.5.6)."""
 
     status, code, title = 405, "method_not_allowed", "The method is not allowed here"
 
@@ -143,7 +143,7 @@ class RevisionUnknown(Refusal):
 
 
 class PreconditionFailed(Refusal):
-    """The record is no longer the one that ``If-Match`` names (RFC 9110 §15.5.13)."""
+    """The record's version is not the one that ``If-Match`` names (RFC 9110 §15.5.13)."""
 
     status, code, title = 412, "precondition_failed", "The record has changed since it was read"
 
@@ -155,13 +155,13 @@ class TooLarge(Refusal):
 
 
 class QuotaExceeded(Refusal):
-    """The files of one user together would be more, or larger, than one user may have."""
+    """The user would have more files, or more bytes in files, than one user may have."""
 
     status, code, title = 413, "quota_exceeded", "The quota is used up"
 
 
 class RangeNotSatisfiable(Refusal):
-    """The range begins behind the end of the file; ``Content-Range`` says how long it is (RFC 9110)."""
+    """The range begins after the end of the file; ``Content-Range`` gives its length (RFC 9110 §15.5.17)."""
 
     status, code, title = 416, "range_not_satisfiable", "The file has no such range"
 
@@ -170,7 +170,7 @@ class RangeNotSatisfiable(Refusal):
 
 
 class UnsupportedMediaType(Refusal):
-    """The content type of the body is not the one that the endpoint reads, or a file's not one it takes."""
+    """The endpoint does not read this content type, or files of this type may not be uploaded."""
 
     status, code, title = 415, "unsupported_media_type", "The content type is not supported"
 
@@ -185,7 +185,7 @@ class ValidationFailed(Refusal):
 
 
 class RowFault(NamedTuple):
-    """What is wrong with one row of a table: rows count from 1, ``code`` is that of a refusal."""
+    """A fault in one row of a table; ``row`` counts from 1, ``code`` is the code of a refusal."""
 
     row: int
     field: str
@@ -194,7 +194,7 @@ class RowFault(NamedTuple):
 
 
 class RowsRefused(ValidationFailed):
-    """Rows of a table can't be saved, and so none was; ``errors`` has the first of their faults."""
+    """Some rows of a table can't be saved, so none was; ``errors`` holds the first 100 faults."""
 
     MOST: ClassVar[int] = 100
 
@@ -205,7 +205,7 @@ class RowsRefused(ValidationFailed):
 
 
 class RateLimited(Refusal):
-    """Too many attempts; ``Retry-After`` in whole seconds. ``limit`` is for logs: which one was reached."""
+    """Too many attempts; ``Retry-After`` in whole seconds. ``limit`` names the reached limit, for the log."""
 
     status, code, title = 429, "rate_limited", "Too many attempts"
 
@@ -227,13 +227,13 @@ class InternalError(Refusal):
 
 
 class NotImplementedHere(Refusal):
-    """The body is in a transfer coding that is not understood (RFC 9112 §6.1)."""
+    """The body has a transfer coding that the service does not support (RFC 9112 §6.1)."""
 
     status, code, title = 501, "not_implemented", "The service does not know how to read this"
 
 
 class Unavailable(Refusal):
-    """A store is out of reach: never a pass, never a 401."""
+    """A store is out of reach: the request is neither allowed nor answered 401."""
 
     status, code, title = 503, "unavailable", "A store that this needs is out of reach"
 

@@ -1,4 +1,4 @@
-"""Plain values without I/O: who calls, which codes are held, devices, times.
+"""Plain values and small tools without I/O: callers, permission codes, devices, times.
 
 Knows nothing of stores, HTTP or Casbin; everything else may import it.
 """

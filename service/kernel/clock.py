@@ -1,4 +1,4 @@
-"""Times as the contract writes them."""
+"""Times as the API writes them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def now() -> datetime:
-    """Return the current time, aware, in UTC."""
+    """Return the current time as an aware UTC datetime."""
     return datetime.now(UTC)
 
 

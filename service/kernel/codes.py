@@ -27,14 +27,14 @@ MAX_CODE_LENGTH = 128
 
 
 def is_code(text: str) -> bool:
-    """Tell whether ``text`` is a permission code by the grammar, wildcards included."""
+    """True if ``text`` is a permission code of at most 128 characters; wildcards count as codes."""
     return len(text) <= MAX_CODE_LENGTH and CODE.fullmatch(text) is not None
 
 
 def segments_of(code: str) -> tuple[str, ...] | None:
-    """Return the segments of a *required* code that wildcards may match, else None.
+    """Return the segments of a *required* code, or None if no wildcard may grant it.
 
-    None for ``@`` words and for codes with an empty segment: only their exact text can grant those.
+    That is so for ``@`` words and for codes with an empty segment: only their exact text grants those.
     """
     if not code or code[0] == "@":
         return None
@@ -43,7 +43,7 @@ def segments_of(code: str) -> tuple[str, ...] | None:
 
 
 class HeldCodes:
-    """The codes that a caller holds; immutable, equal and hashed by their set."""
+    """The codes that a caller holds; immutable, compared and hashed as a set."""
 
     __slots__ = ("_hash", "codes", "everything", "patterns", "subtrees")
 
@@ -71,29 +71,29 @@ class HeldCodes:
         self.patterns = tuple(patterns)
 
     def holds_exactly(self, code: str) -> bool:
-        """Tell whether ``code`` itself is held; an ``@`` word never is."""
+        """True if ``code`` itself is held; an ``@`` word never is."""
         return code in self.codes and code[:1] != "@"
 
     def holds_everything(self, code: str) -> bool:
-        """Tell whether a held ``*`` grants ``code``."""
+        """True if a held ``*`` grants ``code``."""
         return self.everything and segments_of(code) is not None
 
     def holds_subtree(self, code: str) -> bool:
-        """Tell whether a held ``a:b:*`` grants ``code``."""
+        """True if a held ``a:b:*`` grants ``code``."""
         if not self.subtrees or (segments := segments_of(code)) is None:
             return False
         return any(segments[:depth] in self.subtrees for depth in range(1, len(segments)))
 
     def holds_pattern(self, code: str) -> bool:
-        """Tell whether a held code with a ``*`` before its last segment grants ``code``."""
+        """True if a held code with a ``*`` before its last segment grants ``code``."""
         if not self.patterns or (segments := segments_of(code)) is None:
             return False
         return any(_fits(head, trailing, segments) for head, trailing in self.patterns)
 
     def grants(self, code: str) -> bool:
-        """Tell whether any held code grants ``code``: the rows of the table, one after another.
+        """True if any held code grants ``code``, by any row of the table.
 
-        The enforcer decides requests; this is for questions about codes, such as what a caller may delegate.
+        The enforcer decides requests; this answers questions about codes, such as what a caller may delegate.
         """
         return (
             self.holds_exactly(code)

@@ -1,4 +1,4 @@
-"""The device type string of a session: its grammar, and how it is told from a User-Agent."""
+"""The device type of a session: its grammar, and how it is derived from a User-Agent."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _SIGNS = (
 )
 
 DERIVED = frozenset({"web", *(device for device, _ in _SIGNS)})
-"""The device types that are told from a User-Agent."""
+"""The device types that a User-Agent can give."""
 
 
 def is_device(text: str) -> bool:
-    """Tell whether ``text`` is a device type string: ``[a-z0-9][a-z0-9_-]{0,31}``."""
+    """True if ``text`` is a device type: ``[a-z0-9][a-z0-9_-]{0,31}``."""
     return DEVICE.fullmatch(text) is not None
 
 
 def device_from(user_agent: str) -> str:
-    """Return the device type that ``user_agent`` tells; ``web`` when it tells none.
+    """Return the device type that ``user_agent`` indicates, else ``web``.
 
-    One of ``web``, ``android``, ``ios``, ``mini_program``, ``tablet``, ``desktop``. An Android without
-    "mobile" is a tablet, as its vendor documents.
+    One of ``web``, ``android``, ``ios``, ``mini_program``, ``tablet``, ``desktop``. An Android
+    browser without "mobile" is a tablet, as its vendor documents.
     """
     agent = user_agent.lower()
     for device, signs in _SIGNS:

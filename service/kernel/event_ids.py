@@ -1,4 +1,4 @@
-"""Ids of events: unique wherever they are made, and close to one another when made at about the same time."""
+"""Ids of events: unique across nodes, and sorted by the time when they were made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _RANDOM_B = (1 << 62) - 1
 def new_event_id() -> UUID:
     """Return a UUID of version 7 (RFC 9562 §5.7): milliseconds since the epoch, then 74 random bits.
 
-    An index of random ids would have to be read and written all over its length; this one grows at its end.
+    Random ids would spread the reads and writes of an index over all its pages; these append at its end.
     """
     random = int.from_bytes(os.urandom(10))
     stamp = time.time_ns() // 1_000_000 << 80

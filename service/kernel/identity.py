@@ -1,4 +1,4 @@
-"""Who calls, once authenticated."""
+"""The authenticated caller of a request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.kernel.codes import HeldCodes
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The user of a login session, as the access token and the live permission map tell it.
+    """The user of a device session, from the access token and the live permission map.
 
     ``login_id`` is the ``sub`` of the token: the user id in decimal. ``held`` are the codes in force for
     this request; ``issued_at`` is the token's ``iat`` in seconds since the epoch, with a fraction.

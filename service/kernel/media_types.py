@@ -1,7 +1,7 @@
-"""Media types of files, told from how their content begins: a closed list, each entry with its test.
+"""Media types of files, detected from their first bytes: a closed list, each entry with its test.
 
 The tests are those of the WHATWG MIME Sniffing standard (§5.1, §6, §7.1) where it has one, else the signature
-that the format's own specification fixes at its start. A type that has no entry is no type that can be taken.
+that the format's own specification requires at its start. A type without an entry is never accepted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Final
 
 HEAD: Final = 4096
-"""How many bytes from the start of a file the tests want to see."""
+"""How many bytes from the start of a file the tests need."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One type: the names of its files end with one of ``extensions``, and ``fits`` knows their beginning.
+    """One media type: the extensions of its file names, and ``fits``, which tests the first bytes.
 
-    ``active`` content is run by browsers: it can hold scripts.
+    ``active``: browsers run it, since it can hold scripts.
     """
 
     media_type: str
@@ -29,15 +29,15 @@ class Kind:
 
 
 def extension_of(name: str) -> str:
-    """Return what stands behind the last point of a file's name, in small letters; "" without one."""
+    """Return the extension of a file name, in lower case and without the dot; "" if it has none."""
     stem, point, extension = name.rpartition(".")
     return extension.lower() if stem and point else ""
 
 
 def kinds_of(head: bytes) -> list[Kind]:
-    """Return the kinds that a file may be of that begins with ``head``, its first ``HEAD`` bytes."""
+    """Return the kinds that fit a file whose first ``HEAD`` bytes are ``head``."""
     fitting = [kind for kind in KINDS if kind.fits(head)]
-    # Signatures of readable letters, such as "%PDF-", could be the beginning of a text as well.
+    # A signature of plain letters, such as "%PDF-", would also pass as a text.
     signed = [kind for kind in fitting if kind.fits is not _plain]
     return signed or fitting
 
@@ -51,7 +51,7 @@ def _riff(form: bytes) -> Callable[[bytes], bool]:
 
 
 def _brand(*brands: bytes) -> Callable[[bytes], bool]:
-    """Know ISO base media files (ISO/IEC 14496-12 §4.3) by their major brand."""
+    """Detect ISO base media files (ISO/IEC 14496-12 §4.3) by their major brand."""
     return lambda head: head[4:8] == b"ftyp" and head.startswith(brands, 8)
 
 
@@ -67,28 +67,28 @@ def _mp3(head: bytes) -> bool:
 
 
 def _first_entry(head: bytes) -> bytes:
-    """Return the name of the first entry of a ZIP archive (APPNOTE §4.3.7) and what follows it."""
+    """Return the name of the first entry of a ZIP archive (APPNOTE §4.3.7) and the bytes after it."""
     if not head.startswith(b"PK\x03\x04"):
         return b""
     return head[30:]
 
 
 def _office(folder: bytes) -> Callable[[bytes], bool]:
-    """Know Office Open XML (ECMA-376 part 2): a ZIP archive that begins with an entry of all of them."""
+    """Detect Office Open XML (ECMA-376 part 2): a ZIP archive whose first entry is one of the usual four."""
     usual = (b"[Content_Types].xml", b"_rels/", b"docProps/", folder)
     return lambda head: _first_entry(head).startswith(usual)
 
 
 def _document(media_type: bytes) -> Callable[[bytes], bool]:
-    """Know OpenDocument (part 2, §3.3): the first entry is stored as it stands, and names the type."""
+    """Detect OpenDocument (part 2, §3.3): the first entry is stored uncompressed and names the type."""
     return lambda head: _first_entry(head).startswith(b"mimetype" + media_type)
 
 
-# WHATWG MIME Sniffing §3: bytes that no text holds.
+# WHATWG MIME Sniffing §3: bytes that never occur in text.
 _BINARY: Final = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _BLANK: Final = b"\t\n\x0c\r "
 _MARK: Final = (b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe")
-# §7.1, and what else browsers take for the beginning of markup.
+# §7.1, and other beginnings that browsers take for markup.
 _MARKUP: Final = re.compile(rb"(?s)<[!?/a-z]")
 _SVG: Final = re.compile(rb"<(?:[a-z0-9]{1,16}:)?svg[\s>/]")
 
@@ -153,7 +153,7 @@ KINDS: Final = (
     Kind("application/xml", ("xml",), _is_markup, active=True),
     Kind("text/javascript", ("js", "mjs"), _plain, active=True),
 )
-"""All kinds; where several fit and the name says nothing, the first one counts."""
+"""All kinds; if several fit and the file name does not decide, the first one counts."""
 
 KIND_OF: Final = {extension: kind for kind in KINDS for extension in kind.extensions}
-"""The kind that an extension stands for."""
+"""The kinds by extension."""

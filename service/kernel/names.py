@@ -1,4 +1,4 @@
-"""Names that people choose, and when two of them are the same."""
+"""Names of users and records: which are allowed, and which count as the same."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _IGNORABLE = frozenset(
     {0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164}
     | {*range(0xFE00, 0xFE10), 0xFFA0, *range(0xE0100, 0xE01F0)}
 )
-# The first word of a letter's Unicode name tells these scripts.
+# Scripts with letters that look alike, by the first word of a letter's Unicode name.
 _ALIKE = frozenset({"LATIN", "GREEK", "COPTIC", "CYRILLIC", "ARMENIAN", "CHEROKEE"})
 
 
 def name_key(text: str) -> str:
-    """Return what names are compared by: two names with one key are the same name.
+    """Return the key by which names are compared: names with equal keys are the same name.
 
     Compatibility caseless matching (Unicode §3.13, D146), so that ``ADMIN``, ``admin`` and ``admin`` in
     full-width letters are one name. Letters of different scripts that look alike stay different:
@@ -29,9 +29,9 @@ def name_key(text: str) -> str:
 
 
 def text_fault(text: str) -> str | None:
-    """Return half a sentence ("must …") on why ``text`` can't be shown as a name, None when it can.
+    """Return why ``text`` can't be a displayed name, as half a sentence ("must …"); None if it can.
 
-    What can't be seen has no place in a name: it would make two of them look alike, or turn the text around.
+    Invisible characters are refused: they make different names look alike, or reverse the text.
     """
     if not 1 <= len(text) <= MAX_NAME_LENGTH:
         return f"must have 1 to {MAX_NAME_LENGTH} characters"
@@ -43,10 +43,10 @@ def text_fault(text: str) -> str | None:
 
 
 def name_fault(text: str) -> str | None:
-    """Return half a sentence ("must …") on why ``text`` can't be the name of a user, None when it can.
+    """Return why ``text`` can't be the name of a user, as half a sentence ("must …"); None if it can.
 
-    Beyond ``text_fault``: names are told apart by eye, so letters of scripts that look alike don't mix, as in
-    ``admin`` with a Cyrillic first letter (UTS #39 §5.2). A name all in one script is taken as it is.
+    Stricter than ``text_fault``: people tell names apart by eye, so a name may not mix scripts whose letters
+    look alike, as in ``admin`` with a Cyrillic first letter (UTS #39 §5.2). A name in one script is accepted.
     """
     if fault := text_fault(text):
         return fault

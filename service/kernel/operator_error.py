@@ -1,7 +1,7 @@
-"""The root of the errors that a command tells its operator in words."""
+"""The base class of errors that a command prints for its operator."""
 
 from __future__ import annotations
 
 
 class OperatorError(Exception):
-    """What an operator can correct; the message says what is wrong and holds no secret."""
+    """A fault that the operator can correct; the message says what is wrong and holds no secret."""

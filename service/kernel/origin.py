@@ -1,4 +1,4 @@
-"""Where what happens comes from: the request that is being served."""
+"""The request that is being served, for the logs."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Protocol
 
 
 class Origin(Protocol):
-    """A request, as far as logs tell of it."""
+    """The facts of a request that logs need."""
 
     request_id: str
 
     @property
     def address(self) -> str:
-        """The address of the client; "" when nobody knows."""
+        """The address of the client; "" if unknown."""
 
     @property
     def user_agent(self) -> str:
-        """The User-Agent, fit for logs; "" when there is none."""
+        """The User-Agent, safe for logs; "" if the request has none."""
 
 
 ORIGIN: ContextVar[Origin | None] = ContextVar("origin", default=None)
-"""The request that is being served, for whatever is logged on its behalf; tasks that it starts inherit it."""
+"""The request that is being served; tasks that it starts inherit it."""

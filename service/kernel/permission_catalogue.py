@@ -1,4 +1,4 @@
-"""The catalogue of permission codes: what each one opens, and the Button that it is seeded as.
+"""The catalogue of permission codes: the endpoints that each one opens, and the title of its Button.
 
 To add a code: put it here, mark its endpoint with ``@needs``, and write its lines into
 ``policies/endpoints.csv``. A start compares the three. A new database is seeded with the Buttons of all
@@ -32,7 +32,7 @@ class Page:
 
 
 def _page(name: str, title: str, icon: str, *permissions: tuple[str, ...]) -> Page:
-    """Return a page; each permission is its action, its title, and what it opens."""
+    """Return a page; each permission is given as its action, its title, and the endpoints that it opens."""
     return Page(
         name,
         title,
@@ -178,7 +178,7 @@ def permissions(pages: Iterable[Page] = CATALOGUE) -> dict[str, Permission]:
 
 
 def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[str]]:
-    """Return, for each endpoint that needs a code, the codes any one of which opens it."""
+    """Return, by endpoint, the codes that open it; any one of them is enough."""
     found: dict[str, set[str]] = {}
     for one in permissions(pages).values():
         for endpoint in one.opens:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 class PermissionMap:
     """An immutable map of codes to the bit positions of their Buttons.
 
-    A position that is given again was free until every token with its old meaning had expired, so a bit can
-    only mean the code it was issued for, or nothing.
+    A position is reused only once every token with its old meaning has expired, so a bit can only mean the
+    code it was issued for, or nothing.
     """
 
     __slots__ = ("_by_bit", "_by_code")
@@ -29,13 +29,13 @@ class PermissionMap:
 
     @property
     def highest(self) -> int:
-        """The highest position of a code; -1 without one."""
+        """The highest position of a code; -1 if the map is empty."""
         return max(self._by_bit, default=-1)
 
     def encode(self, codes: Iterable[str]) -> str:
         """Return ``codes`` as standard base64 with padding; bit ``n`` is in byte ``n >> 3``, lowest first.
 
-        Codes without a bit are left out: they grant nothing until the map knows them.
+        Codes that the map does not know are left out: they grant nothing until it does.
         """
         bits = [self._by_code[code] for code in codes if code in self._by_code]
         if not bits:

@@ -1,7 +1,7 @@
-"""JSON of which every parser has the same reading.
+"""JSON that every parser reads in the same way.
 
-Parsers differ about what JSON leaves open, and a check by one reading is no check of another: a member given
-twice, NaN, a text in UTF-16, half a surrogate pair (RFC 8259 §4 and §8, RFC 8725 §2.4, RFC 7515 §4).
+Parsers differ where the standard leaves room: repeated members, NaN, UTF-16, half a surrogate pair (RFC 8259
+§4 and §8, RFC 8725 §2.4, RFC 7515 §4). What one parser has checked, another may read differently.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ class DuplicateMember(ValueError):  # noqa: N818 - says what was found
 
 
 def strict_json(text: bytes, *, numbers_as_text: bool = False) -> Any:
-    """Return the value that ``text`` holds, as plain lists, dicts and scalars.
+    """Return the value of ``text`` as plain lists, dicts and scalars.
 
-    ValueError for what is no JSON text in UTF-8 (RFC 8259), holds half a surrogate pair, or is nested deeper
-    than Python recurses (about a thousand levels); DuplicateMember for a member given twice.
-    ``numbers_as_text`` leaves numbers as they are written, whatever their size.
+    Raises ValueError for anything but JSON in UTF-8 (RFC 8259), for half a surrogate pair, and for nesting
+    deeper than Python recurses (about a thousand levels); DuplicateMember for a repeated member.
+    ``numbers_as_text`` returns numbers as they are written, whatever their size.
     """
     try:
         value = (_NUMBERS_AS_TEXT if numbers_as_text else _STRICT).decode(text.decode("utf-8"))
@@ -31,10 +31,10 @@ def strict_json(text: bytes, *, numbers_as_text: bool = False) -> Any:
 
 
 def strict_object(text: bytes) -> dict[str, Any]:
-    """Return the JSON object in ``text``; ValueError as for ``strict_json``, and for any other value."""
+    """Return the JSON object in ``text``; ValueError as ``strict_json``, and for any other value."""
     value = strict_json(text)
     if not isinstance(value, dict):
-        raise ValueError("not an object")  # noqa: TRY004 - it is the value that is wrong, not our caller
+        raise ValueError("not an object")  # noqa: TRY004 - the value is wrong, not our caller
     return value
 
 

@@ -1,4 +1,4 @@
-"""On whom a caller acts."""
+"""The user on whom a caller acts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from service.kernel.identity import Caller
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A user on whom a caller may act: whatever changes, keeps out or logs out a user takes one.
+    """A user on whom a caller may act; functions that change, ban or log out a user take one.
 
-    Made by ``service/administration/delegation.py`` alone, once it has compared what the caller and the user
-    hold, and by ``oneself``: so no act on another user goes without that check.
+    Only ``service/administration/delegation.py``, after comparing what the caller and the user hold, and
+    ``oneself`` make one: so no function can act on another user without that check.
     """
 
     user_id: int
@@ -24,5 +24,5 @@ class Target:
 
 
 def oneself(caller: Caller) -> Target:
-    """Return the caller as the target of what all may do to their own account."""
+    """Return the caller as the target of what users may do to their own account."""
     return Target(caller.user_id)

@@ -1,14 +1,14 @@
-"""Text that others have written, made fit for one line."""
+"""Untrusted text, made safe to print on one line."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-# C0 and C1 controls, DEL, and what turns or breaks lines elsewhere in Unicode.
+# C0 and C1 controls, DEL, surrogates, and Unicode's line separators and direction marks.
 _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    r"""Return ``text`` with what would break, turn or colour a line as escapes, such as ``\x1b``."""
+    r"""Return ``text`` with control, line and direction characters as escapes, such as ``\x1b``."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)

@@ -9,11 +9,11 @@ from typing import Any, Final
 import msgspec
 import structlog
 
+from service.kernel.cooperative_yield import CooperativeYield
 from service.oplog import rows
 from service.oplog.chain import Chain, append
 from service.oplog.entries import encode, mended
 from service.oplog.rows import Row
-from service.records.database.cooperative_yield import CooperativeYield
 from service.records.database.transactions import Database
 from service.records.logs import inserts
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
@@ -43,7 +43,7 @@ class Writing:
 
         Raises Unavailable; some of the entries may have been written by then.
         """
-        ready, aside, turns = [], set(), CooperativeYield()
+        ready, aside, pauses = [], set(), CooperativeYield()
         for place, line in enumerate(lines):
             try:
                 ready.append((place, rows.read(log, line)))
@@ -51,7 +51,7 @@ class Writing:
                 await self._set_aside(log, line, str(fault))
                 aside.add(place)
             if place % _PART == _PART - 1:
-                await turns.give_way()
+                await pauses.give_way()
         await self._write(log, ready, aside)
         return aside
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule
-from service.authz.engine.unhurried import unhurried
+from service.kernel.cooperative_yield import cooperatively
 
 A, B = Rule("endpoint", "GET /a", "x:a"), Rule("endpoint", "GET /a", "x:b")
 OTHER, RESOURCE = Rule("endpoint", "GET /b", "x:a"), Rule("resource", "GET /a", "x:a")
@@ -39,12 +39,12 @@ def test_objects_are_those_of_one_layer() -> None:
     assert list(Lines([A, OTHER, RESOURCE]).objects("endpoint")) == ["GET /a", "GET /b"]
 
 
-def test_going_unhurried_leaves_nothing_out() -> None:
-    assert list(unhurried(range(100_000))) == list(range(100_000))
-    assert list(unhurried([])) == []
+def test_cooperative_iteration_yields_every_item() -> None:
+    assert list(cooperatively(range(100_000))) == list(range(100_000))
+    assert list(cooperatively([])) == []
 
 
-def test_going_unhurried_lets_another_thread_run_in_between() -> None:
+def test_cooperative_iteration_lets_another_thread_run_in_between() -> None:
     turns: list[str] = []
     ended = threading.Event()
 
@@ -53,7 +53,7 @@ def test_going_unhurried_lets_another_thread_run_in_between() -> None:
             turns.append("other")
 
     def mine() -> None:
-        for number in unhurried(range(200_000)):
+        for number in cooperatively(range(200_000)):
             turns.extend(["mine"] if number % 10_000 == 0 else [])
 
     thread = threading.Thread(target=other)

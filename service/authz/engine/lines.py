@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from service.authz.engine.rules import LAYERS, Rule
-from service.authz.engine.unhurried import unhurried
+from service.kernel.cooperative_yield import cooperatively
 
 
 class Lines:
@@ -34,7 +34,7 @@ class Lines:
         for part in (self, *others):
             for layer, objects in part._codes.items():  # noqa: SLF001 - of this class
                 into = whole._codes[layer]
-                for name, codes in unhurried(objects.items()):
+                for name, codes in cooperatively(objects.items()):
                     before = into.get(name, ())
                     into[name] = (
                         (*before, *(code for code in codes if code not in before)) if before else codes

@@ -7,7 +7,7 @@ from typing import Final
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import shape
-from service.authz.engine.unhurried import unhurried
+from service.kernel.cooperative_yield import cooperatively
 
 _PARAMETER: Final = "{}"
 _NO_LITERAL: Final = "\0"
@@ -30,7 +30,7 @@ class ResourceIndex:
         """Index ``objects``; PolicyFault when two of them fit the same requests."""
         self._by_shape: dict[str, str] = {}
         found: dict[tuple[str, int], set[tuple[bool, ...]]] = {}
-        for name in unhurried(objects):
+        for name in cooperatively(objects):
             key = shape(name)
             if (other := self._by_shape.setdefault(name if key == name else key, name)) != name:
                 raise PolicyError(f"{other} and {name} fit the same requests")

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import GRANT, LOGIN, NOBODY, RESOURCE, Rule, checked
-from service.authz.engine.unhurried import unhurried
 from service.kernel.codes import is_code
+from service.kernel.cooperative_yield import cooperatively
 
 
 class Registered(NamedTuple):
@@ -34,7 +34,7 @@ def derive(registered: Iterable[Registered], codes: Iterable[str] = ()) -> Lines
     not depend on the order of ``registered`` and ``codes``. PolicyFault when a resource or a code can't be a
     line.
     """
-    return Lines(unhurried(checked(chain(_rows(registered), _grants(codes)))))
+    return Lines(cooperatively(checked(chain(_rows(registered), _grants(codes)))))
 
 
 def _grants(codes: Iterable[str]) -> Iterable[tuple[str, Rule]]:
@@ -44,7 +44,7 @@ def _grants(codes: Iterable[str]) -> Iterable[tuple[str, Rule]]:
 
 def _rows(registered: Iterable[Registered]) -> Iterable[tuple[str, Rule]]:
     for method, path, buttons in sorted(
-        unhurried(registered), key=lambda resource: f"{resource.path} {resource.method}"
+        cooperatively(registered), key=lambda resource: f"{resource.path} {resource.method}"
     ):
         name = f"{method} {path}"
         where = f"the resource {name!r}"
@@ -70,7 +70,7 @@ def digest_of(shared: Iterable[Rule], bits: Mapping[str, int]) -> str:
     Nodes whose own files are equal decide equally by revisions of equal digests.
     """
     digest = hashlib.sha256()
-    for rule in unhurried(shared):
+    for rule in cooperatively(shared):
         digest.update(f"{rule}\n".encode())
     digest.update(b"\n")
     for code, bit in sorted(bits.items(), key=lambda item: item[1]):

@@ -9,7 +9,8 @@ from typing import Final, TypeAlias
 from sqlalchemy import Connection, delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.database.cooperative_yield import CooperativeYield
+from service.kernel.cooperative_yield import CooperativeYield
+from service.records.database.greenlets import give_way_if_async
 from service.records.policy import revisions
 from service.records.schema import casbin_rule
 
@@ -19,7 +20,7 @@ Line: TypeAlias = tuple[str, ...]
 CHANNEL: Final = "portcullis_policy"
 """Where a new revision is announced, its number in decimal, once it is committed."""
 
-_AT_ONCE: Final = 100  # lines between two turns of the event loop
+_AT_ONCE: Final = 100  # lines between two pauses of the event loop
 _COLUMNS: Final = ("ptype", "v0", "v1", "v2", "v3", "v4", "v5")
 _COPY: Final = f"COPY sys.casbin_rule ({', '.join(_COLUMNS)}) FROM STDIN"
 # PostgreSQL manual, COPY, "Text Format".
@@ -45,12 +46,12 @@ def each_line(connection: Connection) -> Iterator[Line]:
     Inside ``AsyncConnection.run_sync`` other requests are served between two parts here as well.
     """
     statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
-    turns = CooperativeYield()
+    pauses = CooperativeYield()
     with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         for part in rows.partitions():
             for row in part:
                 yield tuple(value for value in row if value is not None)
-            turns.give_way_if_async()
+            give_way_if_async(pauses)
 
 
 async def publish(connection: AsyncConnection, lines: Collection[Line], *, digest: str, cause: str) -> int:
@@ -70,12 +71,12 @@ async def publish(connection: AsyncConnection, lines: Collection[Line], *, diges
 
 async def _copy(connection: AsyncConnection, lines: Collection[Line]) -> None:
     driver = (await connection.get_raw_connection()).driver_connection
-    turns = CooperativeYield()
+    pauses = CooperativeYield()
     assert driver is not None  # noqa: S101 - only a connection that was invalidated has none
     async with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
         for part in _copy_text(lines):
             await copy.write(part)
-            await turns.give_way()  # a write that does not have to wait does not
+            await pauses.give_way()  # a write that does not have to wait does not
 
 
 def _copy_text(lines: Collection[Line]) -> Iterator[str]:

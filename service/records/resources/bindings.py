@@ -15,12 +15,12 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
-from service.records.database.cooperative_yield import CooperativeYield
+from service.kernel.cooperative_yield import CooperativeYield
 from service.records.menus.menus import BUTTON, Button
 from service.records.resources.resources import RESOURCE, Resource
 from service.records.schema import action_resource, menu, resource
 
-_AT_ONCE: Final = 100  # rows between two turns of the event loop
+_AT_ONCE: Final = 100  # rows between two pauses of the event loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     )
     button = cache(BoundButton)  # one object a Button, however often it is bound
     found: list[BoundResource] = []
-    turns = CooperativeYield()
+    pauses = CooperativeYield()
     async with connection.stream(statement) as rows:
         async for part in rows.partitions(_AT_ONCE):
             found += (
@@ -79,7 +79,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
                 )
                 for row in part
             )
-            await turns.give_way()
+            await pauses.give_way()
     return found
 
 

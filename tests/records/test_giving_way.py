@@ -5,7 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from service.records.database.cooperative_yield import CooperativeYield
+from service.kernel.cooperative_yield import CooperativeYield
+from service.records.database.greenlets import give_way_if_async
 
 pytestmark = pytest.mark.anyio
 
@@ -19,14 +20,14 @@ async def test_other_tasks_run_between_two_parts() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(other())
-    turns = CooperativeYield()
+    pauses = CooperativeYield()
     for _ in range(20):
         done.append("mine")
-        await turns.give_way()
+        await pauses.give_way()
     await task
 
     assert ("mine", "mine") not in pairwise(done)
 
 
-async def test_outside_an_event_loop_nothing_is_given_way_to() -> None:
-    await asyncio.to_thread(CooperativeYield().give_way_if_async)
+async def test_synchronous_code_outside_a_greenlet_does_not_give_way() -> None:
+    await asyncio.to_thread(give_way_if_async, CooperativeYield())

@@ -1,0 +1,64 @@
+"""Long work that lets others run: beside the event loop in a thread, or on the event loop itself.
+
+Both ways measure how long it takes to get control back after giving it up. When that is long, others are
+busy, and the next few pauses give them a fixed time as well. When nobody else is busy, a pause costs next to
+nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator
+from time import perf_counter, sleep
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+_BUSY_PAUSES: Final = 10
+"""Pauses after which others, once seen busy, are taken to be idle again."""
+
+_THREAD_SLICE: Final = 0.0003
+"""Seconds of work in a thread between two pauses."""
+_THREAD_BUSY: Final = 0.0001
+"""Seconds that a pause takes at least when another thread holds the interpreter."""
+_THREAD_REST: Final = 0.0007
+"""Seconds that busy threads get in each pause."""
+_THREAD_STEP: Final = 32
+"""Items between two looks at the clock."""
+
+_LOOP_BUSY: Final = 0.00003
+"""Seconds that one iteration of the event loop takes at least when it has other work."""
+_LOOP_REST: Final = 0.001
+"""Seconds that other tasks get in each pause when there are any."""
+
+
+def cooperatively(items: Iterable[T]) -> Iterator[T]:
+    """Yield ``items`` in a worker thread, and pause while other threads have work to do.
+
+    Not for the event loop: it sleeps. Python takes the interpreter from a thread only every 5 ms, and the
+    loop needs it back for each request that arrives: requests would wait again and again for a long rebuild.
+    """
+    began, busy = perf_counter(), 0
+    for number, item in enumerate(items):
+        if number % _THREAD_STEP == 0 and (now := perf_counter()) - began > _THREAD_SLICE:
+            sleep(0)  # some 50 µs: a shorter moment would be over before another thread has woken up
+            busy = _BUSY_PAUSES if perf_counter() - now > _THREAD_BUSY else busy - 1
+            if busy > 0:
+                sleep(_THREAD_REST)
+            began = perf_counter()
+        yield item
+
+
+class CooperativeYield:
+    """One long work on the event loop; it awaits ``give_way`` after each part."""
+
+    def __init__(self) -> None:
+        self._busy = 0
+
+    async def give_way(self) -> None:
+        """Let the event loop run its other tasks, for longer while there are many."""
+        began = perf_counter()
+        await asyncio.sleep(0)
+        self._busy = _BUSY_PAUSES if perf_counter() - began > _LOOP_BUSY else self._busy - 1
+        if self._busy > 0:
+            await asyncio.sleep(_LOOP_REST)
