@@ -81,7 +81,14 @@ class Container:
         self.live = LivePolicy(shipped)
         self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
         announced = partial(announcements, database.url, lines.CHANNEL)
-        self.watch = PolicyWatch(self.live, self.database, announced, worker, token_life=auth.access_timeout)
+        self.watch = PolicyWatch(
+            self.live,
+            self.database,
+            announced,
+            worker,
+            token_life=auth.access_timeout,
+            own_digests=settings.policy.own_digests,
+        )
         self.passwords = Passwords(settings.password)
         tokens = Tokens(auth, self.store.synchronized.now)
         pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)
@@ -132,6 +139,10 @@ class Container:
     def _own_samples(self) -> Iterator[Sample]:
         policy = self.live.current
         yield Sample("portcullis_policy_revision", policy.revision, {})
+        own_parts = self.watch.own_parts
+        yield Sample("portcullis_policy_own_info", 1, {"digest": own_parts.digest})
+        yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})
+        yield Sample("portcullis_policy_workers_not_allowed", own_parts.not_allowed, {})
         yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})
         offset = self.store.synchronized.offset
         if offset is not None:

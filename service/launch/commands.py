@@ -54,6 +54,7 @@ def _check(_options: Namespace, environ: Environ) -> None:
     _say(
         f"The model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines are in order."
     )
+    _say(f"The digest of this own part of the policy is {shipped.digest}.")
 
 
 def _export(options: Namespace, environ: Environ) -> None:

@@ -12,7 +12,7 @@ from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting, table_of
 from service.settings.throttling import Throttle
 from service.settings.uploading import Upload
-from service.settings.values import OptionalPath, to_text
+from service.settings.values import Digests, OptionalPath, to_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,14 @@ class Policy:
         help="Requests of logged-in callers that no registered resource fits. `deny` leaves out the line "
         "`p, resource, @unregistered, @login` of `base.csv`, and does nothing else; `allow` leaves the file "
         "as it stands.",
+    )
+    own_digests: Digests = setting(
+        Digests(),
+        shown="all may serve",
+        help="Which own parts of the policy (model, base and endpoint lines) may serve, by the digests that "
+        "`portcullis policy check` prints: separated by commas in the environment, a list in the file. A "
+        "start with another one is refused, and running workers tell the log of workers that decide by one. "
+        "While a new version is rolled out, name the digests of both.",
     )
 
 

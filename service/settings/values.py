@@ -14,7 +14,15 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
 
+
+class Digests(tuple[str, ...]):
+    """SHA-256 digests in hexadecimal."""
+
+    __slots__ = ()
+
+
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -31,6 +39,7 @@ class Kind(NamedTuple):
     words: str
     from_text: Callable[[str], Any]
     toml: tuple[type, ...] = ()
+    is_list: bool = False
 
 
 def _boolean(text: str) -> bool:
@@ -76,6 +85,13 @@ def _networks(text: str) -> Networks:
         raise ValueError("must be networks in CIDR form, such as 10.0.0.0/8, without host bits") from None
 
 
+def _digests(text: str) -> Digests:
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    if not all(_DIGEST.fullmatch(part) for part in parts):
+        raise ValueError("must be SHA-256 digests, each of 64 digits of 0-9 and a-f")
+    return Digests(parts)
+
+
 _KINDS: dict[Any, Kind] = {
     bool: Kind("true or false", _boolean, (bool,)),
     int: Kind("whole number", _whole, (int,)),
@@ -83,7 +99,8 @@ _KINDS: dict[Any, Kind] = {
     str: Kind("text", _text),
     Path: Kind("path", _path),
     OptionalPath: Kind("path", lambda text: _path(text) if text else None),
-    Networks: Kind("list of networks", _networks),
+    Networks: Kind("list of networks", _networks, is_list=True),
+    Digests: Kind("list of digests", _digests, is_list=True),
 }
 
 
@@ -111,7 +128,7 @@ def from_toml(kind: Kind, value: object) -> Any:
                 f"must be a {kind.words}" if kind.words != "true or false" else "must be true or false"
             )
         return float(value) if float in kind.toml else value  # type: ignore[arg-type]  # checked above
-    if kind is _KINDS[Networks]:
+    if kind.is_list:
         if not isinstance(value, list) or not all(
             isinstance(part, str) and "," not in part for part in value
         ):

@@ -3,10 +3,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 
 import pytest
 from sqlalchemy import text
+from structlog.testing import capture_logs
 
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
@@ -66,9 +68,14 @@ async def silence() -> AsyncGenerator[str, None]:
 
 @asynccontextmanager
 async def watching(
-    database: Database, announced: Announced, *, poll_every: float = SELDOM, worker: str = "a:1"
+    database: Database,
+    announced: Announced,
+    *,
+    poll_every: float = SELDOM,
+    worker: str = "a:1",
+    shipped: Shipped = SHIPPED,
 ) -> AsyncIterator[tuple[LivePolicy, PolicyWatch]]:
-    live = LivePolicy(SHIPPED)
+    live = LivePolicy(shipped)
     watch = PolicyWatch(live, database, announced, worker, token_life=7200, poll_every=poll_every)
     await watch.look()
     task = asyncio.create_task(watch.run())
@@ -173,6 +180,21 @@ async def test_every_worker_is_seen_with_its_revision_until_it_leaves(database: 
                 await asyncio.sleep(0.01)
         await other.leave()
         assert await told() == [("a:1", 2)]
+
+
+async def test_a_worker_with_another_own_part_serves_on_and_is_told_by_the_others(database: Database) -> None:
+    other = replace(SHIPPED, endpoints=SHIPPED.endpoints[1:])
+    async with watching(database, silence, poll_every=0.05) as (live, watch):
+        with capture_logs() as lines:
+            async with watching(database, silence, worker="b:1", shipped=other) as (elsewhere, beside):
+                watch._report_again = 0.0  # reports are seconds apart
+                await until(lambda: watch.own_parts.differing == 1)
+                assert beside.own_parts.differing == 1
+                assert (live.current.revision, elsewhere.current.revision) == (1, 1)
+                assert [one.own_digest for one in await watch.workers()] == [SHIPPED.digest, other.digest]
+
+    told = [line for line in lines if line["event"] == "workers decide by another own part of the policy"]
+    assert [line["workers"] for line in told] == [{"a:1": SHIPPED.digest}, {"b:1": other.digest}]
 
 
 async def test_who_waits_for_a_revision_gets_it_as_soon_as_it_is_in_force() -> None:

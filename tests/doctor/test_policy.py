@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from service.authz.publishing.shipped import read_shipped
 from service.launch.policy import sync
 from service.settings import load
 from tests.doctor.conftest import Look, execute, variables_of
@@ -31,7 +32,7 @@ def test_a_policy_as_it_was_published_is_in_order(look: Look) -> None:
         ),
         (
             "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:role:list'",
-            "revision 1 is not what the model, the shipped lines and the bindings give now",
+            "revision 1 is not what resources, bindings and Buttons give now",
         ),
         ("DELETE FROM sys.policy_revision", "no policy has been published"),
     ],
@@ -73,6 +74,25 @@ def test_a_worker_that_stays_behind_is_named(look: Look, database_url: str) -> N
 
     assert finding.state == "warning"
     assert finding.message == "1 of 2 don't decide by revision 1: node-2 by 0 (another model.conf)"
+
+
+def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_does_not_name_it(
+    look: Look, database_url: str
+) -> None:
+    own, other = read_shipped().digest, "f" * 64
+    execute(
+        database_url,
+        "INSERT INTO sys.policy_worker (worker, revision, own_digest) VALUES"
+        f" ('node-1', 1, '{own}'), ('node-2', 1, '{other}')",
+    )
+
+    found = look()["policy-own-parts"]
+    unnamed = look(PORTCULLIS_POLICY__OWN_DIGESTS=own)["policy-own-parts"]
+    named = look(PORTCULLIS_POLICY__OWN_DIGESTS=f"{own},{other}")["policy-own-parts"]
+
+    assert found.message == f"1 of 2 don't decide by the own part {own[:8]}: node-2 by ffffffff"
+    assert (found.state, unnamed.state, named.state) == ("warning", "fault", "ok")
+    assert "policy.own_digests does not name it" in unnamed.message
 
 
 def test_codes_without_an_enabled_button_are_named(look: Look, database_url: str) -> None:

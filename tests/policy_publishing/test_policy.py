@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
 from tests.support.inside import Inside, inside
 
@@ -32,6 +33,7 @@ async def test_the_policy_in_force_is_shown_whole(shared: Inside) -> None:
         row = await (await connection.execute("SELECT digest FROM sys.policy_revision")).fetchone()
     assert (found["digest"],) == row
     assert [(one["revision"], one["fault"]) for one in found["workers"]] == [(1, None)]
+    assert [one["ownDigest"] for one in found["workers"]] == [found["ownDigest"]] == [read_shipped().digest]
 
 
 async def test_an_allowed_request_is_explained_by_lines_codes_and_predicates(shared: Inside) -> None:
@@ -193,6 +195,33 @@ async def test_a_model_that_is_not_that_of_the_start_is_not_reloaded_and_the_las
         assert str(tmp_path) not in answer.body.decode()
         found = await service.ask("GET", "/api/policy")
         assert (found.status, found.json["data"]["revision"]) == (200, 1)
+
+
+async def test_a_database_restored_below_the_revision_in_force_takes_changes_again_after_a_restart(
+    seeded_database_url: str, redis_url: str
+) -> None:
+    resource = {"resourceName": "x", "resourceCode": "x", "method": "GET", "path": "/api/x"}
+    async with inside(seeded_database_url, redis_url) as service:
+        assert (await service.data("POST", "/api/resource", resource))["policyRevision"] == 2
+        # What a backup from before the change would bring back.
+        await execute(
+            service,
+            "DELETE FROM sys.resource WHERE resource_code = 'x'",
+            "DELETE FROM sys.casbin_rule WHERE v1 = 'GET /api/x'",
+            "DELETE FROM sys.policy_revision WHERE revision = 2",
+        )
+        reload = await service.ask("POST", "/api/policy/reload")
+        other = resource | {"path": "/api/y"}
+        refused = await service.ask("POST", "/api/resource", other)
+    async with inside(seeded_database_url, redis_url) as restarted:
+        taken = await restarted.ask("POST", "/api/resource", other)
+
+    assert (refused.status, refused.json["detail"]) == (
+        503,
+        "The database has lost policy revisions that are in force",
+    )
+    assert reload.status == 503
+    assert (taken.status, taken.json["data"]["policyRevision"]) == (201, 2)
 
 
 async def test_without_the_line_for_unregistered_requests_they_are_refused(

@@ -122,18 +122,18 @@ async def test_a_position_is_not_given_while_a_worker_may_have_the_old_map(
     await retire(connection, LONG_AGO, ANN)
     await let_expire(connection)
     revision = await newest(connection)
-    await workers.report(connection, "quick", revision + 1, None)
-    await workers.report(connection, "slow", revision, None)
+    await workers.report(connection, "quick", revision + 1, None, own_digest=None)
+    await workers.report(connection, "slow", revision, None, own_digest=None)
     await connection.execute(
         text(
             "UPDATE sys.policy_worker SET seen_time = now() - CAST(:silent AS interval) WHERE worker = 'slow'"
         ),
         {"silent": silent},
     )
-    await workers.report(connection, "quick", revision + 1, None)
+    await workers.report(connection, "quick", revision + 1, None, own_digest=None)
     assert await give(connection, ANN) != LONG_AGO
 
-    await workers.report(connection, "slow", revision + 1, None)
+    await workers.report(connection, "slow", revision + 1, None, own_digest=None)
     assert await give(connection, ANN) == LONG_AGO
 
 
@@ -141,7 +141,7 @@ async def test_a_worker_that_has_left_or_is_silent_for_longer_holds_up_nothing(
     connection: Connection,
 ) -> None:
     for worker in ("gone", "dead"):
-        await workers.report(connection, worker, 0, None)
+        await workers.report(connection, worker, 0, None, own_digest=None)
     await workers.leave(connection, "gone")
     await connection.execute(
         text("UPDATE sys.policy_worker SET seen_time = now() - interval '13 hours 1 second'")

@@ -62,7 +62,7 @@ async def test_a_database_that_is_known_to_have_lost_its_rows_is_down(database: 
 
 async def test_the_row_of_the_worker_is_really_written(database: Database, seeded_database_url: str) -> None:
     async with database.transaction() as connection:
-        await workers.report(connection, "worker", 1, None)
+        await workers.report(connection, "worker", 1, None, own_digest=None)
     tell(
         seeded_database_url,
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "

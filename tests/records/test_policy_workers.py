@@ -14,15 +14,15 @@ async def reported(connection: AsyncConnection) -> list[tuple[str, int, str | No
 
 
 async def test_the_last_report_of_each_worker_is_told(connection: AsyncConnection) -> None:
-    await workers.report(connection, "b:1", 3, None)
-    await workers.report(connection, "a:1", 3, "it can't be read")
-    await workers.report(connection, "b:1", 4, None)
+    await workers.report(connection, "b:1", 3, None, own_digest=None)
+    await workers.report(connection, "a:1", 3, "it can't be read", own_digest="ab")
+    await workers.report(connection, "b:1", 4, None, own_digest=None)
 
     assert await reported(connection) == [("a:1", 3, "it can't be read"), ("b:1", 4, None)]
 
 
 async def test_a_worker_that_leaves_is_forgotten(connection: AsyncConnection) -> None:
-    await workers.report(connection, "a:1", 3, None)
+    await workers.report(connection, "a:1", 3, None, own_digest=None)
     await workers.leave(connection, "a:1")
 
     assert await reported(connection) == []
@@ -31,17 +31,17 @@ async def test_a_worker_that_leaves_is_forgotten(connection: AsyncConnection) ->
 async def test_a_worker_that_stops_reporting_is_forgotten_and_removed_by_the_others(
     connection: AsyncConnection,
 ) -> None:
-    await workers.report(connection, "a:1", 3, None)
+    await workers.report(connection, "a:1", 3, None, own_digest=None)
     await connection.execute(text("UPDATE sys.policy_worker SET seen_time = now() - interval '1 minute'"))
     assert await reported(connection) == []
-    await workers.report(connection, "b:1", 3, None)
+    await workers.report(connection, "b:1", 3, None, own_digest=None)
     assert await reported(connection) == [("b:1", 3, None)]
 
     # It may have been cut off, and read tokens for twelve hours by what it had.
     await connection.execute(
         text("UPDATE sys.policy_worker SET seen_time = now() - interval '14 hours' WHERE worker = 'a:1'")
     )
-    await workers.report(connection, "b:1", 3, None)
+    await workers.report(connection, "b:1", 3, None, own_digest=None)
 
     rows = await connection.execute(text("SELECT worker FROM sys.policy_worker"))
     assert list(rows.scalars()) == ["b:1"]

@@ -48,6 +48,17 @@ def test_a_check_of_the_policy_starts_no_server_and_loads_no_terminal_library(tm
     assert imported & (NEVER_USED | {"uvicorn", "ua_parser_builtins"}) == set()
 
 
+def test_a_check_of_the_policy_prints_the_digest_that_the_setting_may_name(tmp_path: Path) -> None:
+    printed = portcullis(tmp_path, "policy", "check").output
+    digest = printed.split()[-1].rstrip(".")
+    named = portcullis(tmp_path, "policy", "check", PORTCULLIS_POLICY__OWN_DIGESTS=digest)
+    other = portcullis(tmp_path, "serve", PORTCULLIS_POLICY__OWN_DIGESTS="0" * 64)
+
+    assert named.status == 0
+    assert other.status == 1
+    assert f"{digest}, is not among those that policy.own_digests lets serve" in other.errors
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["admin", "create", "--help"]])
 def test_help_is_given_without_any_library(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run(

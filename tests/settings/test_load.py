@@ -145,6 +145,14 @@ def test_networks_are_read_from_a_list_in_the_file_and_from_commas_in_the_enviro
     assert load(given).server.trusted_proxies == wanted
 
 
+def test_digests_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:
+    wanted = ("0a" * 32, "f1" * 32)
+    file = write(tmp_path, f'[policy]\nown_digests = ["{wanted[0]}", "{wanted[1]}"]\n')
+    assert load({}, file=file).policy.own_digests == wanted
+    assert load({"PORTCULLIS_POLICY__OWN_DIGESTS": ", ".join(wanted)}).policy.own_digests == wanted
+    assert "policy.own_digests" in faults({"PORTCULLIS_POLICY__OWN_DIGESTS": "0A" * 32})
+
+
 @pytest.mark.parametrize(
     ("line", "setting"),
     [

@@ -58,6 +58,11 @@ class LivePolicy:
             self._newest = self._none
         return self._newest
 
+    @property
+    def own_digest(self) -> str:
+        """The digest of this node's own part of the policy."""
+        return self._shipped.digest
+
     def confirm(self, since: float) -> None:
         """Note that others knew at ``since``, by ``now``, which revision this process decides by."""
         self._confirmed = max(self._confirmed, since)

@@ -27,6 +27,7 @@ from service.authz.engine.rules import (
 )
 from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.derive import digest_of
+from service.authz.publishing.own_parts import require_allowed
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
@@ -68,8 +69,13 @@ class Shipped:
 
 
 def configured(settings: settings.Policy) -> Shipped:
-    """Read what ``settings`` name, as ``read_shipped`` does."""
-    return read_shipped(settings.model, settings.folder, strict=settings.unregistered == "deny")
+    """Read what ``settings`` name, as ``read_shipped`` does.
+
+    PolicyError also when the setting ``policy.own_digests`` does not let the result serve.
+    """
+    shipped = read_shipped(settings.model, settings.folder, strict=settings.unregistered == "deny")
+    require_allowed(shipped.digest, settings.own_digests)
+    return shipped
 
 
 def read_shipped(model: Path | None = None, folder: Path | None = None, *, strict: bool = False) -> Shipped:

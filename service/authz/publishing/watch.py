@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -14,6 +14,7 @@ import structlog
 
 from service.authz.engine.errors import PolicyError
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.own_parts import OwnParts
 from service.errors import Unavailable
 from service.kernel.health import Health, State
 from service.records.database.transactions import Database
@@ -42,7 +43,8 @@ class PolicyWatch:
     An announcement may get lost, with the connection or in a failover; then the next look finds the revision.
     What can't be loaded is told by ``fault``, and the last valid policy stays in force. Each look reports to
     ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to ``sys.token_life``
-    that it issues access tokens that live ``token_life`` seconds.
+    that it issues access tokens that live ``token_life`` seconds. ``own_digests`` are the digests of the
+    own parts that may serve, empty for all; ``own_parts`` says what workers decide by.
     """
 
     def __init__(
@@ -53,6 +55,7 @@ class PolicyWatch:
         worker: str,
         *,
         token_life: int,
+        own_digests: Collection[str] = (),
         poll_every: float = POLL_EVERY,
     ) -> None:
         self._live = live
@@ -61,6 +64,7 @@ class PolicyWatch:
         self._worker = worker
         self._token_life = token_life
         self._poll_every = poll_every
+        self.own_parts: Final = OwnParts(live.own_digest, own_digests)
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
         self._reported: tuple[int, str | None] | None = None
@@ -95,7 +99,13 @@ class PolicyWatch:
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(_TELL_WITHIN), self._database.transaction() as connection:
                 found = await policy_workers.present(connection)
-        here = PolicyWorker(self._worker, self._live.current.revision, self.fault, datetime.now(UTC))
+        here = PolicyWorker(
+            worker=self._worker,
+            revision=self._live.current.revision,
+            fault=self.fault,
+            seen_time=datetime.now(UTC),
+            own_digest=self.own_parts.digest,
+        )
         return sorted([here, *(one for one in found if one.worker != self._worker)], key=attrgetter("worker"))
 
     def health(self) -> Health:
@@ -131,8 +141,10 @@ class PolicyWatch:
             return
         since = self._live.now()
         async with self._database.transaction() as connection:
-            await policy_workers.report(connection, self._worker, *now)
+            await policy_workers.report(connection, self._worker, *now, own_digest=self.own_parts.digest)
             await bit_positions.report_life(connection, self._token_life)
+            present = await policy_workers.present(connection)
+        self.own_parts.observe(present)
         self._live.confirm(since)
         self._reported, self._report_again = now, monotonic() + REPORT_EVERY
 

@@ -25,19 +25,27 @@ Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:ro
 
 
 class Worker(Schema):
-    """A worker, the revision that it decides by, and why that is not the newest, if it can't be."""
+    """A worker, the revision that it decides by, and why that is not the newest, if it can't be.
+
+    `ownDigest` is that of its node's own part of the policy; `null` for an older version.
+    """
 
     worker: Annotated[str, Meta(examples=["node-1:4711:9f03ab"])]
     revision: Annotated[int, Meta(ge=0, examples=[12])]
     fault: str | None
     seen_time: Moment
+    own_digest: str | None
 
 
 class PolicyInForce(Schema):
-    """All that decided this request, and what the workers of all nodes decide by."""
+    """All that decided this request, and what the workers of all nodes decide by.
+
+    `digest` is that of the shared part, `ownDigest` that of the own part of this node: model and files.
+    """
 
     revision: Revision
     digest: Annotated[str, Meta(examples=["5f0c39d1a2b4" * 5 + "5f0c"], description="SHA-256.")]
+    own_digest: Annotated[str, Meta(examples=["9be1a6f0d3c2" * 5 + "9be1"], description="SHA-256.")]
     model: Annotated[str, Meta(description="The text of model.conf.")]
     rules: list[Line]
     workers: list[Worker]
@@ -108,7 +116,14 @@ class InForce:
         # A hundred thousand lines take a while to write.
         rules = await asyncio.to_thread(lambda: [str(rule) for rule in policy.rules])
         workers = [Worker.of(worker) for worker in await self._watch.workers()]
-        return PolicyInForce(policy.revision, policy.digest, policy.model_text, rules, workers)
+        return PolicyInForce(
+            revision=policy.revision,
+            digest=policy.digest,
+            own_digest=policy.own_digest,
+            model=policy.model_text,
+            rules=rules,
+            workers=workers,
+        )
 
 
 class Reload:

@@ -40,6 +40,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("policy-files", policy_checks.policy_files),
     ("published-policy", policy_checks.published_policy),
     ("policy-workers", policy_checks.policy_workers_agree),
+    ("policy-own-parts", policy_checks.own_parts_agree),
     ("permission-codes", policy_checks.permission_codes),
     ("permission-bits", policy_checks.permission_bits),
     ("routes", policy_checks.routes),

@@ -67,6 +67,25 @@ async def policy_workers_agree(patient: Installation) -> Finding:
     )
 
 
+async def own_parts_agree(patient: Installation) -> Finding:
+    """Nodes with another model or other endpoint lines decide otherwise by the same revision."""
+    own, allowed = patient.policy.digest, patient.settings.policy.own_digests
+    async with patient.records() as connection:
+        present = await workers.present(connection)
+    others = [one for one in present if one.own_digest != own]
+    if not others:
+        return ok(f"{len(present)} run with the own part {own[:8]}" if present else f"own part {own[:8]}")
+    named = [f"{one.worker} by {(one.own_digest or 'none')[:8]}" for one in others[:_NAMED]]
+    message = f"{len(others)} of {len(present)} don't decide by the own part {own[:8]}: {', '.join(named)}"
+    strangers = [one for one in others if one.own_digest not in allowed]
+    if allowed and not strangers:
+        return ok(f"{message}; policy.own_digests names all of them")
+    hint = "start those nodes again with the same version, settings and policy files"
+    return (
+        fault(f"{message}; policy.own_digests does not name it", hint) if allowed else warning(message, hint)
+    )
+
+
 async def permission_codes(patient: Installation) -> Finding:
     """A code that no Button carries can be given to nobody but by a wildcard."""
     async with patient.records() as connection:

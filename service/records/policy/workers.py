@@ -23,21 +23,31 @@ KEPT: Final = timedelta(hours=13)
 
 @dataclass(frozen=True, slots=True)
 class PolicyWorker:
-    """A worker, the revision that it decides by, and why that is not the newest, if it can't be."""
+    """A worker, the revision that it decides by, and why that is not the newest, if it can't be.
+
+    ``own_digest`` is the digest of its node's own part of the policy; None for a version that reports none.
+    """
 
     worker: str
     revision: int
     fault: str | None
     seen_time: datetime
+    own_digest: str | None
 
 
 _WORKER: Final = RowMapper(PolicyWorker, policy_worker)
 
 
-async def report(connection: AsyncConnection, worker: str, revision: int, fault: str | None) -> None:
-    """Note that ``worker`` lives and decides by ``revision``; forget those that have been silent for long."""
-    row = upsert(policy_worker).values(worker=worker, revision=revision, fault=fault)
-    renewed = {"revision": revision, "fault": fault, "seen_time": func.now()}
+async def report(
+    connection: AsyncConnection, worker: str, revision: int, fault: str | None, *, own_digest: str | None
+) -> None:
+    """Note that ``worker`` lives and decides by ``revision`` and the own part of ``own_digest``.
+
+    Workers that have been silent for long are forgotten.
+    """
+    said = {"revision": revision, "fault": fault, "own_digest": own_digest}
+    row = upsert(policy_worker).values(worker=worker, **said)
+    renewed = said | {"seen_time": func.now()}
     await connection.execute(row.on_conflict_do_update(index_elements=[policy_worker.c.worker], set_=renewed))
     silent = select(policy_worker.c.worker).where(policy_worker.c.seen_time < func.now() - KEPT)
     # A row that somebody holds is being renewed or removed already; waiting could end in a deadlock.

@@ -34,6 +34,7 @@ policy_worker = Table(
     Column("revision", BigInteger, CheckConstraint("revision >= 0", name="revision"), nullable=False),
     Column("fault", Text),
     moment("seen_time"),
+    Column("own_digest", Text),
 )
 
 

@@ -14,6 +14,15 @@ FAMILIES: Final = {
     "portcullis_http_request_duration_seconds": ("histogram", "Seconds from the first byte to the answer."),
     "portcullis_denials_total": ("counter", "Requests that the policy denied, by the layer that did."),
     "portcullis_policy_revision": ("gauge", "The policy revision by which the worker decides."),
+    "portcullis_policy_own_info": ("gauge", "The digest of the own part of the policy of the worker's node."),
+    "portcullis_policy_workers_differing": (
+        "gauge",
+        "Workers of all nodes that decide by another own part of the policy than this one.",
+    ),
+    "portcullis_policy_workers_not_allowed": (
+        "gauge",
+        "Workers of all nodes whose own part of the policy the setting policy.own_digests does not name.",
+    ),
     "portcullis_permission_bit_highest": (
         "gauge",
         "The highest bit position of a permission code; -1: none.",

@@ -1,0 +1,65 @@
+"""Whether the workers of all nodes decide by the same own part of the policy, and by one that may serve."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+import structlog
+
+from service.authz.engine.errors import PolicyError
+from service.records.policy.workers import PolicyWorker
+
+_log = structlog.get_logger()
+
+SETTING: Final = "policy.own_digests"
+
+
+def require_allowed(digest: str, allowed: Collection[str]) -> None:
+    """Return when ``digest`` is among ``allowed``, or when ``allowed`` is empty; PolicyError else."""
+    if allowed and digest not in allowed:
+        raise PolicyError(
+            f"the digest of this node's own part of the policy, {digest}, is not among those that "
+            f"{SETTING} lets serve"
+        )
+
+
+class OwnParts:
+    """Compares the own digests that workers report with the own digest of this node.
+
+    ``allowed`` are the digests that may serve; empty, all may. Each change of what is found is told to the
+    log once: as an error while a worker decides by an own part that is not in ``allowed``, or, where
+    ``allowed`` is empty, by another than this worker. An older version reports no digest: it counts as
+    another one.
+    """
+
+    def __init__(self, digest: str, allowed: Collection[str] = ()) -> None:
+        self.digest: Final = digest
+        self._allowed = frozenset(allowed)
+        self._alarmed: frozenset[str | None] = frozenset()
+        self.differing = 0
+        """How many workers decide by another own part than this one."""
+        self.not_allowed = 0
+        """How many workers decide by an own part that ``allowed`` does not name; 0 where it is empty."""
+
+    def observe(self, workers: Iterable[PolicyWorker]) -> None:
+        """Take note of what all workers of all nodes have reported lately."""
+        others = [one for one in workers if one.own_digest != self.digest]
+        strangers = [one for one in others if one.own_digest not in self._allowed]
+        self.differing = len(others)
+        self.not_allowed = len(strangers) if self._allowed else 0
+        found = frozenset(one.own_digest for one in strangers)
+        if found == self._alarmed:
+            return
+        self._alarmed = found
+        if not found:
+            _log.info("no worker decides by another own part of the policy any more", event_type="security")
+            return
+        reason = f"{SETTING} does not name it" if self._allowed else "it is not that of this node"
+        _log.error(
+            "workers decide by another own part of the policy",
+            event_type="security",
+            reason=reason,
+            own_digest=self.digest,
+            workers={one.worker: one.own_digest for one in strangers},
+        )

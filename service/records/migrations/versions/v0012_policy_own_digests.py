@@ -1,0 +1,13 @@
+"""By which own part of the policy each worker decides."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "v0012"
+down_revision = "v0011"
+
+
+def upgrade() -> None:
+    """Take the step. Workers of older versions, which report no digest, may go on reporting beside it."""
+    op.execute("ALTER TABLE sys.policy_worker ADD COLUMN own_digest text")

@@ -1,0 +1,70 @@
+"""Workers that decide by another own part of the policy are told."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.own_parts import OwnParts, require_allowed
+from service.authz.publishing.shipped import configured, read_shipped
+from service.records.policy.workers import PolicyWorker
+from service.settings import load
+
+OURS, THEIRS, THIRD = "a" * 64, "b" * 64, "c" * 64
+
+
+def workers(**digests: str | None) -> list[PolicyWorker]:
+    return [PolicyWorker(name, 1, None, datetime.now(UTC), digest) for name, digest in digests.items()]
+
+
+def test_a_difference_is_told_once_for_each_change_and_so_is_its_end() -> None:
+    own_parts = OwnParts(OURS)
+    with capture_logs() as lines:
+        own_parts.observe(workers(a=OURS))
+        own_parts.observe(workers(a=OURS, b=THEIRS))
+        own_parts.observe(workers(a=OURS, b=THEIRS, c=THEIRS))
+        assert (own_parts.differing, own_parts.not_allowed) == (2, 0)
+        own_parts.observe(workers(a=OURS, b=THEIRS, c=None))
+        own_parts.observe(workers(a=OURS))
+
+    assert [(line["log_level"], line["event_type"]) for line in lines] == [
+        ("error", "security"),
+        ("error", "security"),
+        ("info", "security"),
+    ]
+    assert lines[0]["workers"] == {"b": THEIRS}
+    assert lines[1]["workers"] == {"b": THEIRS, "c": None}
+    assert own_parts.differing == 0
+
+
+def test_own_parts_that_the_setting_names_are_counted_and_only_others_raise_the_alarm() -> None:
+    own_parts = OwnParts(OURS, (OURS, THEIRS))
+    with capture_logs() as lines:
+        own_parts.observe(workers(a=OURS, b=THEIRS))
+        assert (own_parts.differing, own_parts.not_allowed, lines) == (1, 0, [])
+        own_parts.observe(workers(a=OURS, b=THEIRS, c=THIRD, d=None))
+
+    assert (own_parts.differing, own_parts.not_allowed) == (3, 2)
+    (line,) = lines
+    assert (line["log_level"], line["workers"]) == ("error", {"c": THIRD, "d": None})
+    assert "policy.own_digests" in line["reason"]
+
+
+def test_a_node_whose_own_part_is_not_named_is_refused_in_words() -> None:
+    require_allowed(OURS, ())
+    require_allowed(OURS, (THEIRS, OURS))
+    with pytest.raises(PolicyError, match=f"{OURS}.*policy.own_digests"):
+        require_allowed(OURS, (THEIRS,))
+
+
+def test_the_setting_is_held_against_the_files_that_are_configured() -> None:
+    digest = read_shipped().digest
+    named = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_POLICY__OWN_DIGESTS": f"{THEIRS}, {digest}"})
+    other = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_POLICY__OWN_DIGESTS": THEIRS})
+
+    assert configured(named.policy).digest == digest
+    with pytest.raises(PolicyError, match=digest):
+        configured(other.policy)
