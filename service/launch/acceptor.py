@@ -53,16 +53,19 @@ class Acceptor:
         """Close what was turned away a while ago. Call it about once a second."""
         self._surplus.tidy(self._loop.time())
 
-    async def close(self) -> None:
-        """Accept those who are connecting just now, and nobody after them; then close the listener.
+    async def close(self, *, others_accept: bool) -> None:
+        """Stop accepting and close the listener of this worker.
 
-        Whoever connects later is refused by the system. Closing at once would reset those who have connected
-        and not been accepted yet.
+        With ``others_accept``, other workers take the clients that are connecting. Without, this worker
+        accepts those who are connecting just now, and the system refuses all later ones: closing at once
+        would reset clients that have connected and have not been accepted yet. The socket is shared, so a
+        filter on it would close the service for all workers.
         """
-        drop_new_connections(self._listener)
-        await asyncio.sleep(SETTLE)
-        while self._accept():
-            pass
+        if not others_accept:
+            drop_new_connections(self._listener)
+            await asyncio.sleep(SETTLE)
+            while self._accept():
+                pass
         self._open = False
         self._loop.remove_reader(self._listener)
         self._listener.close()

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import socket
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
 
 from service.settings import Settings
 
 
-def work(listener: socket.socket, launcher: Connection) -> None:
+def work(listener: socket.socket, launcher: Connection, service_stops: Event) -> None:
     """Be a worker: see ``service.launch.worker.run``."""
     from service.launch.worker import run
 
-    run(listener, launcher)
+    run(listener, launcher, service_stops)
 
 
 def prepare(launcher: Connection, settings: Settings) -> None:

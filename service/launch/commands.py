@@ -133,7 +133,8 @@ def _doctor(options: Namespace, environ: Environ) -> int:
     from service.launch.doctor import as_json, as_text, diagnose, status_of
     from service.web.observability.log_format import configure_logging
 
-    configure_logging("auto", "error", sys.stderr.buffer)  # standard output is the report's
+    # The report says what fails, on standard output.
+    configure_logging("auto", "critical", sys.stderr.buffer)
     findings = diagnose(environ)
     _say(as_json(findings) if options.json else as_text(findings))
     return status_of(findings, strict=options.strict)

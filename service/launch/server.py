@@ -36,14 +36,19 @@ class WorkerServer(uvicorn.Server):
         listener: socket.socket,
         settings: Settings,
         announce_stop: Callable[[], None],
+        service_stops: Callable[[], bool],
     ) -> None:
-        """Take what is called once when the stop begins."""
+        """Call ``announce_stop`` once when the stop begins.
+
+        ``service_stops`` tells if all workers stop, and not this one alone.
+        """
         super().__init__(config)
         self.server_state = WorkerState(_limits(settings))
         self._acceptor = Acceptor(listener, self._protocol, self._connections, most_connections(settings))
         self._grace = settings.server.stop_grace
         self._grace_ends: float | None = None
         self._announce_stop = announce_stop
+        self._service_stops = service_stops
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Note that the worker must stop; called by the system at SIGTERM and SIGINT."""
@@ -75,7 +80,7 @@ class WorkerServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept nothing more, and end when the requests in flight are answered."""
         self._begin_stop(0.0)
-        await self._acceptor.close()
+        await self._acceptor.close(others_accept=not self._service_stops())
         await super().shutdown(sockets)
 
     def _begin_stop(self, now: float) -> None:

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
+from multiprocessing.synchronize import Event
 from time import monotonic
 from types import FrameType
 from typing import Final
@@ -30,9 +31,9 @@ _spawn = multiprocessing.get_context("spawn")
 class _Worker:
     """One worker process, and the pipe through which it tells that it runs."""
 
-    def __init__(self, listener: socket.socket) -> None:
+    def __init__(self, listener: socket.socket, service_stops: Event) -> None:
         self.signs, theirs = _spawn.Pipe(duplex=False)
-        self.process = _spawn.Process(target=children.work, args=(listener, theirs))
+        self.process = _spawn.Process(target=children.work, args=(listener, theirs, service_stops))
         self.process.start()
         theirs.close()
         self._heard = monotonic()
@@ -72,11 +73,12 @@ class Supervisor:
         self._number = number
         self._stop_within = stop_within
         self._stopping = False
+        self._service_stops = _spawn.Event()
 
     def run(self) -> None:
         """Run the workers until SIGTERM, SIGINT or SIGHUP, or until one of them can't start."""
         with self._signals() as told:
-            workers = [_Worker(self._listener) for _ in range(self._number)]
+            workers = [_Worker(self._listener, self._service_stops) for _ in range(self._number)]
             while not self._stopping:
                 wait([told, *(worker.process.sentinel for worker in workers)], _LOOK)
                 workers = [self._kept(worker) for worker in workers]
@@ -96,9 +98,10 @@ class Supervisor:
             self._stopping = True
             return worker
         _log.error("a worker hangs and is replaced" if hung else "a worker died and is replaced", pid=pid)
-        return _Worker(self._listener)
+        return _Worker(self._listener, self._service_stops)
 
     def _stop(self, workers: list[_Worker]) -> None:
+        self._service_stops.set()
         for worker in workers:
             worker.process.terminate()
         deadline = monotonic() + self._stop_within

@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
 from time import sleep
 
 # structlog and ua-parser take these in wherever they are installed: six megabytes of each worker for colours
@@ -31,10 +32,11 @@ BEAT = 1.0
 """How often a worker tells the launcher that it runs, in seconds."""
 
 
-def run(listener: socket.socket, launcher: Connection) -> None:
+def run(listener: socket.socket, launcher: Connection, service_stops: Event) -> None:
     """Serve ``listener`` until told to stop, with the settings that the launcher put into the environment.
 
-    Writes to ``launcher`` once a second. Exits with status 3 when the application does not start.
+    ``service_stops`` is set before all workers are told. Writes to ``launcher`` once a second. Exits with
+    status 3 when the application does not start.
     """
     end_with_parent()
     settings = load(os.environ)
@@ -53,7 +55,7 @@ def run(listener: socket.socket, launcher: Connection) -> None:
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN,
     )
-    WorkerServer(config, listener, settings, app.stop).run()
+    WorkerServer(config, listener, settings, app.stop, service_stops.is_set).run()
 
 
 def _beat(launcher: Connection) -> None:

@@ -196,6 +196,20 @@ def test_a_launcher_needs_less_than_40_megabytes(service: Running) -> None:
     assert used < 40 * 1024, f"{used} kB"
 
 
+def test_a_worker_that_is_told_to_end_alone_keeps_no_client_from_the_others(service: Running) -> None:
+    assert eventually(lambda: service.output.count("Application startup complete") == len(service.workers))
+    ended = service.workers[0]
+    os.kill(ended, signal.SIGTERM)
+
+    while ended in service.workers:
+        # A connection of its own each time; a client may still have met the worker that ends.
+        with socket.create_connection(("127.0.0.1", service.port), timeout=5):
+            pass
+    assert eventually(lambda: len(service.workers) == 2)
+    for _ in range(20):
+        assert httpx.get(f"{service.url}/health/live", trust_env=False).status_code == 200
+
+
 def test_killed_workers_are_replaced(service: Running, client: httpx.Client) -> None:
     killed = service.workers
     for pid in killed:
