@@ -4,7 +4,7 @@ import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
-from service.authz.review.explain import Explanation, Fired, explain
+from service.authz.review.explain import Explanation, Fired, explain, explain_grant
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 
@@ -19,6 +19,7 @@ RULES = [
     Rule("endpoint", "GET /api/user/info", "@login"),
     Rule("endpoint", "GET /api/user/{id}", "system:user:detail"),
     Rule("endpoint", "POST /api/auth/login", "@anyone"),
+    Rule("grant", "system:*:list", "system:*:list"),
 ]
 POLICY = Policy(MODEL.read_text("utf-8"), RULES, revision=4)
 
@@ -100,3 +101,38 @@ def test_a_layer_without_a_line_says_so() -> None:
     assert found.resource.reason == "closed"
     strict = explain(Policy(MODEL.read_text("utf-8"), RULES[-2:]), "GET", "/api/user/7", HeldCodes())
     assert strict.resource.reason == "no_line"
+
+
+@pytest.mark.parametrize(
+    ("held", "predicate"),
+    [
+        ("system:*:list", "holdsExactly"),
+        ("*", "holdsEverything"),
+        ("system:*", "holdsSubtree"),
+        ("*:*:list", "holdsPattern"),
+    ],
+)
+def test_a_grant_names_the_held_code_that_covers_the_granted_one(held: str, predicate: str) -> None:
+    found = explain_grant(POLICY, "system:*:list", HeldCodes([held, "system:user:list"]))
+
+    assert (found.allowed, found.grant.line) == (True, "p, grant, system:*:list, system:*:list")
+    assert {fired.code for fired in found.grant.fired} == {held}
+    assert Fired(held, predicate) in found.grant.fired
+
+
+def test_a_wildcard_is_granted_by_no_code_that_it_covers() -> None:
+    found = explain_grant(POLICY, "system:*:list", HeldCodes(["system:user:list", "system:role:*"]))
+
+    assert (found.allowed, found.grant.reason) == (False, "not_held")
+    assert found.grant.required == ("system:*:list",)
+    assert found.grant.decision_id.startswith("r4-")
+
+
+def test_a_code_that_no_button_carries_is_granted_by_nobody() -> None:
+    found = explain_grant(POLICY, "system:user:list", HeldCodes(["*"]))
+
+    assert (found.allowed, found.grant.reason, found.grant.required) == (False, "no_line", ())
+
+
+def test_a_visitor_grants_nothing() -> None:
+    assert explain_grant(POLICY, "system:*:list", None).grant.reason == "not_logged_in"

@@ -101,6 +101,37 @@ async def test_a_visitor_is_explained_too(shared: Inside) -> None:
     assert (login["allowed"], login["public"]) == (True, True)
 
 
+async def test_a_grant_is_explained_by_the_line_of_its_button(shared: Inside) -> None:
+    allowed = await shared.data("POST", EXPLAIN, {"grant": "system:user:list", "userName": "admin"})
+    denied = await shared.data("POST", EXPLAIN, {"grant": "system:*", "permissions": ["system:user:list"]})
+
+    assert (allowed["allowed"], allowed["resource"], allowed["endpoint"]) == (True, None, None)
+    assert allowed["grant"]["line"] == "p, grant, system:user:list, system:user:list"
+    assert allowed["grant"]["fired"] == [{"code": "*", "predicate": "holdsEverything"}]
+    assert (denied["allowed"], denied["grant"]["reason"]) == (False, "not_held")
+    assert denied["grant"]["wouldOpen"] == {
+        "permissions": ["system:*"],
+        "roles": ["admin", "super"],
+        "disabledButtons": [],
+    }
+
+
+@pytest.mark.parametrize(
+    ("question", "fields"),
+    [
+        ({}, ["method", "path"]),
+        ({"path": "/api/role/list"}, ["method"]),
+        ({"method": "GET", "path": "/api/role/list", "grant": "system:user:list"}, ["grant"]),
+        ({"grant": "not a code"}, ["grant"]),
+        ({"grant": "@login"}, ["grant"]),
+    ],
+)
+async def test_a_question_is_about_one_request_or_one_grant(
+    shared: Inside, question: dict[str, Any], fields: list[str]
+) -> None:
+    assert (await shared.ask("POST", EXPLAIN, question)).fields == fields
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [

@@ -8,7 +8,16 @@ from typing import Final, Literal
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.predicates import PREDICATES
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NO_SESSION, RESOURCE, UNREGISTERED, Rule
+from service.authz.engine.rules import (
+    ANYONE,
+    ENDPOINT,
+    GRANT,
+    LOGIN,
+    NO_SESSION,
+    RESOURCE,
+    UNREGISTERED,
+    Rule,
+)
 from service.kernel.codes import HeldCodes
 
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
@@ -56,9 +65,36 @@ class Explanation:
     endpoint: LayerExplained | None
 
     @property
+    def layers(self) -> tuple[LayerExplained, ...]:
+        """The layers that were asked, in order."""
+        return (self.resource,) if self.endpoint is None else (self.resource, self.endpoint)
+
+    @property
     def allowed(self) -> bool:
         """Whether both layers let the request pass."""
         return self.resource.allowed and self.endpoint is not None and self.endpoint.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class GrantExplanation:
+    """Whether a permission code may be handed out, taken away, bound or acted on."""
+
+    grant: LayerExplained
+
+    @property
+    def public(self) -> bool:
+        """Never: a visitor holds nothing to grant."""
+        return False
+
+    @property
+    def layers(self) -> tuple[LayerExplained, ...]:
+        """The one layer that was asked."""
+        return (self.grant,)
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the code may be granted."""
+        return self.grant.allowed
 
 
 def explain(policy: Policy, method: str, path: str, held: HeldCodes | None) -> Explanation:
@@ -72,6 +108,11 @@ def explain(policy: Policy, method: str, path: str, held: HeldCodes | None) -> E
     found = NO_SESSION if asking is None else policy.resource_at(method, path) or UNREGISTERED
     resource = _layer(policy, RESOURCE, found, asking)
     return Explanation(public, resource, None if route is None else _layer(policy, ENDPOINT, route, asking))
+
+
+def explain_grant(policy: Policy, code: str, held: HeldCodes | None) -> GrantExplanation:
+    """Explain whether whoever holds ``held`` may hand out, take away, bind or act on ``code``."""
+    return GrantExplanation(_layer(policy, GRANT, code, held))
 
 
 def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> LayerExplained:

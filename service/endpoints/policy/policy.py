@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from service.authz.engine.paths import canonical
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
 from service.authz.review import subjects
-from service.authz.review.explain import LayerExplained, Reason, explain
+from service.authz.review.explain import (
+    Explanation,
+    GrantExplanation,
+    LayerExplained,
+    Reason,
+    explain,
+    explain_grant,
+)
 from service.authz.review.openings import WouldOpen, would_open
 from service.errors import BadRequest, Conflict, ValidationFailed
+from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.records.database.transactions import Database
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import logged, needs, refuses
@@ -52,10 +62,15 @@ class PolicyInForce(Schema):
 
 
 class Question(Schema):
-    """Whose request, and which: a user by name, or whoever holds `permissions`; with neither, a visitor."""
+    """Who asks, and for what.
 
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
-    path: Annotated[str, Meta(max_length=2048, examples=["/api/role/list"])]
+    Who: a user by name, or whoever holds `permissions`; with neither, a visitor. For what: a request by
+    `method` and `path`, or in their place a `grant`, the permission code to hand out or to act on.
+    """
+
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
+    path: Annotated[str, Meta(max_length=2048, examples=["/api/role/list"])] | None = None
+    grant: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])] | None = None
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
     permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
 
@@ -91,15 +106,20 @@ class Layer(Schema):
 
 
 class Explained(Schema):
-    """What the gate would do; `endpoint` is null where no route serves the request (404 or 405)."""
+    """What the policy says of a request, or of a grant.
+
+    `resource` and `endpoint` are the layers of a request; `endpoint` is null where no route serves it (404 or
+    405). `grant` is the layer of a grant. The layers that were not asked are null.
+    """
 
     revision: Revision
     allowed: bool
     public: bool
     user_status: Annotated[str, Meta(examples=["enabled"])] | None
     permissions: Annotated[list[str], Meta(examples=[["system:*"]])] | None
-    resource: Layer
+    resource: Layer | None
     endpoint: Layer | None
+    grant: Layer | None
 
 
 class InForce:
@@ -156,19 +176,20 @@ class Explain:
     @needs("system:policy:read")
     @logged("policy", "explain", "QUERY", response=False)
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
-        """Explain what would happen to a request, by the policy in force.
+        """Explain what would happen to a request, or whether a code may be granted, by the policy in force.
 
         A user is taken with the permissions of this moment; tokens that were issued before may have others.
         """
-        path = _path(body)
+        explained = _asked(body)
         context.policy = policy = self._live.current
         async with self._database.snapshot() as connection:
             asking = await subjects.subject_of(connection, body.user_name, body.permissions)
-            found = explain(policy, body.method, path, asking.held)
-            opening = {
-                layer.layer: await would_open(connection, policy, layer)
-                for layer in (found.resource, found.endpoint)
-                if layer is not None and not layer.allowed
+            found = explained(policy, asking.held)
+            layers = {
+                layer.layer: _layer(
+                    layer, None if layer.allowed else await would_open(connection, policy, layer)
+                )
+                for layer in found.layers
             }
         return Explained(
             revision=policy.revision,
@@ -176,20 +197,32 @@ class Explain:
             public=found.public,
             user_status=asking.status,
             permissions=None if asking.held is None else sorted(asking.held.codes),
-            resource=_layer(found.resource, opening),
-            endpoint=None if found.endpoint is None else _layer(found.endpoint, opening),
+            resource=layers.get(RESOURCE),
+            endpoint=layers.get(ENDPOINT),
+            grant=layers.get(GRANT),
         )
 
 
-def _path(body: Question) -> str:
+def _asked(body: Question) -> Callable[[Policy, HeldCodes | None], Explanation | GrantExplanation]:
+    """Return what explains the request or the grant of ``body``; ValidationFailed unless it names one."""
+    method, path, code = body.method, body.path, body.grant
+    if code is not None:
+        if method is not None or path is not None:
+            raise ValidationFailed(("grant", "Name a request or a grant, not both"))
+        if not is_code(code):
+            raise ValidationFailed(("grant", "This is no permission code"))
+        return lambda policy, held: explain_grant(policy, code, held)
+    if method is None or path is None:
+        missing = [name for name, value in (("method", method), ("path", path)) if value is None]
+        raise ValidationFailed(*((name, "The field is required") for name in missing))
     try:
-        return canonical(body.path)
+        place = canonical(path)
     except BadRequest as refusal:
         raise ValidationFailed(("path", refusal.detail)) from None
+    return lambda policy, held: explain(policy, method, place, held)
 
 
-def _layer(layer: LayerExplained, opening: Mapping[str, WouldOpen]) -> Layer:
-    opens = opening.get(layer.layer)
+def _layer(layer: LayerExplained, opens: WouldOpen | None) -> Layer:
     return Layer(
         layer=layer.layer,
         object=layer.object,
