@@ -1,4 +1,4 @@
-"""Browser and operating system, as a User-Agent tells them to people who read lists of sessions."""
+"""Browser and operating system of a User-Agent, for lists of sessions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ MAX_USER_AGENT = 512
 
 
 def describe(user_agent: str) -> tuple[str, str]:
-    """Return the browser and the operating system with their main versions; empty texts for the unknown.
+    """Return browser and operating system, each with its major version; an empty text if unknown.
 
-    A call takes one or two milliseconds once ``prepare`` has been called; the first one calls it otherwise.
+    A call takes one or two milliseconds. Without ``prepare``, the first one also compiles the patterns.
     """
     browser = ua_parser.parse_user_agent(user_agent)
     system = ua_parser.parse_os(user_agent)
@@ -21,7 +21,7 @@ def describe(user_agent: str) -> tuple[str, str]:
 
 
 def prepare() -> None:
-    """Compile the 1,200 patterns of ``describe``, which takes some tenths of a second and some megabytes."""
+    """Compile the 1,200 patterns of ``describe``: takes a few tenths of a second and a few megabytes."""
     describe("")
 
 

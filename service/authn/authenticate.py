@@ -27,7 +27,7 @@ _opened = Decoder(_Opened)
 
 
 class Authenticator:
-    """Says who sent a token, as of this request."""
+    """Finds the caller of a token, checked at each request."""
 
     def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore) -> None:
         self._verified = VerifiedTokens(tokens, first_seen=self._first_seen)
@@ -39,8 +39,8 @@ class Authenticator:
     async def authenticate(self, token: str, permission_map: PermissionMap) -> Caller:
         """Return the caller of the access token ``token``.
 
-        Raises ``TokenInvalid``, ``TokenExpired``, ``AccountBanned``, ``RefreshRequired`` (the user was
-        marked since, or the device session is gone or another one) and ``Unavailable``. With
+        Raises ``TokenInvalid``, ``TokenExpired``, ``AccountBanned``, ``RefreshRequired`` (the user was marked
+        after the token was issued, or the device session was ended or replaced) and ``Unavailable``. With
         ``per_request_deny_check`` off, only the first two: a token then works until it expires.
         """
         caller = self._verified.caller(token, permission_map)
@@ -55,7 +55,7 @@ class Authenticator:
         return caller
 
     def _first_seen(self, claims: AccessClaims) -> None:
-        """Have the store know that the tokens of this ``iat`` have been handed out, in case it does not."""
+        """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""
         if self._tokens.now() - claims.iat < self._unsure:
             self._store.deliveries.seen(claims.sub, claims.dev, _milliseconds(claims.iat))
 
@@ -65,7 +65,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 def _marked(marker: bytes) -> float:
-    """Return the moment of a refresh marker; a marker that can't be read stands against every token."""
+    """Return the time of a refresh marker in milliseconds; infinity (refusing all tokens) if malformed."""
     try:
         return _milliseconds(float(marker.removeprefix(_MARK)))
     except (ValueError, OverflowError):
@@ -73,7 +73,7 @@ def _marked(marker: bytes) -> float:
 
 
 def _opened_at(session: bytes | None) -> float:
-    """Return the moment when a device session was opened; later than any when there is no such session."""
+    """Return when a device session was opened, in milliseconds; infinity if there is none."""
     if session is None:
         return float("inf")
     try:

@@ -1,4 +1,4 @@
-"""What tokens say: the claims of the contract, of exact types."""
+"""The claims of tokens, with exact types."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 Subject = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,18}\Z")]
 DeviceName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}\Z")]
 RefreshId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{16,64}\Z")]
-# A NumericDate (RFC 7519 §2), of which true and "1" are none; the year 9999 is far enough.
+# A NumericDate (RFC 7519 §2), which excludes true and "1"; up to the year 9999.
 Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
 
 
 class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is there."""
+    """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present."""
 
     sub: Subject
     typ: Literal["access"]

@@ -1,8 +1,8 @@
-"""Proof that a request with cookies was meant: where it came from, and a token that only our pages know.
+"""CSRF protection of requests with cookies: their source, and a token that only our pages know.
 
-For state-changing requests in cookie mode. The token is random and bound by HMAC to the pair of tokens that
-was issued with it, that is to its user and its moment: one that an attacker got for an account of his own, or
-that is left from an earlier session, proves nothing.
+For state-changing requests in cookie mode. The token is random and bound by HMAC to the token pair issued
+with it, by its user and time of issue: a token of an attacker's own account, or of an earlier session, is not
+accepted.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Csrf:
         self._key = derived_key(settings, _PURPOSE)
 
     def issue(self, login_id: str, issued: int) -> str:
-        """Return a token for the user's pair of tokens of the moment ``issued`` (milliseconds)."""
+        """Return a CSRF token for the user's token pair of ``issued`` (milliseconds since the epoch)."""
         nonce = secrets.token_urlsafe(16)
         return f"{nonce}.{self._mac(login_id, issued, nonce)}"
 
     def check(self, token: str | None, login_id: str, issued: int) -> None:
-        """Raise ``CsrfFailed`` unless ``token`` was issued for the user and that moment."""
+        """Raise ``CsrfFailed`` unless ``token`` was issued for the user's token pair of ``issued``."""
         form = _FORM.fullmatch(token or "")
         if form is None:
             raise CsrfFailed
@@ -47,11 +47,11 @@ class Csrf:
 
 
 def check_source(*, fetch_site: str | None, origin: str | None, host: str) -> None:
-    """Raise ``CsrfFailed`` for a request that a browser says another site has caused.
+    """Raise ``CsrfFailed`` if the browser says that another site caused the request.
 
-    ``fetch_site`` is ``Sec-Fetch-Site``: ``same-origin``, or ``none`` for what the user did himself. A
-    browser without it sends ``Origin``, whose host must be ours (``host``, as in ``Host``). A client that
-    sends neither is no browser of today, and must show a token all the same.
+    ``fetch_site`` is ``Sec-Fetch-Site``: ``same-origin``, or ``none`` for a direct act of the user. A browser
+    without it sends ``Origin``, whose host must be ours (``host``, as in ``Host``). A client that sends
+    neither is no current browser; it must still send a CSRF token.
     """
     if fetch_site is not None:
         if fetch_site not in ("same-origin", "none"):

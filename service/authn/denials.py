@@ -1,4 +1,4 @@
-"""The session store's word on who is kept out, kept in line with the database, which decides."""
+"""Bans and disabled users in the session store, kept in line with the database, which decides."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from service.records.users.bans import Denial
 
 
 class Denials:
-    """Repeats in the session store who is banned or disabled, so that the next request is refused.
+    """Copies bans and disabled users into the session store, so that the next request is refused.
 
-    Login and refresh ask the database. What the store says in between is a cache: losing it lets nobody in
-    who has to log in, and what is out of date is corrected by whoever meets it.
+    Login and refresh ask the database. The store is a cache for the requests in between: if it is lost,
+    nobody gets in without a login, and any code that meets outdated data corrects it.
     """
 
     def __init__(self, database: Database, store: SessionStore) -> None:
@@ -20,11 +20,11 @@ class Denials:
         self._store = store
 
     async def settle(self, user_id: int, *, all_bans: bool = False) -> int:
-        """Have the store say what the database says; return how many sessions that ended.
+        """Bring the store in line with the database for a user; return how many sessions that ended.
 
-        Each word to the store is followed by a look at the database, so that of several who do this at once
-        the last word agrees with it. A ban that was not put there by this method is left alone, unless
-        ``all_bans``. Raises ``Unavailable``; the same call made again does what is left.
+        After each write to the store the database is read again, so that the last of several concurrent calls
+        leaves its state. A ban not written by this method is kept, unless ``all_bans``. Raises
+        ``Unavailable``; calling again completes the work.
         """
         ended = 0
         denial = await self._denial_of(user_id)

@@ -19,7 +19,7 @@ from service.records.users import accounts
 from service.records.users.accounts import Credentials
 
 ATTEMPTS = 5
-PAUSE = 0.005  # seconds: a marker of the same millisecond can't be told from a later one
+PAUSE = 0.005  # seconds: a marker set in the same millisecond looks like a later one
 
 
 def new_rid() -> str:
@@ -42,18 +42,17 @@ class Login:
     async def login(
         self, user_name: str, password: str, device: str | None, address: str, user_agent: str
     ) -> TokenPair:
-        """Return the tokens of a new device session; without ``device`` the User-Agent tells it.
+        """Return the tokens of a new device session; without ``device`` it follows from the User-Agent.
 
-        Raises ``LoginFailed`` (unknown user or wrong password: alike in answer and time),
-        ``AccountDisabled`` and ``AccountBanned`` (with the right password), ``ValidationFailed`` and
-        ``Unavailable``.
+        Raises ``LoginFailed`` (unknown user or wrong password: same answer, same time), ``AccountDisabled``
+        and ``AccountBanned`` (with the right password), ``ValidationFailed`` and ``Unavailable``.
         """
         device = device_from(user_agent) if device is None else device
         if not is_device(device):
             raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
         verified: str | None = None
         for _ in range(ATTEMPTS):
-            # Before the user is read: a change of the user that is marked later makes this login stale.
+            # Read before the user is: a later marker makes this login stale.
             as_of = await self._store.clock()
             credentials = await self._credentials(user_name)
             if verified is None or credentials is None or credentials.password_hash != verified:
@@ -77,7 +76,7 @@ class Login:
         return stored
 
     async def _account(self, known: Credentials, password: str) -> Account:
-        """Read the user's rights; renew the hash on the way if its parameters have been raised since."""
+        """Read the user's rights; rehash the password if the hash parameters have been raised since."""
         stored = known.password_hash
         renewed = await self._passwords.hash(password) if self._passwords.needs_rehash(stored) else None
         async with self._database.transaction() as connection:
@@ -88,14 +87,14 @@ class Login:
     async def _open(
         self, account: Account, device: str, address: str, user_agent: str, *, as_of: int
     ) -> TokenPair | None:
-        """Open the session; None when the user changed since ``as_of``, or the store was wrong on a ban."""
+        """Open the session; None if the user changed after ``as_of``, or the store had an outdated ban."""
         agent = user_agent[:MAX_USER_AGENT]
         browser, system = describe(agent)
         facts = SessionFacts(account.user_name, account.nick_name, address, agent, browser, system)
         rid = new_rid()
         opening = await self._store.open_session(str(account.user_id), device, rid, facts, as_of=as_of)
         if opening.outcome == "banned":
-            # The database, which was read before, knew no ban: there is one by now, or the store is wrong.
+            # The database had no ban when it was read: there is one by now, or the store is outdated.
             await self._denials.settle(account.user_id)
             if (ban := await self._store.ban_of(str(account.user_id))) is not None:
                 raise banned(ban.until)

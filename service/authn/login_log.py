@@ -1,4 +1,4 @@
-"""The entries of the login log: what happened to whose session, and where it came from."""
+"""The entries of the login log: what happened to a user's sessions, and the client that caused it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from service.kernel.origin import ORIGIN
 from service.records.logs.login_events import LoginEvent
 
 Record = Callable[[LoginEvent], None]
-"""Takes an entry; neither waits nor fails."""
+"""Takes an entry; never blocks, never raises."""
 
 Outcome = Literal["success", "failure"]
 
 
 class LoginLog:
-    """Makes entries and hands them to ``record``.
+    """Makes entries and passes them to ``record``.
 
-    The user of an entry is the one to whom it happened. Address, User-Agent, browser and system are told of
-    what users do themselves; of what others do to them only the request id is, under which the operation log
-    says who that was.
+    The user of an entry is the affected one. Entries of users' own acts have address, User-Agent, browser and
+    system. Entries of acts by others have the request id only, under which the operation log names the actor.
     """
 
     def __init__(self, record: Record) -> None:
@@ -37,7 +36,7 @@ class LoginLog:
         reason: str | None = None,
         outcome: Outcome = "success",
     ) -> None:
-        """Enter what a user has done, or what has come of it; None is what is not known."""
+        """Record an act of a user or its outcome; None stands for unknown values."""
         origin = ORIGIN.get()
         agent = origin.user_agent if origin else ""
         browser, system = describe(agent) if agent else ("", "")
@@ -66,7 +65,7 @@ class LoginLog:
         *,
         reason: str | None = None,
     ) -> None:
-        """Enter what somebody else has done to a user; ``device`` when it concerns one session."""
+        """Record an act of somebody else on a user; ``device`` if it concerns one session."""
         origin = ORIGIN.get()
         self._record(
             LoginEvent(
@@ -82,9 +81,9 @@ class LoginLog:
 
 
 UNRECORDED: Final = LoginLog(lambda _event: None)
-"""For whoever keeps no login log."""
+"""A log that drops its entries, for programs without a login log."""
 
 
 def reason_of(error: Exception) -> str:
-    """Return the code of a refusal; what is none is a fault of the service."""
+    """Return the code of a refusal; ``internal_error`` for any other exception."""
     return error.code if isinstance(error, Refusal) else InternalError.code

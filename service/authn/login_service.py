@@ -1,4 +1,4 @@
-"""Attempts to log in: counted before they are made, and entered in the login log whatever comes of them."""
+"""Login with throttling and log: each attempt is counted first, and recorded with its outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _log = structlog.get_logger(__name__)
 
 
 class LoginService:
-    """Lets users log in as ``login`` does, as often as ``throttle`` allows."""
+    """Runs ``Login`` as often as ``throttle`` allows, and records each attempt."""
 
     def __init__(self, database: Database, login: Login, throttle: Throttle, log: LoginLog) -> None:
         self._database = database
@@ -50,9 +50,9 @@ class LoginService:
             self._entries.own("evict", *user, device, reason=reason)
 
     async def _enter_failure(self, error: Exception, user_name: str, device: str) -> None:
-        """Enter the failure; the name only as the user with that name has it.
+        """Record the failure; with a name only if a user has it.
 
-        A name that nobody has may be a password in the wrong field, and so may a device type of one's own.
+        An unknown name may be a password typed into the wrong field, and so may an unknown device type.
         """
         known = await self._known(error, user_name)
         user_id, name = (known.user_id, known.user_name) if known else (None, None)
@@ -65,9 +65,9 @@ class LoginService:
                     _log.warning("an account is locked out", event_type="security", login_id=str(user_id))
 
     async def _known(self, error: Exception, user_name: str) -> Credentials | None:
-        """Return whose account the attempt was at; None when nobody's, or when asking would cost too much.
+        """Return the account that the attempt was for; None if there is none, or if reading costs too much.
 
-        An attempt too many from one address must stay cheap, and a store that is away is not asked twice.
+        A throttled attempt must stay cheap, and an unavailable store is not asked twice.
         """
         by_address = isinstance(error, RateLimited) and error.limit != ACCOUNT
         if by_address or isinstance(error, Unavailable) or not isinstance(error, Refusal):

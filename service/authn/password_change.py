@@ -1,4 +1,4 @@
-"""Setting passwords: one's own, which needs the current one, and anybody's, as far as others allow."""
+"""Setting passwords: your own, which needs the current one, and those of users you may administer."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from service.records.users import accounts
 from service.records.users.accounts import Info
 
 Authorize = Callable[[Connection], Awaitable[Target]]
-"""Returns on whom the caller acts; raises when the transaction of that connection forbids it."""
+"""Returns the user to act on; raises if the caller may not, as seen in that connection's transaction."""
 
 
 class PasswordChange:
-    """Sets a password and ends the sessions that were opened with the old one.
+    """Sets a password and ends the sessions opened with the old one.
 
-    Sessions end before the commit, so that nothing is saved while the store is away, and once more after it:
-    a login that read the old hash in between would else keep its session. The session that stays is the one
-    that asked, and not one that has replaced it on its device meanwhile.
+    Sessions end before the commit, so that nothing is saved while the store is unavailable, and again after
+    it: otherwise a login that read the old hash in between would keep its session. The session of the request
+    stays, but not one that has replaced it on its device meanwhile.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class PasswordChange:
         self._entries = log
 
     async def change(self, caller: Caller, current: str, new: str, *, address: str, user_agent: str) -> None:
-        """Set the caller's own password; the session that asks stays, and must refresh its access token.
+        """Set the caller's own password; the caller's session stays, and must refresh its access token.
 
         Attempts count as logins do. Raises ``RateLimited``, ``ValidationFailed`` for ``currentPassword`` and
         ``newPassword``, ``Conflict`` when the password was changed meanwhile, and ``Unavailable``.
@@ -67,7 +67,7 @@ class PasswordChange:
         async with self._database.transaction() as connection:
             known = await accounts.credentials_of(connection, caller.user_id)
             account = await accounts.info(connection, caller.user_id)
-        if known is None or account is None:  # deleted while the token lived
+        if known is None or account is None:  # deleted while the token was valid
             raise RefreshRequired
         if not await self._passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
@@ -79,10 +79,10 @@ class PasswordChange:
         await self._set(account, new, authorize, expected_hash=known.password_hash, keep=caller)
 
     async def reset(self, new: str, authorize: Authorize) -> None:
-        """Set the password of the user whom ``authorize`` returns, and end all sessions.
+        """Set the password of the user that ``authorize`` returns, and end all sessions of that user.
 
-        ``authorize`` is awaited early, and again in the transaction that saves, before anything else. Raises
-        what it does, ``NotFound``, ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
+        ``authorize`` is awaited first, and again at the start of the transaction that saves. Raises what it
+        raises, ``NotFound``, ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
         """
         async with self._database.transaction() as connection:
             target = await authorize(connection)

@@ -1,6 +1,6 @@
-"""What a new password may be: long enough, and none that is guessed early (NIST SP 800-63B §3.1.1.2).
+"""Rules for new passwords: long enough, and hard to guess (NIST SP 800-63B §3.1.1.2).
 
-There are no rules about kinds of characters, which make passwords worse. What is hashed is never cut off.
+There are no rules about kinds of characters, which make passwords worse. Passwords are never truncated.
 """
 
 from __future__ import annotations
@@ -19,57 +19,57 @@ from service.errors import ValidationFailed
 from service.settings import Password
 
 GUESSES: Final = 10**8
-"""The fewest guesses, as estimated, that a password must withstand: those of eight characters at random."""
+"""The estimated guesses that a password must withstand: as many as for eight random characters."""
 JUDGED: Final = 32
-"""How many characters of a password are judged: the time it takes grows faster than their number."""
+"""Characters of a password that are judged: the estimate's time grows faster than their number."""
 
 _SERVICE_NAME: Final = "portcullis"
 _SHORTEST_WORD: Final = 3
 _SIGNS: Final = 4
-"""Kinds of signs that may stand for letters: all their readings are tried, which takes seconds for ten."""
+"""Distinct characters that may stand for letters: every reading is tried, and ten take seconds."""
 _STANDS_FOR_LETTER: Final = frozenset("@({[<!|$+%")
 _GENERATED_BYTES: Final = 15  # 20 characters, 120 bits
 _WORD: Final = re.compile(r"\w+")
 _ESTIMATOR: Final = threading.Lock()
-"""The estimator keeps the context of a call where all threads see it."""
+"""The estimator keeps the context of a call in state shared by all threads."""
 
 
 class PasswordRules:
-    """Checks passwords that are about to be set; those that are set already are never checked again."""
+    """Checks passwords when they are set; stored passwords are never checked again."""
 
     def __init__(self, settings: Password) -> None:
         self._least = settings.min_length
         self._most = settings.max_length
 
     async def require(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
-        """Do what ``check`` does, in a thread: it may take 80 ms, and the first time it loads word lists."""
+        """Call ``check`` in a thread: it may take 80 ms, and the first call loads word lists."""
         await asyncio.to_thread(self.check, field, password, tuple(context))
 
     def check(self, field: str, password: str, context: Iterable[str | None] = ()) -> None:
         """Raise ``ValidationFailed`` for ``field`` unless the rules allow ``password``.
 
-        ``context`` holds what is known of its user: user name, nick name, email, phone.
+        ``context`` holds the user's known data: user name, nick name, email, phone.
         """
         if complaint := self.complaint(password, context):
             raise ValidationFailed((field, complaint))
 
     def complaint(self, password: str, context: Iterable[str | None] = ()) -> str | None:
-        """Say why ``password`` will not do; None when it will. The answer never holds it."""
+        """Return why ``password`` is refused, without repeating it; None if it is allowed."""
         if not self._least <= len(password) <= self._most:
             return f"must have {self._least} to {self._most} characters"
         if any("\ud800" <= letter <= "\udfff" for letter in password):
             return "must be text"
         names = list(dict.fromkeys([_SERVICE_NAME, *_words(context)]))
-        # As it is typed, and as it looks: "password" with a Cyrillic letter is guessed as early.
+        # As typed and as it looks: "password" with a Cyrillic letter is just as easy to guess.
         for text in dict.fromkeys((password[:JUDGED], skeleton(password)[:JUDGED])):
             if _guesses(_readable(text), names) < GUESSES:
                 if any(name in text.lower() for name in names):
-                    return "must not be made of a name: your own, your address or that of this service"
-                return "is among the passwords that are guessed first"
+                    return "must not be made of your name, your address or the name of this service"
+                return "is too easy to guess"
         return None
 
     def generate(self, context: Iterable[str | None] = ()) -> str:
-        """Return a random password that these rules allow."""
+        """Return a random password that fulfils these rules."""
         known = tuple(context)
         size = max(_GENERATED_BYTES, -(-self._least * 3 // 4))  # bytes; four characters for three of them
         while True:
@@ -79,7 +79,7 @@ class PasswordRules:
 
 
 def skeleton(text: str) -> str:
-    """Return what ``text`` looks like: in small letters of ASCII as far as they look like its own."""
+    """Return what ``text`` looks like, with look-alike characters replaced by lower-case ASCII letters."""
     plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
     unmarked = "".join(letter for letter in plain if not unicodedata.combining(letter))
     return unmarked.translate(_confusables())
@@ -92,8 +92,8 @@ def _confusables() -> dict[int, str]:
 
 
 def _guesses(text: str, names: list[str]) -> float:
-    """Return how many guesses find ``text``, by one who also knows ``names``."""
-    # Loaded when first needed: the lists of words take 15 MB, and most workers never see a new password.
+    """Return the estimated guesses needed for ``text`` by an attacker who knows ``names``."""
+    # Loaded on first use: the word lists take 15 MB, and most workers never see a new password.
     from zxcvbn import zxcvbn  # noqa: PLC0415
 
     with _ESTIMATOR:
@@ -101,7 +101,7 @@ def _guesses(text: str, names: list[str]) -> float:
 
 
 def _readable(text: str) -> str:
-    """Return ``text`` with ``_SIGNS`` kinds of signs that may stand for letters at most, others as ``~``."""
+    """Return ``text`` with at most ``_SIGNS`` distinct letter-like signs, the others replaced by ``~``."""
     kinds = dict.fromkeys(letter for letter in text if letter in _STANDS_FOR_LETTER)
     return text.translate(dict.fromkeys(map(ord, list(kinds)[_SIGNS:]), "~"))
 

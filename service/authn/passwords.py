@@ -1,4 +1,4 @@
-"""Passwords: Argon2id (RFC 9106), off the event loop, in a queue with an end."""
+"""Password hashing by Argon2id (RFC 9106), in threads, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _T = TypeVar("_T")
 
 
 class Passwords:
-    """Hashes and verifies passwords in as many threads as there are cores, which is all that helps.
+    """Hashes and verifies passwords in as many threads as there are cores.
 
-    At most ``max_waiting`` calls wait for a thread; one more raises ``Unavailable`` at once, so that a
-    flood of logins can't pile up memory or seconds.
+    At most ``max_waiting`` calls wait for a thread; one more raises ``Unavailable`` at once, so that a flood
+    of logins can't exhaust memory or add seconds of delay.
     """
 
     def __init__(self, settings: Password) -> None:
@@ -45,9 +45,9 @@ class Passwords:
         self._nobody = _hash_of_no_password(self._hasher)
 
     async def verify(self, stored: str | None, password: str) -> bool:
-        """Tell whether ``password`` is the one of the hash ``stored``.
+        """True if ``password`` matches the hash ``stored``.
 
-        None (no such user, or one without a password) costs the same time and is False.
+        None (no such user, or no password) takes the same time and gives False.
         """
         if _too_long(password):
             return False
@@ -55,16 +55,16 @@ class Passwords:
         return same and stored is not None
 
     async def hash(self, password: str) -> str:
-        """Return the hash of ``password``, whole; ValueError beyond any length that the rules allow."""
+        """Return the hash of the whole ``password``; ValueError if it is longer than the rules can allow."""
         if _too_long(password):
             raise ValueError("the password is longer than any that is allowed")
         return await self._run(lambda: self._hasher.hash(password))
 
     async def hash_all(self, passwords: Sequence[str]) -> list[str]:
-        """Return the hashes of many passwords, in their order.
+        """Return the hashes of ``passwords`` in the same order.
 
-        As many are made at once as there are threads, so that a login waits for one of them at most. Raises
-        as ``hash`` does.
+        At most one per thread is queued at a time, so that a login waits for one of them at most. Raises what
+        ``hash`` raises.
         """
         free = asyncio.Semaphore(self._threads)
 
@@ -80,11 +80,11 @@ class Passwords:
         return [task.result() for task in tasks]
 
     def needs_rehash(self, stored: str) -> bool:
-        """Tell whether ``stored`` was made with other parameters than are set now."""
+        """True if ``stored`` was made with other parameters than the current settings."""
         return self._hasher.check_needs_rehash(stored)
 
     def close(self) -> None:
-        """End the threads, without waiting for those that are at work."""
+        """Stop the threads, without waiting for work in progress."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _matches(self, stored: str, password: str) -> bool:
@@ -99,7 +99,7 @@ class Passwords:
                 raise Unavailable("Too many logins are waiting")
             self._busy += 1
         future = self._pool.submit(work)
-        # Counted until the work is done or dropped, not until the request gives up waiting for it.
+        # Counted until the work is done or dropped, even if the request stops waiting.
         future.add_done_callback(self._done)
         return await asyncio.wrap_future(future)
 
@@ -109,7 +109,7 @@ class Passwords:
 
 
 def _hash_of_no_password(hasher: PasswordHasher) -> str:
-    """Return a hash that no known password has; verifying it costs as much as verifying any of ``hasher``.
+    """Return a hash of no known password; verifying it costs as much as any hash of ``hasher``.
 
     Salt and digest are random: a real hash, in the same PHC string format, would delay each start.
     """
@@ -122,7 +122,7 @@ def _hash_of_no_password(hasher: PasswordHasher) -> str:
 
 
 def _too_long(password: str) -> bool:
-    """Tell whether no rule would ever have let this password in; text that is no UTF-8 counts as such."""
+    """True if no rule could ever have allowed this password; also for text that can't be UTF-8."""
     if len(password) > MAX_CHARACTERS:
         return True
     try:

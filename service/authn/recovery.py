@@ -1,4 +1,4 @@
-"""A way back in: what the operator does for a user whom nobody can help through the API."""
+"""Recovery of an account by the operator, when nobody can help through the API."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from service.records.users import accounts, bans
 from service.records.users.accounts import Info
 
 BY_OPERATOR: Final = "operator"
-"""The reason, in the login log, of what nobody did through the API."""
-_WITHIN: Final = 15.0  # seconds for the change; both stores are asked while it is open
+"""The reason in the login log of acts outside the API."""
+_WITHIN: Final = 15.0  # seconds for the transaction, in which both stores are asked
 
 
 @dataclass(frozen=True, slots=True)
 class Recovered:
-    """A user with a new password, how many sessions ended, and what still keeps the user out, if anything."""
+    """A user with a new password, the number of ended sessions, and what still blocks the user, if any."""
 
     user_id: int
     user_name: str
@@ -32,10 +32,10 @@ class Recovered:
 
 
 class Recovery:
-    """Sets a password without asking who wants it: for the operator, who owns the stores anyway.
+    """Sets a password without authorization: for the operator, who owns the stores anyway.
 
-    As in ``PasswordChange`` sessions end before the commit, so that nothing is saved while the session store
-    is away, and once more after it.
+    As in ``PasswordChange``, sessions end before the commit, so that nothing is saved while the session store
+    is unavailable, and again after it.
     """
 
     def __init__(
@@ -57,15 +57,15 @@ class Recovery:
         self._denials = Denials(database, store)
 
     async def find(self, user_name: str) -> int:
-        """Return the id of the user of that name, compared by ``name_key``; raises ``NotFound``."""
+        """Return the id of the user with that name, compared by ``name_key``; raises ``NotFound``."""
         async with self._database.transaction() as connection:
             known = await accounts.credentials(connection, user_name)
         if known is None:
-            raise NotFound("There is no user of that name")
+            raise NotFound("There is no user with that name")
         return known.user_id
 
     async def recover(self, user_id: int, new: str, *, enable: bool) -> Recovered:
-        """Set the password of a user and end all sessions.
+        """Set the password of a user and end all sessions of that user.
 
         With ``enable`` the user is also enabled, and the ban and the login lockout are cleared. Raises
         ``NotFound``, ``ValidationFailed`` for ``newPassword``, ``Conflict`` when the password was changed
@@ -104,12 +104,12 @@ class Recovery:
         self._entries.by_other(event, account.user_id, account.user_name, reason=BY_OPERATOR)
 
     async def _end_once_more(self, login_id: str, *, enable: bool) -> int:
-        """End what a login opened that had read the old password; with ``enable`` clear the store's ban."""
+        """End sessions opened meanwhile with the old password; with ``enable`` clear the store's ban."""
         try:
             await self._denials.settle(int(login_id), all_bans=enable)
             return await self._store.close_sessions(login_id)
         except Unavailable as refusal:
             raise Unavailable(
-                "The password is set, but the session store has gone away: a login with the old one in that "
-                "very moment may have left a session. Reset it once more when the store is back"
+                "The password is set, but the session store has become unavailable: a login with the old "
+                "password at that moment may have left a session. Reset it again when the store is back"
             ) from refusal

@@ -1,4 +1,4 @@
-"""Refresh: from a refresh token to its successor and a new access token, once."""
+"""Refresh: exchanges a refresh token, once, for its successor and a new access token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from service.records.database.transactions import Database
 from service.records.users import accounts
 
 PATIENCE: Final = 1.0
-"""Seconds that a request waits for another one that may be handing out the same successor."""
+"""Seconds that a request waits while another one may be handing out the same successor."""
 _FIRST_PAUSE: Final = 0.005  # seconds; doubled each time, up to:
 _LONGEST_PAUSE: Final = 0.05
 
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Refresh:
-    """Renews tokens, with the user as he is now; enters in ``log`` what is refused to a genuine token."""
+    """Renews tokens with the user's current data; records refusals of genuine tokens in ``log``."""
 
     def __init__(
         self,
@@ -49,15 +49,15 @@ class Refresh:
         self._denials = Denials(database, store)
 
     async def refresh(self, token: str) -> TokenPair:
-        """Return the successor of the refresh token ``token``: all three steps in one."""
+        """Return the successor of ``token``: ``verify``, ``renew`` and ``hand_out`` in one."""
         pair = await self.renew(self.verify(token))
         await self.hand_out(pair)
         return pair
 
     def verify(self, token: str) -> RefreshClaims:
-        """Return the claims of a genuine refresh token, which may be spent already.
+        """Return the claims of a genuine refresh token, which may already be spent.
 
-        Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) for an expired one.
+        Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) if it has expired.
         """
         try:
             return self._tokens.verify_refresh(token)
@@ -65,22 +65,22 @@ class Refresh:
             raise RefreshRejected(reason="ended") from None
 
     async def renew(self, claims: RefreshClaims) -> TokenPair:
-        """Return the successor of a refresh token, and an access token with the latest rights.
+        """Return the successor of a refresh token, and an access token with the current rights.
 
-        ``hand_out`` must be called before they are. Until then a repeat of the spent token gets the same
-        successor, so that a refresh of which nobody learned costs no session.
+        ``hand_out`` must be called before they are sent. Until then a repeat of the spent token gets the same
+        successor, so that a lost answer does not end the session.
 
         Raises ``RefreshRejected`` with its ``reason``: ``unknown``, ``superseded`` (another request was
-        faster), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
+        first), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
         ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
         """
         for _ in range(ATTEMPTS):
-            # Before the user is read: a change of the user that is marked later makes this refresh stale.
+            # Read before the user is: a later marker makes this refresh stale.
             as_of = await self._store.clock()
             account = await self._account(claims.sub)
             rotation = await self._rotate(claims, account, as_of)
             if rotation.outcome == "banned":
-                # The database, which was read before, knew no ban: it has one by now, or the store is wrong.
+                # The database had no ban when it was read: there is one by now, or the store is outdated.
                 await self._denials.settle(account.user_id)
                 if (ban := await self._store.ban_of(claims.sub)) is not None:
                     raise self._entered(banned(ban.until), claims.sub, account.user_name)
@@ -90,10 +90,10 @@ class Refresh:
         raise Unavailable("The user is being changed")
 
     async def hand_out(self, pair: TokenPair, is_gone: Callable[[], Awaitable[bool]] | None = None) -> None:
-        """Have the store know that ``pair`` is handed out, right before it is.
+        """Confirm to the store that ``pair`` is handed out; call it right before sending the answer.
 
-        Raises ``Unavailable`` when that can't be; then it must not be handed out, and a repeat of the spent
-        token gets it. So does one after ``is_gone`` has told that the client does not wait any more.
+        Raises ``Unavailable`` if it can't be confirmed; then ``pair`` must not be sent, and a repeat of the
+        spent token gets it. The same holds if ``is_gone`` returns that the client has disconnected.
         """
         if pair.lease is None:
             return
@@ -103,7 +103,7 @@ class Refresh:
             await self._store.deliveries.confirm(pair.lease)
 
     async def _rotate(self, claims: RefreshClaims, account: Account, as_of: int) -> Rotation:
-        """Rotate; while another request may be handing out the successor, wait for what comes of that."""
+        """Rotate; while another request may be handing out the successor, wait for its outcome."""
         until, pause = time.monotonic() + PATIENCE, _FIRST_PAUSE
         while True:
             rotation = await self._store.rotate_session(
@@ -124,7 +124,7 @@ class Refresh:
             pause = min(2 * pause, _LONGEST_PAUSE)
 
     async def _account(self, login_id: str) -> Account:
-        """Read the user as he is now; end the sessions of one who is gone or kept out, and refuse."""
+        """Read the user's current data; if deleted, disabled or banned, end all sessions and refuse."""
         async with self._database.transaction() as connection:
             known = await accounts.credentials_of(connection, int(login_id))
             if known is not None and known.status == "enabled" and not known.banned:
@@ -161,7 +161,7 @@ class Refresh:
             pair = self._pairs.issue(
                 account, rotation.device, rotation.rid, issued=rotation.issued, ends=rotation.ends
             )
-        except Refusal:  # the roles don't fit into a token: once they do, the same refresh token will do
+        except Refusal:  # the roles don't fit into a token: once they do, the same refresh token works
             if rotation.lease is not None:
                 await self._store.deliveries.release(rotation.lease)
             raise

@@ -1,4 +1,4 @@
-"""Marking users after a change of what they may do, without keeping the changer waiting for long."""
+"""Marking users after a change of their rights, without blocking the request for long."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.records.users.bans import DISABLED
 
-RETRY = 0.5  # seconds between two attempts while the store is away
+RETRY = 0.5  # seconds between two attempts while the store is unavailable
 FIRST: Final = 5_000
-"""The most users that are marked before a change is committed; it takes a tenth of a second."""
+"""The most users marked before a change is committed; takes a tenth of a second."""
 AT_ONCE: Final = 100_000
-"""The most users that are marked before a change is answered; it takes two seconds."""
+"""The most users marked before a change is answered; takes two seconds."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Revocations:
-    """Sets ``refresh:{now}`` for users: in the request, and behind it for those of a very large role.
+    """Sets ``refresh:{now}`` for users: in the request, or in the background for very large roles.
 
-    Every change takes two steps. ``mark_first`` before the commit: nothing is saved while the store is away,
-    and should this process be killed right after the commit, tokens from before it don't work on. One of the
-    others after the commit: it also catches who logged in or refreshed in between, with the old rights. A
-    step after the commit that fails goes on until it has succeeded; until then the store is away, and guarded
+    Every change takes two steps. ``mark_first`` runs before the commit: nothing is saved while the store is
+    unavailable, and if this process is killed right after the commit, older tokens are revoked already. One
+    of the other methods runs after the commit: it also revokes tokens issued in between with the old rights.
+    A step after the commit is retried until it succeeds; until then the store is unavailable, and guarded
     routes answer 503.
     """
 
@@ -42,14 +42,14 @@ class Revocations:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def mark_first(self, user_ids: Sequence[int]) -> None:
-        """Mark the users, ``FIRST`` at most, whose change is about to be committed.
+        """Mark the users whose change is about to be committed, at most ``FIRST`` of them.
 
-        Raises ``Unavailable``, which undoes the change.
+        Raises ``Unavailable``, which rolls the change back.
         """
         await self._store.mark(map(str, user_ids[:FIRST]))
 
     async def mark(self, user_id: int) -> None:
-        """Mark one user before returning; behind the request if the store is away."""
+        """Mark one user before returning; in the background if the store is unavailable."""
         try:
             await self._store.mark([str(user_id)])
         except Unavailable:
@@ -58,7 +58,7 @@ class Revocations:
     async def mark_all(self, user_ids: Sequence[int]) -> None:
         """Mark users before returning, so that the next request of each is refused.
 
-        Those beyond the first ``AT_ONCE`` are marked behind the request, and all if the store is away.
+        Users after the first ``AT_ONCE`` are marked in the background, and all if the store is unavailable.
         """
         first, rest = user_ids[:AT_ONCE], user_ids[AT_ONCE:]
         try:
@@ -73,9 +73,9 @@ class Revocations:
         self._start(self._mark(list(map(str, user_ids))))
 
     async def end_sessions(self, target: Target, *, keep: str = "", opened_by: float = 0.0) -> None:
-        """End the user's sessions before returning; later if the store is away.
+        """End the user's sessions before returning; in the background if the store is unavailable.
 
-        The one on ``keep`` stays, if it was opened by ``opened_by`` (seconds).
+        The session on the device ``keep`` stays if it was opened no later than ``opened_by`` (seconds).
         """
         try:
             await self._store.close_sessions(target.login_id, keep=keep, opened_by=opened_by)
@@ -83,10 +83,10 @@ class Revocations:
             self._start(self._end_sessions(target.login_id, keep, opened_by))
 
     async def settle(self, target: Target) -> int:
-        """Have the store say whether the database keeps the user out; return how many sessions that ended.
+        """Copy the user's ban or disabled state to the store; return how many sessions that ended.
 
-        Call it after the commit. If a store is away it is done later, by what the database says then, and 0
-        is returned: login and refresh ask the database, and ``mark_first`` has ended all older tokens.
+        Call it after the commit. If a store is unavailable, it returns 0 and completes in the background with
+        the state of then: login and refresh ask the database, and ``mark_first`` has revoked older tokens.
         """
         try:
             return await self._denials.settle(target.user_id, all_bans=True)
@@ -95,7 +95,7 @@ class Revocations:
             return 0
 
     async def settle_status(self, target: Target, *, user_name: str, disabled: bool) -> None:
-        """Do the same for a user who was disabled or enabled, and enter that in the login log."""
+        """Call ``settle`` for a user who was disabled or enabled, and record that in the login log."""
         if disabled:
             self._entries.by_other("ban", target.user_id, user_name, reason=DISABLED)
         else:
@@ -103,7 +103,7 @@ class Revocations:
         await self.settle(target)
 
     async def finish(self, patience: float = 5.0) -> None:
-        """Wait for what was started, at most ``patience`` seconds; say what is left undone."""
+        """Wait at most ``patience`` seconds for background work; log what is left undone."""
         if not self._tasks:
             return
         _, left = await asyncio.wait(set(self._tasks), timeout=patience)
@@ -111,7 +111,7 @@ class Revocations:
             task.cancel()
         if left:
             await asyncio.wait(left)
-            _log.error("users were not marked: tokens with their old rights work on", markings=len(left))
+            _log.error("users were not marked: tokens with their old rights still work", markings=len(left))
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)

@@ -1,4 +1,4 @@
-"""Device sessions after login: shown, and ended by their users or by administrators."""
+"""Device sessions after login: listed, and ended by their users or by administrators."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ class OnlineUsers:
 
 
 class Sessions:
-    """Lists and ends device sessions. Whoever loses one must log in, and all his tokens must be refreshed.
+    """Lists and ends device sessions. Ending one revokes it, and all access tokens of its user.
 
-    Raises ``ValidationFailed`` for a device that follows no grammar: it never becomes part of a key. What
-    ends is entered in the login log. What administrators do to others is told to the log as well; the line of
-    the request, which has the same id, says who did it.
+    Methods that take a device raise ``ValidationFailed`` for a malformed one, which never becomes part of a
+    key. Ended sessions are recorded in the login log. Acts of administrators on others are also logged on
+    standard output; the line of the request, which has the same id, names the actor.
     """
 
     def __init__(self, store: SessionStore, log: LoginLog = UNRECORDED) -> None:
@@ -75,7 +75,7 @@ class Sessions:
         return [_own(device, session, caller) for device, session in newest_first]
 
     async def log_out(self, caller: Caller) -> None:
-        """End the session that the caller's token belongs to; a newer one on the same device stays."""
+        """End the session of the caller's token; a newer one on the same device stays."""
         await self._store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at)
         self._enter_own("logout", caller, caller.device)
 
@@ -100,9 +100,10 @@ class Sessions:
         login_ip: str = "",
         device: str = "",
     ) -> OnlineUsers:
-        """Return a page of the live sessions, the latest to log in or refresh first.
+        """Return a page of the live sessions, the latest login or refresh first.
 
-        Filters are exact; an empty one takes all. ``cursor`` instead of ``page`` goes on after another page.
+        Filters are exact; an empty one matches all. ``cursor`` instead of ``page`` continues after another
+        page.
         """
         try:
             found = await self._store.online.page(

@@ -1,4 +1,4 @@
-"""The keys that sign and verify tokens, checked once at start."""
+"""The keys that sign and verify tokens, checked once at the start."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ class SigningKeys(NamedTuple):
 
 
 def signing_keys(settings: Auth) -> SigningKeys:
-    """Return the keys of the one configured algorithm; ``SettingsError`` names what is wrong with them."""
+    """Return the keys of the configured algorithm; raises ``SettingsError`` with what is wrong."""
     if settings.jwt_algorithm.startswith("HS"):
         return _shared_key(settings)
     private = _read_private(settings.jwt_private_key)
     public = _read("jwt_public_key", settings.jwt_public_key, load_pem_public_key)
     if complaint := _complaint(settings.jwt_algorithm, private):
         raise _fault("jwt_private_key", complaint)
-    # Each class of private key knows its public one; comparing those compares type, curve and numbers.
+    # Comparing the public keys compares type, curve and numbers.
     if private.public_key() != public:  # type: ignore[attr-defined]  # its class was checked
         raise _fault("jwt_public_key", "is not the public key of auth.jwt_private_key")
     return SigningKeys(_joserfc_key(private), _joserfc_key(public))
 
 
 def derived_key(settings: Auth, purpose: bytes) -> bytes:
-    """Return 32 bytes for another purpose, made from the key that signs (HKDF, RFC 5869).
+    """Return 32 bytes for ``purpose``, derived from the signing key (HKDF, RFC 5869).
 
-    All workers and nodes that share the signing key share it, and neither tells anything about the other.
+    All workers and nodes with the signing key get the same bytes; neither key reveals the other.
     """
     if settings.jwt_algorithm.startswith("HS"):
         root = settings.jwt_secret.encode()
     else:
         key = _read_private(settings.jwt_private_key)
-        # Every class of private key has it.
+        # Every class of private keys has it.
         root = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined]  # above
     return HKDF(SHA256(), 32, salt=None, info=b"portcullis " + purpose).derive(root)
 
@@ -75,15 +75,15 @@ def _shared_key(settings: Auth) -> SigningKeys:
         raise _fault("jwt_secret", complaint)
     try:
         key = OctKey.import_key(settings.jwt_secret.encode())
-    except ValueError:  # joserfc: the text is an asymmetric public key, which everybody may know
+    except ValueError:  # joserfc: the text is an asymmetric public key, which may be known to everybody
         raise _fault("jwt_secret", "must not be a public key or a certificate") from None
     return SigningKeys(key, key)
 
 
 def _read_private(path: Path | None) -> object:
-    """Return the private key; ``SettingsError`` also for a file that others may read or write.
+    """Return the private key; raises ``SettingsError``, also for a file that others may read or write.
 
-    A group may read a file of root's where the service is not root: it could read no other one of root's.
+    If root owns the file and the service is not root, its group may read it: the service could not otherwise.
     """
     try:
         found = path.stat() if path else None
@@ -106,11 +106,11 @@ def _read(name: str, path: Path | None, load: Callable[[bytes], object]) -> obje
     except OSError as error:
         raise _fault(name, f"can't be read: {error.strerror}") from None
     except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it is encrypted
-        raise _fault(name, "is no PEM file of such a key without a password") from None
+        raise _fault(name, "is not a PEM file of such a key without a password") from None
 
 
 def _complaint(algorithm: str, key: object) -> str | None:
-    """Say why ``key`` can't sign by ``algorithm``; None when it can."""
+    """Return why ``key`` can't sign with ``algorithm``; None if it can."""
     if algorithm == "EdDSA":
         return None if isinstance(key, Ed25519PrivateKey) else "must be an Ed25519 key for EdDSA"
     if algorithm in _CURVES:

@@ -1,8 +1,8 @@
-"""How often one may try: by account and by client address.
+"""Limits on logins and refreshes, by account and by client address.
 
-Attempts are counted before anything is looked up, so a refusal tells nothing about the account. Strangers who
-hammer an account use up the strangers' share of it: a device that has logged in to it before has a share
-of its own, and its user gets in.
+Attempts are counted before anything is looked up, so a refusal reveals nothing about the account. Attempts of
+unknown devices use up the share of unknown devices only: a device that has logged in to the account before
+has a share of its own, so its user gets in during an attack.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Attempt:
-    """A login that was let through; say when it has succeeded."""
+    """A login that was let through; call ``succeeded`` after it succeeds."""
 
     def __init__(self, throttle: Throttle, account: str, device: str, share: str) -> None:
         self._throttle = throttle
@@ -34,12 +34,12 @@ class Attempt:
         self._share = share
 
     async def succeeded(self) -> None:
-        """Start the account's count anew and know the device from now on."""
+        """Reset the account's count and remember the device as known."""
         await self._throttle.forgive(self._account, self._device, self._share)
 
 
 class Throttle:
-    """Lets attempts through, or raises ``RateLimited`` with the seconds to wait and tells the log."""
+    """Lets attempts through, or logs and raises ``RateLimited`` with the seconds to wait."""
 
     def __init__(self, settings: Settings, counters: Counters) -> None:
         self._settings = settings
@@ -59,30 +59,30 @@ class Throttle:
         return Attempt(self, account, device, share)
 
     async def locks(self, user_name: str) -> bool:
-        """Tell whether this is the first attempt too many at an account for a whole window."""
+        """True if this is the first attempt over the account's limit within the window."""
         account = _digest(name_key(user_name))
         return await self._counters.hit(1, self._settings.window, "lockout", account) is None
 
     async def refresh_from(self, address: str) -> None:
-        """Count a refresh from an address, before its token is looked at."""
+        """Count a refresh from an address, before its token is verified."""
         if self._settings.enabled:
             network = _network(address)
             await self._hit(self._settings.refresh_address, "refresh-address", network, address=address)
 
     async def refresh_of(self, login_id: str) -> None:
-        """Count a refresh of an account, once the token has proved to be genuine."""
+        """Count a refresh of an account, after its token was verified."""
         if self._settings.enabled:
             await self._hit(self._settings.refresh_account, "refresh", login_id, login_id=login_id)
 
     async def forgive(self, account: str, device: str, share: str) -> None:
-        """Forget the attempts at a share of an account, and know the device that got in."""
+        """Reset one share of an account, and remember the device as known."""
         settings = self._settings
         if settings.enabled:
             await self._counters.clear(settings.login_account, settings.window, ACCOUNT, account, share)
             await self._counters.know(device, settings.known_device_life)
 
     async def unlock(self, user_name: str) -> None:
-        """Forget all attempts to log in to an account, from whichever device; slow, so not for requests."""
+        """Forget all attempts to log in to an account, from any device; too slow for requests."""
         await self._counters.clear_below("login", _digest(name_key(user_name)))
 
     async def _hit(self, most: int, limit: str, *name: str, **facts: str) -> None:
@@ -93,12 +93,12 @@ class Throttle:
 
 
 def _digest(*parts: str) -> str:
-    """Return a short name for texts that clients choose, of any length and content."""
+    """Return a short, fixed-length name for texts that clients choose."""
     return sha256("\x00".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _network(address: str) -> str:
-    """Return the address to count by: a client of IPv6 has a whole /64 at its disposal."""
+    """Return the address to count by; the /64 network for IPv6, since a client may use all of it."""
     try:
         parsed = ip_address(address)
     except ValueError:

@@ -17,9 +17,9 @@ from service.records.users.listing import UserNames
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """What a login or a refresh gives; lives in whole seconds, ``issued`` (the ``iat``) in milliseconds.
+    """Result of a login or refresh; lifetimes in whole seconds, ``issued`` (the ``iat``) in milliseconds.
 
-    ``ended`` are the devices whose sessions had to go for it. ``lease`` is that of a refresh, which must be
+    ``ended`` are the devices whose sessions were evicted for it. ``lease`` is set by a refresh, and must be
     confirmed before the tokens are handed out.
     """
 
@@ -37,7 +37,7 @@ class TokenPair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account(UserNames):
-    """The user as the tokens describe them."""
+    """The user as described in tokens."""
 
     user_id: int
     roles: tuple[str, ...]
@@ -46,17 +46,17 @@ class Account(UserNames):
 
 
 class TokenIssuer:
-    """Issues the tokens of a session, with the bits of the permission map that is in force."""
+    """Issues the tokens of a session, with the bits of the current permission map."""
 
     def __init__(self, tokens: Tokens, permission_map: Callable[[], PermissionMap]) -> None:
         self._tokens = tokens
         self._permission_map = permission_map
 
     async def account(self, connection: Connection, user: Credentials) -> Account:
-        """Return the user with the rights that are stored.
+        """Return the user with the stored rights.
 
-        So are the bits, once there is a map in force. That of this process may be old: a token would lack a
-        code that has just been given to a Button, or carry a bit that is about to mean another code.
+        If a permission map is in force, its bits are read from the database too. The map of this process may
+        be outdated: a token would lack a code just given to a Button, or carry a bit about to be reused.
         """
         held = await rights.of(connection, user.user_id)
         known = self._permission_map()
@@ -72,7 +72,7 @@ class TokenIssuer:
         )
 
     def issue(self, account: Account, device: str, rid: str, *, issued: int, ends: int) -> TokenPair:
-        """Return the tokens for a session; ``issued`` and ``ends`` in milliseconds."""
+        """Return the tokens of a session; ``issued`` and ``ends`` in milliseconds since the epoch."""
         login_id = str(account.user_id)
         access, expires_in = self._tokens.issue_access(
             login_id=login_id,

@@ -1,8 +1,8 @@
-"""Tokens: JWTs (RFC 7519) signed and verified by joserfc, behind a gate that lets one form through.
+"""Tokens: JWTs (RFC 7519) signed and verified by joserfc, after a strict check of their form.
 
-What a token may look like is decided here before any key is used (RFC 8725 §3): the one configured ``alg``
-(§3.1), no header member that could change how it is read (§3.10), one encoding of each part, so that no
-second text means the same token, and exact types of claims.
+The form is checked here before any key is used (RFC 8725 §3): the one configured ``alg`` (§3.1), no header
+member that could change how the token is read (§3.10), one canonical encoding of each part, so that no two
+texts are the same token, and exact types of claims.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _Claims = TypeVar("_Claims", AccessClaims, RefreshClaims)
 
 
 class Tokens:
-    """Issues and verifies the two kinds of tokens, which never pass for one another."""
+    """Issues and verifies access and refresh tokens; one is never accepted as the other."""
 
     def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
-        """``now`` returns the time by which tokens are judged, in seconds since the epoch."""
+        """``now`` returns the time for checking tokens, in seconds since the epoch."""
         self.now = now
         self._settings = settings
         self._keys = signing_keys(settings)
@@ -58,10 +58,11 @@ class Tokens:
         issued: int,
         ends: int,
     ) -> tuple[str, int]:
-        """Return an access token and its life in whole seconds.
+        """Return an access token and its lifetime in whole seconds.
 
-        ``issued`` and ``ends`` are the session's moments in milliseconds: the token never outlives it. The
-        permissions are bits when there is a map, else names.
+        ``issued`` and ``ends`` of the session are in milliseconds since the epoch: the token never outlives
+        it. Permissions are encoded as bits if there is a map, else as names. Raises ``Conflict`` if the token
+        is too long.
         """
         expires = min(issued + 1000 * self._settings.access_timeout, ends)
         codes = tuple(sorted(permissions))
@@ -82,7 +83,7 @@ class Tokens:
         return self._sign(claims), (expires - issued) // 1000
 
     def issue_refresh(self, *, login_id: str, rid: str, issued: int, ends: int) -> str:
-        """Return a refresh token for the refresh id ``rid``; moments in milliseconds."""
+        """Return a refresh token with the id ``rid``; times in milliseconds since the epoch."""
         claims = RefreshClaims(
             sub=login_id,
             typ="refresh",
@@ -105,7 +106,7 @@ class Tokens:
     def _sign(self, claims: AccessClaims | RefreshClaims) -> str:
         payload = msgspec.json.encode(claims)
         token = jws.serialize_compact(self._header, payload, self._keys.signs, registry=self._registry)
-        if len(token) > self._longest:  # better no session than one whose token nobody takes
+        if len(token) > self._longest:  # better no session than a token that is never accepted
             raise Conflict("The user's roles don't fit into a token")
         return token
 
@@ -122,7 +123,7 @@ class Tokens:
 
     def _check_header(self, header: dict[str, object]) -> None:
         if not header.keys() <= _HEADER_MEMBERS:
-            raise ValueError("the header has a member that is not for us")
+            raise ValueError("the header has a member that is not allowed")
         if header.get("alg") != self._settings.jwt_algorithm or header.get("typ", "JWT") != "JWT":
             raise ValueError("the header names another algorithm or type")
 
@@ -146,18 +147,18 @@ def _parts(token: str) -> tuple[bytes, bytes]:
 
 
 def _decoded(part: str) -> bytes:
-    """Decode base64url without padding (RFC 7515 §2); of the texts for the same bytes only one is taken."""
+    """Decode base64url without padding (RFC 7515 §2); only the canonical text is accepted."""
     decoded = base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
     if base64.urlsafe_b64encode(decoded).rstrip(b"=") != part.encode():
-        raise ValueError("another base64 text for the same bytes")
+        raise ValueError("not canonical base64url")
     return decoded
 
 
 def _registry(algorithm: str) -> jws.JWSRegistry:
     """Return a joserfc registry of one algorithm.
 
-    EdDSA is copied to silence its warning: RFC 9864 discourages the name because it leaves the curve open,
-    and our key check has settled it.
+    The algorithm is copied to silence the warning of EdDSA: RFC 9864 discourages the name because it leaves
+    the curve open, which our key check has settled.
     """
     model = copy.copy(jws.JWSRegistry.algorithms[algorithm])
     model.security_warning = None

@@ -1,7 +1,7 @@
-"""Access tokens that were verified before, by their digest, and the callers they make.
+"""A cache of verified access tokens, by digest, with their callers.
 
-A signature costs 30 to 140 µs to verify, a digest less than one. Only what never changes is remembered:
-expiry is asked of the clock of ``Tokens`` each time, and revocation of the session store by ``authenticate``.
+Verifying a signature takes 30 to 140 µs, a digest less than one. Only what never changes is cached: expiry is
+checked each time by the clock of ``Tokens``, and revocation by ``authenticate`` in the session store.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Entry:
 
 
 class VerifiedTokens:
-    """Turns access tokens into callers; remembers at most ``most`` of them, the oldest leave first."""
+    """Turns access tokens into callers; caches at most ``most`` of them, the oldest are evicted first."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class VerifiedTokens:
         most: int = MOST_TOKENS,
         first_seen: Callable[[AccessClaims], None] | None = None,
     ) -> None:
-        """``first_seen`` is called with the claims of each token that is not remembered."""
+        """``first_seen`` is called with the claims of each token that was not cached."""
         self._tokens = tokens
         self._most = most
         self._first_seen = first_seen
@@ -48,7 +48,7 @@ class VerifiedTokens:
         self._held_map: PermissionMap | None = None
 
     def caller(self, token: str, permission_map: PermissionMap) -> Caller:
-        """Return the caller of ``token`` with the codes that ``permission_map`` gives its bits.
+        """Return the caller of ``token``, with its bits decoded by ``permission_map``.
 
         Raises ``TokenInvalid`` or ``TokenExpired``.
         """
@@ -92,7 +92,7 @@ class VerifiedTokens:
         )
 
     def _held_codes(self, claims: AccessClaims, permission_map: PermissionMap) -> HeldCodes:
-        """Return one object for equal claims, so that decisions remembered by it are found at once."""
+        """Return the same object for equal claims, so that decisions cached by it are found."""
         if self._held_map is not permission_map or len(self._held) > self._most:
             self._held_map, self._held = permission_map, {}
         said = claims.permissions if claims.pb is UNSET else claims.pb

@@ -58,7 +58,8 @@ def test_a_public_key_of_another_private_key_is_refused(algorithm: str, tmp_path
 def test_a_private_key_in_place_of_the_public_one_is_refused(tmp_path: Path) -> None:
     pem = private_pem(key("P-256"))
 
-    assert complaint(settings_with(tmp_path, "ES256", pem, pem)).startswith("auth.jwt_public_key is no PEM")
+    told = complaint(settings_with(tmp_path, "ES256", pem, pem))
+    assert told.startswith("auth.jwt_public_key is not a PEM")
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_a_private_key_in_place_of_the_public_one_is_refused(tmp_path: Path) -> 
 def test_a_file_that_is_no_key_is_refused(pem: bytes, tmp_path: Path) -> None:
     settings = settings_with(tmp_path, "ES256", pem, public_pem(key("P-256")))
 
-    assert complaint(settings).startswith("auth.jwt_private_key is no PEM file")
+    assert complaint(settings).startswith("auth.jwt_private_key is not a PEM file")
 
 
 def test_an_encrypted_key_is_refused(tmp_path: Path) -> None:

@@ -38,9 +38,7 @@ def test_a_taken_name_an_unknown_role_and_a_weak_password_are_refused_in_words(e
 
     assert create("ADMIN") == "portcullis: The user name is taken\n"
     assert create("otter", "--role", "nosuch") == "portcullis: role: there is no role nosuch\n"
-    assert create("otter", password="password1") == (
-        "portcullis: The password is among the passwords that are guessed first\n"
-    )
+    assert create("otter", password="password1") == ("portcullis: The password is too easy to guess\n")
 
 
 def test_a_database_that_no_start_has_filled_is_left_alone(

@@ -144,9 +144,9 @@ async def test_what_will_not_do_is_refused_in_words_and_changes_nothing(site: Si
     assert [(done.status, done.output, done.errors) for done in refused] == [
         (1, "", f"portcullis: {reason}\n")
         for reason in (
-            "There is no user of that name",
-            "The password is among the passwords that are guessed first",
-            "The password must not be made of a name: your own, your address or that of this service",
+            "There is no user with that name",
+            "The password is too easy to guess",
+            "The password must not be made of your name, your address or the name of this service",
         )
     ]
     assert site.execute("SELECT password_hash, version FROM sys.user") == before
