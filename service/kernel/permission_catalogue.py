@@ -7,7 +7,7 @@ codes, and an upgraded one gets the Button of a new code once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -184,6 +184,28 @@ def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[
         for endpoint in one.opens:
             found.setdefault(endpoint, set()).add(one.code)
     return {endpoint: frozenset(codes) for endpoint, codes in found.items()}
+
+
+_ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "policy")
+# Whoever can't read or write tables can still do all of it one by one.
+_SPARED: Final = ("export", "import")
+
+
+def _administering() -> Iterator[str]:
+    """Yield the endpoints of the pages above, and those that give roles to users."""
+    for page in CATALOGUE:
+        if page.name in _ADMINISTERING_PAGES:
+            for one in page.permissions:
+                if one.code.rpartition(":")[2] not in _SPARED:
+                    yield from one.opens
+    yield from ("GET /api/user/list", "GET /api/user/{id}", "PUT /api/user/{id}")
+
+
+ADMINISTERING: Final = frozenset(_administering())
+"""The endpoints that administer the policy: resources, bindings, menus, roles, users' roles, the policy.
+
+No change is published that would close one of them to a caller who may do everything.
+"""
 
 
 def markdown() -> str:

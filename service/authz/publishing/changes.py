@@ -12,6 +12,7 @@ import structlog
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
@@ -53,8 +54,9 @@ class PolicyChanges:
         When the block has ended, all of it is committed and in force in this process, as ``change.policy``;
         ``cause`` says who did what, for the list of revisions. No other change of any process happens
         between the first statement of the block and the commit. What the block raises undoes everything, and
-        so does Conflict, with ``faults``, when no policy can be built from what would be stored, and
-        Unavailable, also when the database has lost revisions: workers would keep the lost ones in force.
+        so does Conflict: with ``faults`` when no policy can be built from what would be stored, with
+        ``lockedOut`` when it would close to everybody what administers the policy. Unavailable also when the
+        database has lost revisions: workers would keep the lost ones in force.
         """
         async with self._own_turn():
             async with self._database.transaction(within=WITHIN) as connection:
@@ -112,4 +114,5 @@ class PolicyChanges:
         ):
             _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
             raise Unavailable("The database has lost policy revisions that are in force")
+        await require_way_back(policy, in_force)
         return policy

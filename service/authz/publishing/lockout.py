@@ -1,0 +1,57 @@
+"""Nobody locks everybody out: what administers the policy stays open to a holder of ``*``."""
+
+from __future__ import annotations
+
+import asyncio
+from operator import attrgetter
+from typing import Final
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import RequestClass, registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT
+from service.errors import Conflict
+from service.kernel.codes import HeldCodes
+from service.kernel.permission_catalogue import ADMINISTERING
+
+_EVERYTHING: Final = HeldCodes(["*"])
+
+
+def locked_out(policy: Policy) -> list[str]:
+    """Return the requests that administer the policy and that a holder of ``*`` can't make, sorted.
+
+    Such as ``PUT /api/resource/{id}/buttons``, or ``PUT /api/resource/7/buttons`` where a resource takes that
+    one alone. The enforcer of ``policy`` is asked, in both layers. A hundred thousand resources take about a
+    second: call it off the event loop.
+    """
+    return [one.name for one in _administering(policy, policy) if not one.passes(policy, _EVERYTHING)]
+
+
+async def require_way_back(candidate: Policy, in_force: Policy) -> None:
+    """Return when ``candidate`` locks nobody out of what ``in_force`` lets a holder of ``*`` do.
+
+    Conflict else, with those requests as ``lockedOut``. What is closed already doesn't count, so that it can
+    be opened piece by piece; before the first policy, everything is closed.
+    """
+    if in_force.revision and (closing := await asyncio.to_thread(_newly_locked_out, candidate, in_force)):
+        raise Conflict(
+            "This would lock everybody out of what administers the policy, also those who may do everything",
+            lockedOut=closing,
+        )
+
+
+def _newly_locked_out(candidate: Policy, in_force: Policy) -> list[str]:
+    return [
+        one.name
+        for one in _administering(candidate, in_force)
+        if not one.passes(candidate, _EVERYTHING) and one.passes(in_force, _EVERYTHING)
+    ]
+
+
+def _administering(one: Policy, other: Policy) -> list[RequestClass]:
+    """Return the requests that administer the policy, as the two policies tell them apart, by name."""
+    served = one.rules.objects(ENDPOINT)
+    routes = [name for name in served if name in ADMINISTERING]
+    mine, theirs = registered(one), registered(other)
+    found = request_classes(routes, mine | theirs, mine ^ theirs, serving=ResourceIndex(served))
+    return sorted(found, key=attrgetter("name"))

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import Rule
+from service.kernel.codes import HeldCodes
+from tests.policies.stock import MODEL
+
+TEXT = MODEL.read_text("utf-8")
+ROUTES = ("GET /api/{x}/{y}", "GET /api/a/{y}", "GET /api/a/a", "POST /api/{x}/{y}")
+SERVING = ResourceIndex(ROUTES)
+OPEN = [Rule("resource", "@unregistered", "@login"), *(Rule("endpoint", route, "@login") for route in ROUTES)]
+
+paths = st.tuples(*[st.sampled_from(("a", "b", "{p}"))] * 2).map(lambda two: f"GET /api/{two[0]}/{two[1]}")
+
+
+def policy_of(resources: set[str]) -> Policy:
+    # Each resource has a code of its own, so that an answer tells which one decided.
+    return Policy(TEXT, [*OPEN, *(Rule("resource", name, _code(name)) for name in resources)])
+
+
+def _code(name: str) -> str:
+    return name.translate({ord(sign): None for sign in "{}"}).removeprefix("GET /").replace("/", ":")
+
+
+@given(before=st.sets(paths), after=st.sets(paths))
+def test_each_request_is_decided_like_its_class_by_both_policies(before: set[str], after: set[str]) -> None:
+    old, new = policy_of(before), policy_of(after)
+    found = list(request_classes(ROUTES, before | after, before ^ after, serving=SERVING))
+    answers = {(one.route, one.resource(old), one.resource(new)) for one in found}
+
+    real = set()
+    for method, x, y in itertools.product(("GET", "POST"), "abc", "abc"):
+        path = f"/api/{x}/{y}"
+        resources = (each.resource_at(method, path) or "@unregistered" for each in (old, new))
+        real.add((SERVING.find(method, path), *resources))
+
+    assert answers == real
+
+
+def test_a_class_is_named_by_its_route_and_the_literals_of_a_resource() -> None:
+    policy = policy_of({"GET /api/{p}/b"})
+
+    found = request_classes(ROUTES[:2], registered(policy), serving=SERVING)
+
+    assert {one.name for one in found} == {
+        "GET /api/{x}/{y}",
+        "GET /api/a/{y}",
+        "GET /api/{x}/b",
+        "GET /api/a/b",
+    }
+
+
+def test_a_class_passes_when_both_layers_allow() -> None:
+    policy = Policy(TEXT, [Rule("resource", "GET /api/{p}/b", "@nobody"), *OPEN])
+    found = request_classes(ROUTES[1:2], registered(policy), serving=SERVING)
+
+    passing = {one.name: one.passes(policy, HeldCodes(["*"])) for one in found}
+
+    assert passing == {"GET /api/a/{y}": True, "GET /api/a/b": False}

@@ -1,0 +1,91 @@
+"""Nobody locks everybody out of what administers the policy, by whatever change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.resource.test_binding import button, resource
+from tests.support.inside import Inside
+from tests.web.driver import Answer
+
+pytestmark = pytest.mark.anyio
+
+BINDING = "/api/resource/{id}/buttons"
+
+
+def body(method: str, path: str) -> dict[str, Any]:
+    return {"resourceName": "Closed", "resourceCode": "closed", "method": method, "path": path}
+
+
+async def new_button(service: Inside, code: str, *, enabled: bool) -> int:
+    said = {"menuType": "Button", "title": code, "authMark": code, "enabled": enabled}
+    number: int = (await service.data("POST", "/api/menu", said))["id"]
+    return number
+
+
+async def bind(service: Inside, resource_id: int, *menu_ids: int) -> Answer:
+    return await service.ask("PUT", f"/api/resource/{resource_id}/buttons", {"menuIds": list(menu_ids)})
+
+
+def assert_refused(answer: Answer, *names: str) -> None:
+    assert (answer.status, answer.json["code"]) == (409, "conflict"), answer.body
+    assert answer.json["lockedOut"] == list(names)
+
+
+async def test_binding_the_bindings_to_a_disabled_button_is_refused_and_nothing_is_saved(
+    service: Inside,
+) -> None:
+    off = await new_button(service, "x:off", enabled=False)
+    made = await service.data("POST", "/api/resource", body("PUT", BINDING))
+    before = await service.data("GET", "/api/policy")
+
+    assert_refused(await bind(service, made["id"], off), f"PUT {BINDING}")
+
+    assert (await service.data("GET", f"/api/resource/{made['id']}/buttons"))["menuIds"] == []
+    assert (await service.data("GET", "/api/policy"))["revision"] == before["revision"]
+
+
+async def test_disabling_the_one_button_of_such_a_resource_is_refused(service: Inside) -> None:
+    bound = await new_button(service, "x:on", enabled=True)
+    made = await service.data("POST", "/api/resource", body("PUT", "/api/menu/{id}"))
+    assert (await bind(service, made["id"], bound)).status == 200
+
+    said = {"title": "x:on", "authMark": "x:on", "parentId": None, "enabled": False}
+    assert_refused(await service.ask("PUT", f"/api/menu/{bound}", said), "PUT /api/menu/{id}")
+
+
+async def test_enabling_or_moving_a_closed_resource_to_such_a_path_is_refused(service: Inside) -> None:
+    off = await new_button(service, "x:off", enabled=False)
+    made = await service.data("POST", "/api/resource", body("GET", "/api/else"))
+    assert (await bind(service, made["id"], off)).status == 200
+
+    moved = await service.ask("PUT", f"/api/resource/{made['id']}", body("POST", "/api/policy/reload"))
+
+    assert_refused(moved, "POST /api/policy/reload")
+
+
+async def test_a_resource_of_one_request_alone_is_refused_too(service: Inside) -> None:
+    off = await new_button(service, "x:off", enabled=False)
+    listing = await resource(service, "/api/role/list")
+    made = await service.data("POST", "/api/resource", body("PUT", f"/api/resource/{listing}/enabled"))
+
+    assert_refused(await bind(service, made["id"], off), f"PUT /api/resource/{listing}/enabled")
+
+
+async def test_other_endpoints_may_be_closed_to_everybody(service: Inside) -> None:
+    off = await new_button(service, "x:off", enabled=False)
+    info = await resource(service, "/api/user/info")
+
+    assert (await bind(service, info, off)).status == 200
+    assert (await service.ask("GET", "/api/user/info")).status == 403
+
+
+async def test_an_administrating_resource_may_be_bound_to_a_button_that_nobody_but_the_top_holds(
+    service: Inside,
+) -> None:
+    made = await service.data("POST", "/api/resource", body("PUT", BINDING))
+
+    assert (await bind(service, made["id"], await button(service, "*"))).status == 200
+    assert (await bind(service, made["id"], await button(service, "system:resource:bind"))).status == 200
