@@ -1,0 +1,161 @@
+"""The recipes of CONTRIBUTING.md work: each is applied to a copy of the checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, between
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+RECIPES = PAGE.partition("\n## Recipes\n")[2]
+CHANGES = re.findall(r"^```diff\n\+\+\+ (\S+)\n(.*?)^```", RECIPES, re.DOTALL | re.MULTILINE)
+PRINTED = re.findall(
+    r"in `(docs/\w+\.md)` (?:is|are) printed by:\n\n```sh\n\.venv/bin/python (.+?)\n```", RECIPES
+)
+VERSIONS = Path("service/records/migrations/versions")
+
+
+def numbered(text: str) -> str:
+    """Return ``text`` with the numbers of the newest migration and of the one that would follow."""
+    newest = max(int(path.name[1:5]) for path in (ROOT / VERSIONS).glob("v[0-9]*.py"))
+    return text.replace("NNNN", f"{newest + 1:04}").replace("MMMM", f"{newest:04}")
+
+
+def apply(root: Path, name: str, change: str) -> Path:
+    """Make ``change`` in the file ``name`` below ``root``: behind what ``@@`` names, or as a new file."""
+    path = root / numbered(name)
+    if not change.startswith("@@"):
+        assert not path.exists()
+        path.write_text(numbered("".join(line[1:] for line in change.splitlines(keepends=True))))
+        return path
+    text = path.read_text()
+    for hunk in re.split(r"^@@ ", change, flags=re.MULTILINE)[1:]:
+        anchor, *lines = hunk.splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if not line.startswith("+"))
+        after = "".join(line[1:] for line in lines if not line.startswith("-"))
+        place = text.index(before, text.index("\n", text.index(anchor.rstrip("\n"))) + 1)
+        text = text[:place] + after + text[place + len(before) :]
+    path.write_text(text)
+    return path
+
+
+def run(root: Path, *arguments: str) -> str:
+    """Run Python in ``root`` with the modules there; return what it printed, and fail when it fails."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    ended = subprocess.run(
+        [sys.executable, "-P", *arguments],
+        cwd=root,
+        env=environment | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+    """A copy of the checkout with all recipes applied, and the files that they changed."""
+    root = tmp_path_factory.mktemp("recipes")
+    for name in ("service", "policies", "docs", "tests"):
+        shutil.copytree(ROOT / name, root / name)
+    for name in ("model.conf", "pyproject.toml", "dev.py"):
+        shutil.copy2(ROOT / name, root / name)
+    paths = [apply(root, name, change) for name, change in CHANGES]
+    for name, command in PRINTED:
+        page = root / name
+        text = page.read_text()
+        (marker,) = re.findall(r"<!-- (\w+):start -->", text)
+        page.write_text(text.replace(between(text, marker), run(root, *shlex.split(command))))
+    return root, paths
+
+
+def test_each_recipe_is_there() -> None:
+    assert re.findall(r"^### (.+)$", RECIPES, re.MULTILINE) == [
+        "A field",
+        "A migration",
+        "An endpoint with a permission",
+        "A policy case",
+        "A setting",
+        "A problem code",
+    ]
+    assert RECIPES.count("```diff") == len(CHANGES)
+    assert {name for name, _ in PRINTED} == {"docs/settings.md", "docs/permissions.md"}
+
+
+def test_what_the_recipes_make_is_well_formed(changed: tuple[Path, list[Path]]) -> None:
+    root, paths = changed
+    sources = sorted({str(path) for path in paths if path.suffix == ".py"})
+    run(root, "-m", "ruff", "check", "--no-cache", *sources)
+    run(root, "-m", "ruff", "format", "--no-cache", "--check", *sources)
+
+
+def test_a_start_finds_the_endpoint_of_the_recipe_consistent(changed: tuple[Path, list[Path]]) -> None:
+    root, _ = changed
+    run(root, "-m", "service", "policy", "check")
+    (root / "policies" / "broken").mkdir()
+    for name in ("base.csv", "endpoints.csv"):
+        text = (root / "policies" / name).read_text()
+        (root / "policies" / "broken" / name).write_text(
+            text.replace("system:role:users", "system:role:list")
+        )
+    with pytest.raises(AssertionError, match=re.escape("/api/role/{id}/users")):
+        run(root, "-c", _CHECK_OTHER_FOLDER)
+
+
+_CHECK_OTHER_FOLDER = """
+import os, sys
+os.environ["PORTCULLIS_POLICY__FOLDER"] = "policies/broken"
+from service.__main__ import main
+sys.exit(main(["policy", "check"]))
+"""
+
+
+def test_pages_and_decision_tables_hold_after_the_recipes(changed: tuple[Path, list[Path]]) -> None:
+    root, _ = changed
+    files = [f"tests/docs/test_{name}_page.py" for name in ("errors", "settings", "permissions")]
+    tables = [f"tests/policies/test_{name}.py" for name in ("cases", "invariants")]
+    run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, *tables)
+
+
+def test_a_role_has_the_field_of_the_recipe_wherever_it_is_shown(changed: tuple[Path, list[Path]]) -> None:
+    root, _ = changed
+    assert run(root, "-c", _SHOWN).split() == ["True"] * 6
+
+
+_SHOWN = """
+from service.endpoints.roles import role_tables, roles as api
+from service.records.roles import role_tables as tables, roles
+for kind in (api.Role, api.RoleEdit, api.NewRole, role_tables.ImportedRole):
+    print("remark" in kind.__struct_fields__)
+for mapper in (roles.ROLE, tables._CODED):
+    print("remark" in [column.name for column in mapper.columns])
+"""
+
+
+@pytest.mark.stores  # starts one in a process of its own
+def test_the_migration_of_the_recipe_makes_what_the_schema_describes(
+    changed: tuple[Path, list[Path]],
+) -> None:
+    root, _ = changed
+    claim = "test_the_migrated_database_is_what_the_schema_describes"
+    run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/records/test_migrations.py::{claim}")
+
+
+def test_every_file_that_the_page_names_is_there() -> None:
+    outside = re.sub(r"^```.*?^```", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+    named = {
+        word for text in re.findall(r"`([^`]+)`", outside) for word in re.findall(r"[\w.]+/[\w./]+", text)
+    }
+    paths = {name for name in named if not name.startswith((".venv", "api/"))}
+    assert "service/app/container.py" in paths
+    assert {name for name in paths if not (ROOT / name).exists()} == set()
