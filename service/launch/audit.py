@@ -46,7 +46,7 @@ def verify(
     audit = Audit(
         database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
         keys=[Chain(settings.oplog.chain_key), Chain(), *map(Chain, _lines(old_keys))],
-        told=ReportedHeads.read(_lines(heads)),
+        reported=ReportedHeads.read(_lines(heads)),
         begin=begin or date.min,
         end=end or date.max,
     )

@@ -1,4 +1,4 @@
-"""Whether the logs are as they were written: every entry of every day against its chain."""
+"""Verification of the logs: every entry of every day against its chain."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from service.records.logs.chain import Head
 from service.records.logs.inserts import TABLES, Log
 
 WITHIN: Final = 86_400.0
-"""Seconds that one day of a log may take."""
+"""Seconds that reading one day of a log may take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """One day of a log: how many entries it has, and what is wrong with them.
+    """One day of a log: the number of its entries, and what is wrong with them.
 
-    ``fault_count`` is more than ``faults`` has when there are very many. ``keyless`` is a day that anybody
-    could have written, since its chain was made without the key that there is.
+    ``fault_count`` counts all faults; ``faults`` lists the first ones. ``keyless`` marks a day that anybody
+    could have written, since its chain was made without a key although one is set now.
     """
 
     log: Log
@@ -39,20 +39,20 @@ class Day:
 class Audit:
     """Compares the logs with their chains.
 
-    ``keys`` are those that heads may have been made with, the present one first; ``told`` are heads that were
-    kept elsewhere. Days before ``begin`` and after ``end`` are left out.
+    ``keys`` are the present and former keys, the present one first; ``reported`` are heads that were kept
+    elsewhere. Days before ``begin`` and after ``end`` are left out.
     """
 
     database: Database
     keys: Sequence[Chain]
-    told: ReportedHeads = field(default_factory=ReportedHeads)
+    reported: ReportedHeads = field(default_factory=ReportedHeads)
     begin: date = date.min
     end: date = date.max
 
     async def days(self) -> AsyncIterator[Day]:
-        """Yield each day of each log, once it has been read; raises Unavailable.
+        """Yield each day of each log after reading it; raises Unavailable.
 
-        One day is read as of one moment, and a few entries are held at a time.
+        Each day is read in one snapshot, with a few entries in memory at a time.
         """
         for log in TABLES:
             async with self.database.snapshot(within=WITHIN) as connection:
@@ -60,7 +60,7 @@ class Audit:
                 present = await log_chain.days_with_entries(connection, log, self.begin, self.end)
             known = {head.day for head in heads}
             faults = _missing_days(heads)
-            for day in sorted(known.union(present, faults, self.told.days(log))):
+            for day in sorted(known.union(present, faults, self.reported.days(log))):
                 if self.begin <= day <= self.end:
                     async with self.database.snapshot(within=WITHIN) as connection:
                         yield await self._day(connection, log, day, heads, faults.get(day, []))
@@ -69,7 +69,7 @@ class Audit:
         self, connection: Connection, log: Log, day: date, before: Sequence[Head], faults: list[str]
     ) -> Day:
         heads = {head.key_id: head for head in await log_chain.heads(connection, log, day)}
-        walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, self.told)
+        walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, self.reported)
         async for row in log_chain.entries(connection, log, day, walk.columns):
             walk.entry(row)
         walk.end()
@@ -89,15 +89,15 @@ class Audit:
                 faults.append("its head was changed")
         first_keyed = min((head.day for head in all_heads if head.key_id), default=date.max)
         if "" in heads and day > first_keyed:
-            faults.append(f"it has a chain without a key, and there has been one since {first_keyed}")
+            faults.append(f"its chain was made without a key, but keys were used from {first_keyed}")
         return faults
 
 
 def _missing_days(heads: Sequence[Head]) -> dict[date, list[str]]:
-    """Return the days that later ones remember, and that are gone with their heads."""
+    """Return the faults of days that later heads refer to, but that have no head any more."""
     known = {head.day for head in heads}
     return {
-        head.prior_day: [f"it is gone with its head; {head.day} came after it"]
+        head.prior_day: [f"it was removed with its head; {head.day} came after it"]
         for head in heads
         if head.prior_day is not None and head.prior_day not in known
     }

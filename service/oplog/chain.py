@@ -1,4 +1,4 @@
-"""The chain of a day's entries: each hash covers its entry and the hash before it."""
+"""The hash chain of a day's entries: each hash covers its entry and the hash before it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _ID_LENGTH: Final = 8
 
 
 class Chain:
-    """Makes and checks hashes, with ``key`` if there is one (HMAC-SHA-256, RFC 2104), else SHA-256.
+    """Makes the hashes: HMAC-SHA-256 (RFC 2104) with ``key`` if it is given, else SHA-256.
 
-    Entries of a key, named ``key_id``, are a chain of their own: a day on which the key changes has two.
+    Each key, named by ``key_id``, has a chain of its own: a day on which the key changes has two.
     """
 
     def __init__(self, key: str = "") -> None:
@@ -35,12 +35,12 @@ class Chain:
         """Return the hash before the first entry of a day."""
         return self._digest(f"portcullis: {log} {day}".encode())
 
-    def link(self, before: bytes, number: int, vouched: bytes) -> bytes:
+    def link(self, before: bytes, number: int, canonical: bytes) -> bytes:
         """Return the hash of entry ``number`` (from 1) after the hash ``before``."""
-        return self._digest(before + number.to_bytes(8) + vouched)
+        return self._digest(before + number.to_bytes(8) + canonical)
 
     def sealed(self, head: Head) -> Head:
-        """Return ``head`` with the seal that covers the rest of it."""
+        """Return ``head`` with a seal over its other fields."""
         parts = (head.log, head.day, head.key_id, head.number, head.hash.hex(), head.prior_day, head.dropped)
         return replace(head, seal=self._digest(f"portcullis: head {parts}".encode()))
 
@@ -51,7 +51,7 @@ class Chain:
 
 
 async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[Row]) -> None:
-    """Write ``rows`` to ``log``, chained to those of their days; nobody else writes to it meanwhile.
+    """Write ``rows`` to ``log``, chained to the entries of their days; locks the log against other writers.
 
     Raises Refused and AlreadyWritten.
     """
@@ -70,19 +70,19 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
 
 
 def _as_json(heads: Iterable[Head]) -> str:
-    """Return ``heads`` as JSON, with bytes as PostgreSQL reads them (manual §8.4.1)."""
+    """Return ``heads`` as JSON, with bytes in PostgreSQL's hex format (manual §8.4.1)."""
     return msgspec.json.encode(
         [{**asdict(head), "hash": f"\\x{head.hash.hex()}", "seal": f"\\x{head.seal.hex()}"} for head in heads]
     ).decode()
 
 
 def _linked(chain: Chain, rows: Sequence[Row], heads: dict[date, Head]) -> str:
-    """Return ``rows`` as JSON with their places in the chains; moves ``heads`` on."""
+    """Return ``rows`` as JSON with their places in the chains; advances ``heads``."""
     ends = {day: (head.number, head.hash) for day, head in heads.items()}
     lines = []
     for row in rows:
         number, before = ends[row.day]
-        link = chain.link(before, number + 1, row.vouched)
+        link = chain.link(before, number + 1, row.canonical)
         ends[row.day] = (number + 1, link)
         place = (
             f',"chain_key":"{chain.key_id}","chain_number":{number + 1},"chain_hash":"\\\\x{link.hex()}"}}'

@@ -1,4 +1,4 @@
-"""One day of a log, entry by entry along its chain."""
+"""Verification of one day of a log, entry by entry along its chains."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from datetime import date
 from typing import Any, Final
 
 from service.oplog.chain import Chain
-from service.oplog.rows import COLUMNS, vouch
+from service.oplog.rows import COLUMNS, canonical_bytes
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
 
-TOLD: Final = "head of a log"
-"""The event of a line of the log on standard output that tells a head."""
+HEAD_EVENT: Final = "head of a log"
+"""The event of a line on standard output that reports a head."""
 
-MOST_TOLD: Final = 100
-"""Faults of one day that are told one by one; the others are counted."""
+MOST_FAULTS: Final = 100
+"""Faults of one day that are listed; the others are only counted."""
 
 _Place = tuple[str, date, str]
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedHeads:
-    """Heads as they were told once: what the hash of an entry was, by log, day, key and number."""
+    """Heads as reported earlier: the hashes of entries, by log, day, key and number."""
 
     hashes: dict[_Place, dict[int, str]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, lines: Iterable[str]) -> ReportedHeads:
-        """Read lines of the log on standard output, as JSON; other lines are passed over."""
-        told = cls()
+        """Read JSON lines of the log on standard output; lines that report no head are skipped."""
+        reported = cls()
         for line in lines:
-            if TOLD not in line:
+            if HEAD_EVENT not in line:
                 continue
             try:
                 head = json.loads(line)
-                if head["event"] == TOLD:
+                if head["event"] == HEAD_EVENT:
                     place = (head["log"], date.fromisoformat(head["day"]), head["key_id"])
-                    told.hashes.setdefault(place, {})[int(head["number"])] = head["hash"]
+                    reported.hashes.setdefault(place, {})[int(head["number"])] = head["hash"]
             except (ValueError, KeyError, TypeError):
                 continue
-        return told
+        return reported
 
     def days(self, log: Log) -> set[date]:
-        """Return the days of ``log`` of which a head was told."""
+        """Return the days of ``log`` with a reported head."""
         return {day for of, day, _ in self.hashes if of == log}
 
 
@@ -55,25 +55,30 @@ class _End:
 
     number: int
     hash: bytes | None
-    """None after a gap: what was before the next entry is not known."""
+    """None after a gap: the hash before the next entry is unknown."""
 
 
 class Walk:
-    """Takes the entries of a day in the order of their chains; ``faults`` has what is wrong with them."""
+    """Checks the entries of a day, given in the order of their chains; collects ``faults``."""
 
     def __init__(
-        self, log: Log, day: date, chains: Mapping[str, Chain], heads: Mapping[str, Head], told: ReportedHeads
+        self,
+        log: Log,
+        day: date,
+        chains: Mapping[str, Chain],
+        heads: Mapping[str, Head],
+        reported: ReportedHeads,
     ) -> None:
         self.columns = COLUMNS[log]
         self.count = 0
         self.faults: list[str] = []
         self.fault_count = 0
         self._log, self._day = log, day
-        self._chains, self._heads, self._told = chains, heads, told
+        self._chains, self._heads, self._reported = chains, heads, reported
         self._ends = {key: _End(0, chains[key].begin(log, day) if key in chains else None) for key in heads}
 
     def entry(self, row: Any) -> None:
-        """Follow the chain to the next entry: its id, its place in the chain, and its ``columns``."""
+        """Check the next entry: ``row`` is its id, key id, number, hash, and the values of ``columns``."""
         self.count += 1
         name, key, number, link, *values = row
         end = self._ends.get(key)
@@ -81,7 +86,7 @@ class Walk:
             self._fault(f"entry {name} is in no chain: it was inserted")
             return
         if number <= end.number:
-            self._fault(f"entry {name} is a second number {number}: it was inserted or moved")
+            self._fault(f"entry {name} repeats number {number}: it was inserted or moved")
             return
         if number > end.number + 1:
             self._gone(end.number + 1, number - 1)
@@ -93,7 +98,7 @@ class Walk:
         end.number, end.hash = number, link
 
     def end(self) -> None:
-        """Compare where the chains end with their heads, and with those that were told."""
+        """Compare the ends of the chains with their heads, and with the reported heads."""
         for key, head in self._heads.items():
             end = self._ends[key]
             if head.dropped:
@@ -102,34 +107,34 @@ class Walk:
             elif head.number > end.number:
                 self._gone(end.number + 1, head.number)
             elif head.number < end.number:
-                self._fault(f"numbers {head.number + 1} to {end.number} were added behind its head")
+                self._fault(f"numbers {head.number + 1} to {end.number} were added after its head")
             elif head.hash != end.hash:
                 self._fault("its head does not fit its last entry")
-        for (log, day, key), hashes in self._told.hashes.items():
+        for (log, day, key), hashes in self._reported.hashes.items():
             if (log, day) == (self._log, self._day):
-                self._compare_told(key, max(hashes))
+                self._compare_reported(key, max(hashes))
 
     def _fits(self, values: Sequence[Any], chain: Chain, before: bytes, number: int, link: bytes) -> bool:
         try:
-            return chain.link(before, number, vouch(self._log, values)) == link
-        except (ValueError, RecursionError):  # no value that was written is such that it can't be read
+            return chain.link(before, number, canonical_bytes(self._log, values)) == link
+        except (ValueError, RecursionError):  # unreadable: not what was written
             return False
 
-    def _compare_told(self, key: str, number: int) -> None:
+    def _compare_reported(self, key: str, number: int) -> None:
         head = self._heads.get(key)
         if head is None:
-            self._fault(f"its head is gone; {number} entries were told of once")
+            self._fault(f"its head is missing; {number} entries were reported earlier")
         elif head.number < number:
-            self._fault(f"it ends with number {head.number}; {number} entries were told of once")
+            self._fault(f"it ends with number {head.number}; {number} entries were reported earlier")
 
     def _compare(self, key: str, number: int, link: bytes) -> None:
-        told = self._told.hashes.get((self._log, self._day, key), {}).get(number)
-        if told is not None and told != link.hex():
-            self._fault(f"number {number} or one before it is not what was told of once")
+        reported = self._reported.hashes.get((self._log, self._day, key), {}).get(number)
+        if reported is not None and reported != link.hex():
+            self._fault(f"number {number} or one before it differs from what was reported earlier")
 
     def _fault(self, fault: str) -> None:
         self.fault_count += 1
-        if self.fault_count <= MOST_TOLD:
+        if self.fault_count <= MOST_FAULTS:
             self.faults.append(fault)
 
     def _gone(self, first: int, last: int) -> None:

@@ -1,4 +1,4 @@
-"""Entries into their log, chained; those that the database refuses are mended or set aside, one by one."""
+"""Writes entries to their log, chained; entries that the database refuses are repaired or set aside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.records.logs.inserts import AlreadyWritten, Log, Refused
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 
-_PART: Final = 50  # entries that are read before requests have their turn
+_PART: Final = 50  # entries decoded between two yields to the event loop
 
 _EVENTS: Final[dict[Log, Any]] = {
     "operation_log": msgspec.json.Decoder(OperationEvent),
@@ -32,16 +32,16 @@ _log = structlog.get_logger(__name__)
 
 
 class Writing:
-    """Writes entries once, however often it is asked to; the bound of ``database`` is that of each batch."""
+    """Writes each entry once, even if called again; the time limit of ``database`` is that of each batch."""
 
     def __init__(self, database: Database, chain: Chain) -> None:
         self._database = database
         self._chain = chain
 
     async def write(self, log: Log, lines: Sequence[bytes]) -> set[int]:
-        """Write entries as ``entries.encode`` made them; return the places of those that were set aside.
+        """Write the encoded entries ``lines``; return the indexes of those that were set aside.
 
-        Raises Unavailable; some of the entries may have been written by then.
+        Raises Unavailable; some of the entries may already have been written.
         """
         ready, aside, pauses = [], set(), CooperativeYield()
         for place, line in enumerate(lines):
@@ -56,7 +56,7 @@ class Writing:
         return aside
 
     async def _write(self, log: Log, ready: _Numbered, aside: set[int]) -> None:
-        """Write all; when one is refused write the halves, until the one is found."""
+        """Write all; if the database refuses, bisect until the refused entries are found."""
         if not ready:
             return
         try:
@@ -86,8 +86,8 @@ class Writing:
             if missing:
                 try:
                     await append(connection, self._chain, log, list(missing.values()))
-                except AlreadyWritten:  # by an id that stands in the log with another time
-                    raise Refused("it was written before") from None
+                except AlreadyWritten:  # its id is in the log with another time
+                    raise Refused("its id was written before with another time") from None
 
     async def _mend(self, log: Log, row: Row, reason: str) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""Takes entries from requests, which never wait for it."""
+"""Takes entries from requests without making them wait."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 
 RecordLogin = Callable[[LoginEvent], None]
-"""Hands over one login event; returns at once, and raises nothing."""
+"""Takes one login event; returns at once, and raises nothing."""
 
 BATCH_BYTES: Final = 65_536
-"""Bytes of a batch, but for a single entry that is longer."""
+"""Bytes of a batch at most, except for a single longer entry."""
 
 _SAY_EVERY: Final = 10.0  # seconds
 
@@ -27,10 +27,10 @@ _log = structlog.get_logger(__name__)
 
 
 class Counts(msgspec.Struct):
-    """What one worker has done since it started; only the sums over all workers add up.
+    """Counts of one worker since it started; they add up only over all workers.
 
-    ``accepted`` and ``dropped`` are entries of its own; ``written`` and ``set_aside`` those that it took from
-    the stream, whichever worker had accepted them.
+    ``accepted`` and ``dropped`` count the worker's own entries; ``written`` and ``set_aside`` those taken
+    from the stream, accepted by any worker.
     """
 
     accepted: int = 0
@@ -41,7 +41,7 @@ class Counts(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """Entries that travel together; ``number`` rises from one bundle of a worker to the next."""
+    """Entries sent together; ``number`` increases with each bundle of a worker."""
 
     number: int
     content: bytes
@@ -50,9 +50,9 @@ class Bundle:
 
 
 class Collector:
-    """Holds entries until they are handed on, ``limit`` bytes at most; more are dropped and counted.
+    """Holds at most ``limit`` bytes of entries until they are sent; more are dropped and counted.
 
-    An entry is encoded when it is taken: what happens later to the values that it was made of is not in it.
+    An entry is encoded when it is taken, so later changes to its values do not affect it.
     """
 
     def __init__(self, limit: int) -> None:
@@ -65,7 +65,7 @@ class Collector:
         self._say_again = 0.0
         self.counts = Counts()
         self.waiting = 0
-        """Entries that are held."""
+        """Number of entries held."""
         self.filled = asyncio.Event()
         """Set while entries wait."""
 
@@ -78,7 +78,7 @@ class Collector:
         self._take(event, self._logins)
 
     def bundle(self) -> Bundle | None:
-        """Return what is to be handed on next, the same until it was; None when nothing waits."""
+        """Return the next entries to send, the same ones until ``handed_on``; None if there are none."""
         if self._bundle is None and (self._operations or self._logins):
             operations, logins = _cut(self._operations), _cut(self._logins)
             content = b'{"operations":[%b],"logins":[%b]}' % (b",".join(operations), b",".join(logins))
@@ -88,7 +88,7 @@ class Collector:
         return self._bundle
 
     def handed_on(self) -> None:
-        """Let go of the bundle: others answer for it now."""
+        """Drop the current bundle: the stream or the database has it."""
         if self._bundle is not None:
             self._held -= self._bundle.size
             self.waiting -= self._bundle.count
@@ -104,7 +104,7 @@ class Collector:
         self.counts.accepted += 1
         try:
             line = encode(event)
-        except Exception:  # noqa: BLE001 - whatever it holds, its request goes on
+        except Exception:  # noqa: BLE001 - no entry may make its request fail
             _log.exception("an entry of the logs could not be encoded", event_id=str(event.event_id))
             self._drop()
             return

@@ -1,4 +1,4 @@
-"""Entries as they travel: one event as one JSON object, well-formed whatever the event holds."""
+"""Encoding of entries: one event as one JSON object, well-formed for any content."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from service.records.logs.operation_events import OperationEvent
 Event = OperationEvent | LoginEvent
 
 PLAIN: Final = 2048
-"""Bytes up to which an entry is left as it is: no index and no reader minds a text of that length."""
+"""Bytes up to which an entry is kept unchanged; texts of that length are no problem for any index."""
 LONGEST: Final = 256
 LONGER: Final = {"url": 2048, "query": 2048, "user_agent": 512, "error": 1024}
-"""Characters that are left of the texts of a longer entry: ``LONGEST``, but for these."""
+"""Characters kept of each text of a longer entry: ``LONGEST``, except for these."""
 MOST_JSON: Final = 16_384
-"""Bytes of ``params``, and of ``response``, in a longer entry; of more only the beginning is kept."""
+"""Bytes of ``params``, and of ``response``, in a longer entry; if longer, only the beginning is kept."""
 
 _KEPT_OF_JSON: Final = 1024
 _DEEPEST: Final = 32
 _JSON_FIELDS: Final = ("params", "response")
 _ADDRESSES: Final = ("client_ip", "login_ip")
-# What is no character (RFC 3629 §3), and the one that PostgreSQL can't store.
+# Surrogates, which are no characters (RFC 3629 §3), and NUL, which PostgreSQL can't store.
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _NUL: Final = rb"\u0000"
 
@@ -35,7 +35,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def encode(event: Event) -> bytes:
-    """Return ``event`` as JSON; over-long texts are cut and say so, and what is no text is replaced."""
+    """Return ``event`` as JSON; long texts are cut with a mark, and invalid characters replaced."""
     try:
         line = _encode(event)
         if len(line) <= PLAIN and _NUL not in line and line.count(b"[") + line.count(b"{") < _DEEPEST:
@@ -46,7 +46,7 @@ def encode(event: Event) -> bytes:
 
 
 def well_formed(event: Event, *, longest: int | None = None) -> Event:
-    """Return ``event`` with texts that can be stored; each is at most ``longest`` characters, if given."""
+    """Return ``event`` with storable texts, each of at most ``longest`` characters, if given."""
     changes: dict[str, Any] = {}
     for name, value in asdict(event).items():
         if name in _JSON_FIELDS:
@@ -57,10 +57,9 @@ def well_formed(event: Event, *, longest: int | None = None) -> Event:
 
 
 def mended(event: Event) -> Event:
-    """Return what the database should take of an event that it has refused.
+    """Return a reduced version, which the database should accept, of an event that it has refused.
 
-    Short texts without anything unusual, no address that is none, and nothing of ``params`` and ``response``
-    but that they are missing.
+    Texts are short ASCII, invalid addresses are removed, and ``params`` and ``response`` replaced by a mark.
     """
     changes: dict[str, Any] = {}
     for name, value in asdict(event).items():
@@ -91,7 +90,7 @@ def _json(value: Any) -> Any:
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Return ``value`` as JSON knows it, with texts that can be stored; of others only the type."""
+    """Return ``value`` as JSON with storable texts; only the type name of a value that JSON does not have."""
     if depth == 0:
         return "…"
     match value:

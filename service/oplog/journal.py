@@ -1,4 +1,4 @@
-"""The way of the entries of one worker, from its collector to the database."""
+"""The journal of one worker: collector, sender, writer and maintenance of the logs."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from service.records.logs.inserts import Log
 from service.settings import Oplog
 
 WITHIN: Final = 10.0
-"""Seconds that a transaction may take: the bound that the journal's own database is to have."""
+"""Seconds that a transaction may take: the time limit of the journal's own database pool."""
 PATIENCE: Final = 5.0
-"""Seconds that the last entries get at the end."""
-_TELL_WITHIN: Final = 0.5  # seconds for what the store knows; less than a readiness check has
+"""Seconds that the last entries may take at shutdown."""
+_TELL_WITHIN: Final = 0.5  # seconds for asking the store; less than a readiness check may take
 
 _log = structlog.get_logger(__name__)
 
 
 class Journal:
-    """Collects entries, sends them to ``stream`` and writes those of all workers, until ``finish``.
+    """Collects entries, sends them to ``stream`` and writes entries of all workers, until ``finish``.
 
-    ``database`` is its own, with the bound ``WITHIN``: no request waits for a connection that writes logs.
-    ``worker`` is a name that no other process has or had.
+    ``database`` is a pool of its own, with the time limit ``WITHIN``: no request waits for a connection that
+    writes logs. ``worker`` is a name that no other process has ever had.
     """
 
     def __init__(
@@ -61,15 +61,15 @@ class Journal:
         self._upkeep = Upkeep(database, chain, days)
 
     async def start(self) -> None:
-        """Begin to work in the background."""
+        """Start the background tasks."""
         work = (self._sender.run(), self._write(), self._upkeep.run())
         self._tasks = [asyncio.create_task(one) for one in work]
 
     async def finish(self) -> None:
-        """Send and write what is left, say what became of the entries, and disconnect.
+        """Send and write the remaining entries, log the counts, and disconnect.
 
-        What can't be written in time waits in the stream for the next start. When the session store is away
-        the entries of this worker go into the database by themselves.
+        Entries that can't be written in time wait in the stream for the next start. If the session store is
+        unavailable, the entries of this worker are written to the database directly.
         """
         self.finished = True
         for task in self._tasks:
@@ -83,13 +83,13 @@ class Journal:
             await self._stream.leave(self._worker)
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(PATIENCE):
-                await self._upkeep.tell_heads()
+                await self._upkeep.report_heads()
         level = "error" if self.collector.waiting else "info"
         getattr(_log, level)("the logs are closed", **self.collector.tally())
         await self._database.close()
 
     async def totals(self) -> LogCounts:
-        """Return what became of the entries of all workers; raises Unavailable."""
+        """Return the counts over all workers; raises Unavailable."""
         return await self._stream.counts()
 
     async def health(self) -> Health:

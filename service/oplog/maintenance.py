@@ -1,4 +1,4 @@
-"""What the tables of the logs need from time to time: months made ahead, old ones dropped, heads told."""
+"""Periodic maintenance of the log tables: create coming months, drop old ones, report chain heads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import structlog
 
 from service.errors import Unavailable
 from service.oplog.chain import Chain
-from service.oplog.chain_walk import TOLD
+from service.oplog.chain_walk import HEAD_EVENT
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
@@ -20,19 +20,19 @@ from service.records.logs.inserts import Log
 EVERY: Final = 3600.0
 """Seconds between two rounds."""
 RETRY_EVERY: Final = 10.0
-"""Seconds after which a round is tried again that could not be finished."""
+"""Seconds after which a failed round is tried again."""
 AHEAD: Final = 2
-"""Months, after the current one, that have a partition before they begin."""
+"""Months after the current one for which partitions are created in advance."""
 WITHIN: Final = 60.0
-"""Seconds that a step may take; requests are not kept waiting for it."""
+"""Seconds that a step may take; requests do not wait for it."""
 
 _log = structlog.get_logger(__name__)
 
 
 class Upkeep:
-    """Keeps the tables in order. All workers do so; each step is done by the one that comes first.
+    """Maintains the tables. It runs in all workers; each step is done by the first to get its lock.
 
-    ``days`` says for each log how many days its entries are kept; 0 is for ever.
+    ``days`` is the retention of each log in days; 0 keeps entries for ever.
     """
 
     def __init__(self, database: Database, chain: Chain, days: dict[Log, int]) -> None:
@@ -40,29 +40,29 @@ class Upkeep:
         self._chain = chain
         self._days = days
         self.tried = asyncio.Event()
-        """Set once the first round is over, whatever came of it: entries that wait need not move."""
+        """Set after the first round, even if it failed; before it, partitions may be missing."""
 
     async def run(self) -> None:
-        """Do rounds until cancelled; raises nothing else."""
+        """Run rounds until cancelled; raises nothing else."""
         while True:
             done = await self.round()
             self.tried.set()
             await asyncio.sleep(EVERY if done else RETRY_EVERY)
 
     async def round(self) -> bool:
-        """Do what is due; False when it can't be done now."""
+        """Do what is due; False if it failed."""
         try:
             await self.months(datetime.now(UTC).date())
-            await self.tell_heads()
+            await self.report_heads()
         except Unavailable:
             return False
-        except Exception:  # noqa: BLE001 - the next round must not be lost with an error nobody foresaw
+        except Exception:  # noqa: BLE001 - an unexpected error must not stop the next round
             _log.exception("the upkeep of the logs failed")
             return False
         return True
 
     async def months(self, today: date) -> None:
-        """Make the partitions that will be needed, and drop those that are old enough. Raises Unavailable."""
+        """Create the coming partitions, and drop those past retention. Raises Unavailable."""
         for log, days in self._days.items():
             async with self._database.transaction(within=WITHIN) as connection:
                 if not await log_months.alone(connection):
@@ -71,15 +71,15 @@ class Upkeep:
             if days:
                 await self._drop(log, today - timedelta(days=days))
 
-    async def tell_heads(self) -> None:
-        """Tell the heads that have grown to the log on standard output, which others may keep elsewhere.
+    async def report_heads(self) -> None:
+        """Log the heads that have grown on standard output, where they can be kept elsewhere.
 
         Raises Unavailable.
         """
         async with self._database.transaction() as connection:
             grown = await log_chain.untold(connection)
         for head in grown:
-            _log.info(TOLD, **told(head))
+            _log.info(HEAD_EVENT, **head_facts(head))
 
     async def _drop(self, log: Log, before: date) -> None:
         async with self._database.transaction(within=WITHIN) as connection:
@@ -93,8 +93,8 @@ class Upkeep:
                 _log.info("a month of a log was dropped", log=log, month=f"{month:%Y-%m}")
 
 
-def told(head: Head) -> dict[str, str | int]:
-    """Return what is told of a head, by name; ``portcullis audit verify --heads`` reads it."""
+def head_facts(head: Head) -> dict[str, str | int]:
+    """Return the members of a reported head; ``portcullis audit verify --heads`` reads them."""
     return {
         "log": head.log,
         "day": str(head.day),
@@ -105,7 +105,7 @@ def told(head: Head) -> dict[str, str | int]:
 
 
 def _from(today: date, ahead: int) -> list[date]:
-    """Return the first days of the month of ``today`` and of those ahead."""
+    """Return the first days of the month of ``today`` and of the ``ahead`` months after it."""
     months = [today.replace(day=1)]
     for _ in range(ahead):
         months.append((months[-1] + timedelta(days=31)).replace(day=1))

@@ -1,9 +1,9 @@
-"""What must not enter the logs: told by the names of members, and by how a text looks.
+"""Redaction of log entries, by the names of members and by the form of texts.
 
-Whatever is kept of a request goes through here before an entry is made of it. What a name gives away is
-withheld whole; texts without names, such as a User-Agent, lose what has the form of a token or follows such a
-name. A password that somebody types where nobody expects one can't be told from other text: that is why
-refused bodies, and the names with which nobody could log in, are not kept at all.
+All data of a request passes through here before it enters an entry. Values with a sensitive name are withheld
+whole; texts without names, such as a User-Agent, lose parts that look like a token or follow such a name. A
+password typed into the wrong field looks like any other text: that is why refused bodies, and unknown user
+names of failed logins, are not kept at all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from service.kernel.names import name_key
 from service.kernel.text import printable
 
 REDACTED: Final = "[redacted]"
-"""What stands in the place of a value that is withheld."""
+"""Replaces a withheld value."""
 MOST: Final = 8192
 """The longest JSON text that is kept, in bytes; see ``kept``."""
 MOST_QUERY: Final = 1024
@@ -30,13 +30,13 @@ SIGNS: Final = (
     *("csrf", "xsrf", "credential", "keyhash", "apikey", "accesskey", "privatekey", "signingkey", "jwt"),
     *("bearer", "sessionid", "onetimecode"),
 )
-"""What makes a name sensitive wherever it stands in it; compared without case and punctuation."""
+"""Parts that make a name sensitive; compared without case and punctuation."""
 NAMES: Final = frozenset({"auth", "otp", "pass", "pin", "pw", "rid", "sid", "totp"})
-"""Names that are sensitive as a whole."""
+"""Names that are sensitive only as a whole."""
 _LONGEST_TEXT, _MOST_ITEMS, _DEEPEST = 256, 50, 16
 _ELLIPSIS: Final = "\u2026"
 
-# Each in time that rises with the length only: whoever sends a text chooses it.
+# All run in linear time: clients choose the texts.
 _TOKENS: Final = re.compile(
     r"eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
     r"|\b(?:bearer|basic)\s+\S+",  # RFC 9110 §11.4
@@ -50,17 +50,17 @@ _ASSIGNMENT: Final = re.compile(
 
 @lru_cache(4096)
 def is_sensitive(name: str) -> bool:
-    """Tell whether a member or parameter of this name is withheld, however it is spelled."""
+    """True if values with this name are withheld, regardless of its spelling."""
     plain = "".join(filter(str.isalnum, name_key(name)))
     return plain in NAMES or any(sign in plain for sign in SIGNS)
 
 
 def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
-    """Return the JSON that may be kept of a JSON text, at most ``MOST`` bytes.
+    """Return the JSON to keep of a JSON text, at most ``MOST`` bytes.
 
     With ``redact`` the values of members with sensitive names are withheld, at any depth; without, the caller
-    knows that there are none. What is too long loses the ends of long texts, the last items of long lists,
-    and then its last members; an ellipsis marks each place.
+    knows that there are none. Too long documents lose the ends of long texts, the last items of long lists,
+    and then their last members; an ellipsis marks each place.
     """
     if not redact and len(document) <= MOST:
         return msgspec.Raw(document)
@@ -71,13 +71,13 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
 
 
 def redacted_query(query: str) -> str:
-    """Return a query string, percent-encoded as it came, without the values of sensitive parameters."""
+    """Return a query string, still percent-encoded, without the values of sensitive parameters."""
     return "&".join(map(_redacted_parameter, printable(query[:MOST_QUERY]).split("&")))
 
 
 @lru_cache(1024)
 def redacted_text(text: str) -> str:
-    """Return a text of a client, such as its User-Agent, on one line and without what looks like a secret."""
+    """Return a text of a client, such as its User-Agent, on one line and without apparent secrets."""
     text = _ASSIGNMENT.sub(_redacted_assignment, printable(text))
     return _RUN.sub(_redacted_run, _TOKENS.sub(REDACTED, text))
 
@@ -100,10 +100,10 @@ def _redacted_run(match: re.Match[str]) -> str:
 
 
 class _Shortened:
-    """Redacts and shortens one document; ``_room`` is what is left of it, in bytes of JSON."""
+    """Redacts and shortens one document; ``_room`` is the remaining number of bytes of JSON."""
 
     def __init__(self) -> None:
-        self._room = MOST - 1024  # for marks, and for what closes the open lists and objects
+        self._room = MOST - 1024  # reserved for marks and closing brackets
 
     def value(self, value: Any, depth: int = 0) -> Any:
         if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Entries as rows: what of them the chain vouches for, the same from the stream and from the database."""
+"""Entries as rows, with their canonical bytes: the same from the stream and from the database."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from service.records.logs.inserts import TABLES, Log
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 
-_UNVOUCHED: Final = ("id", "chain_key", "chain_number", "chain_hash")
+_NOT_HASHED: Final = ("id", "chain_key", "chain_number", "chain_hash")
 
 COLUMNS: Final[dict[Log, tuple[str, ...]]] = {
-    log: tuple(column.name for column in table.columns if column.name not in _UNVOUCHED)
+    log: tuple(column.name for column in table.columns if column.name not in _NOT_HASHED)
     for log, table in TABLES.items()
 }
-"""What a chain vouches for, in the order in which it is hashed."""
+"""The columns covered by the chain, in the order in which they are hashed."""
 
-_NUMBER: Final = "\0"  # before a number that is written as text; no text that is stored has this character
-_EXACT: Final = 15  # digits of a whole number that is a number anywhere
-# Numbers that can be written in more than one way, or are longer than that.
+_NUMBER: Final = "\0"  # marks a number written as text; no stored text has this character
+_EXACT: Final = 15  # digits of an integer that every JSON reader keeps exactly
+# Numbers that can be written in more than one way, or have more digits.
 _UNUSUAL: Final = re.compile(rb"[0-9][.eE]|[0-9]{16}|-0")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One entry, ready for its log: ``line`` is the JSON of its columns, ``vouched`` is what is hashed."""
+    """One entry, ready for its log: ``line`` is the JSON of its columns, ``canonical`` the hashed bytes."""
 
     event_id: UUID
     create_time: datetime
     day: date
     line: bytes
-    vouched: bytes
+    canonical: bytes
 
 
 class _Operation(OperationEvent, frozen=True, kw_only=True):
@@ -69,21 +69,21 @@ _decode = msgspec.json.Decoder().decode
 
 
 def read(log: Log, line: bytes) -> Row:
-    """Read an entry as ``entries.encode`` made it; ValueError (or a kind of it) when it is none."""
+    """Decode an entry that ``entries.encode`` made; raises ValueError if it is malformed."""
     try:
         event = _DECODERS[log](line)
-        vouched = vouch(log, _VALUES[log](event))
+        canonical = canonical_bytes(log, _VALUES[log](event))
     except RecursionError:
         raise ValueError("a value is nested too deeply") from None
     moment = event.create_time.astimezone(UTC)
-    return Row(event.event_id, moment, moment.date(), line, vouched)
+    return Row(event.event_id, moment, moment.date(), line, canonical)
 
 
-def vouch(log: Log, values: Sequence[Any]) -> bytes:
-    """Return what is hashed of the values of ``COLUMNS``; JSON and addresses are given as text.
+def canonical_bytes(log: Log, values: Sequence[Any]) -> bytes:
+    """Return the bytes to hash for the values of ``COLUMNS``, with JSON and addresses given as text.
 
-    Equal rows give equal bytes, and different ones different bytes, however the database writes a number of a
-    JSON value, orders its names, or abbreviates an address.
+    Equal rows give equal bytes and different rows different bytes, no matter how the database writes a JSON
+    number, orders JSON names, or abbreviates an address.
     """
     plain = list(values)
     plain[0] = plain[0].astimezone(UTC)  # create_time
@@ -114,7 +114,7 @@ def _json(text: str | msgspec.Raw) -> msgspec.Raw | None:
 
 @lru_cache(4096)
 def _number(token: str) -> int | str:
-    """Return a number of JSON so that equal numbers are equal: 1e2, 100 and 100.0 are."""
+    """Return a canonical value of a JSON number: the same one for 1e2, 100 and 100.0."""
     sign, digits, exponent = Decimal(token).as_tuple()
     significant = "".join(map(str, digits)).lstrip("0")
     short = significant.rstrip("0")

@@ -1,4 +1,4 @@
-"""Hands what the collector holds on to the stream, every 50 ms and in order."""
+"""Sends the entries of the collector to the stream, every 50 ms and in order."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from service.keyspace import LogStream
 from service.oplog.collector import Collector
 
 FLUSH_EVERY: Final = 0.05
-"""Seconds that entries wait for others to share their way with."""
+"""Seconds that entries wait, to be sent together with others."""
 RETRY_EVERY: Final = 0.25
-"""Seconds between two attempts while the stream takes nothing."""
+"""Seconds between two attempts while the stream takes no entries."""
 
 _log = structlog.get_logger(__name__)
 
@@ -22,8 +22,8 @@ _log = structlog.get_logger(__name__)
 class Sender:
     """Sends the bundles of ``collector`` under the name ``worker``.
 
-    A bundle goes again until the stream says that it has it, which keeps it once. While the session store is
-    away or the stream is full, entries wait in the collector.
+    A bundle is sent until the stream confirms it; the stream stores it once. While the session store is
+    unavailable or the stream is full, entries wait in the collector.
     """
 
     def __init__(self, collector: Collector, stream: LogStream, worker: str, most_bytes: int) -> None:
@@ -31,9 +31,9 @@ class Sender:
         self._stream = stream
         self._worker = worker
         self._most_bytes = most_bytes
-        self._dropped_told = 0
+        self._dropped_sent = 0
         self.held_up = False
-        """Whether entries wait because the last attempt failed."""
+        """True if entries wait because the last attempt failed."""
 
     async def run(self) -> None:
         """Send until cancelled; raises nothing else."""
@@ -44,7 +44,7 @@ class Sender:
                 await asyncio.sleep(RETRY_EVERY)
 
     async def send_all(self) -> bool:
-        """Send what waits; False when the stream does not take it now."""
+        """Send all waiting entries; False if the stream did not take them."""
         try:
             while bundle := self._collector.bundle():
                 dropped = self._collector.counts.dropped
@@ -53,20 +53,20 @@ class Sender:
                     bundle.number,
                     bundle.content,
                     count=bundle.count,
-                    dropped=dropped - self._dropped_told,
+                    dropped=dropped - self._dropped_sent,
                     most_bytes=self._most_bytes,
                 )
                 if not taken:
                     return self._say("the stream is full: the database does not keep up")
-                self._dropped_told = dropped
+                self._dropped_sent = dropped
                 self._collector.handed_on()
         except Unavailable:
             return self._say("the session store is out of reach")
-        except Exception:  # noqa: BLE001 - an entry must not be lost with an error that nobody foresaw
+        except Exception:  # noqa: BLE001 - an unexpected error must not lose entries
             _log.exception("entries of the logs can't be sent")
             return False
         if self.held_up:
-            _log.info("entries of the logs go on their way again", **self._collector.tally())
+            _log.info("entries of the logs are sent again", **self._collector.tally())
         self.held_up = False
         return True
 

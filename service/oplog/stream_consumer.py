@@ -1,4 +1,4 @@
-"""Takes batches from the stream and writes them into the database, in the background of each worker."""
+"""Takes batches from the stream and writes them to the database, in the background of each worker."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from service.oplog.collector import Counts
 from service.records.logs.inserts import Log
 
 WRITE_EVERY: Final = 0.2
-"""Seconds between two transactions, unless there is more than one of them can take."""
+"""Seconds between two transactions, unless more batches wait than one can take."""
 MOST_BATCHES: Final = 8
-"""Batches that one transaction takes: half a mebibyte, which holds up requests for a few milliseconds."""
+"""Batches of one transaction: half a mebibyte, which delays requests by a few milliseconds."""
 RETRY_EVERY: Final = 1.0
-"""Seconds between two attempts while the database or the session store is away."""
+"""Seconds between two attempts while the database or the session store is unavailable."""
 CLAIM_AFTER: Final = 20.0
-"""Seconds after which a batch that another worker took, and did not finish, is taken from it."""
+"""Seconds after which an unfinished batch of another worker is claimed."""
 CLAIM_EVERY: Final = 1.0
 """Seconds between two looks for such batches."""
 
@@ -31,7 +31,7 @@ _log = structlog.get_logger(__name__)
 
 
 class _Content(msgspec.Struct):
-    """What a batch holds: entries as ``entries.encode`` makes them."""
+    """Content of a batch: encoded entries of both logs."""
 
     operations: list[msgspec.Raw]
     logins: list[msgspec.Raw]
@@ -44,11 +44,11 @@ _read = msgspec.json.Decoder(_Content).decode
 
 
 class Writer:
-    """Writes what is in ``stream``, under the name ``worker``; a batch leaves it after the commit.
+    """Writes the batches of ``stream``, under the name ``worker``; a batch is removed after the commit.
 
-    A batch whose commit nobody has seen is written again, which changes nothing. While the database is away
-    batches wait in the stream; those of a worker that died are claimed by the others. ``counts`` is told what
-    became of the entries.
+    A batch with an unconfirmed commit is written again, which has no effect if it was committed. While the
+    database is unavailable, batches wait in the stream; batches of a dead worker are claimed by others.
+    ``counts`` is updated with the outcome.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Writer:
         self._claim_again = 0.0
         self._unfinished = False
         self.held_up = False
-        """Whether entries wait because the last attempt failed."""
+        """True if entries wait because the last attempt failed."""
 
     async def run(self) -> None:
         """Write until cancelled; raises nothing else."""
@@ -80,12 +80,12 @@ class Writer:
                 self._say(None)
             except Unavailable as refusal:
                 self._say(refusal.detail)
-            except Exception:  # noqa: BLE001 - entries must not be lost with an error that nobody foresaw
+            except Exception:  # noqa: BLE001 - an unexpected error must not lose entries
                 _log.exception("entries of the logs can't be written")
             await asyncio.sleep(pause)
 
     async def step(self) -> int:
-        """Write what one transaction takes, and return how many batches that were; raises Unavailable."""
+        """Write as many batches as one transaction takes; return their number. Raises Unavailable."""
         again, self._unfinished = self._unfinished, True
         batches = await self._stream.take(
             self._worker, most=MOST_BATCHES, again=again, idle=0 if again else self._idle()
@@ -98,7 +98,7 @@ class Writer:
         return len(batches)
 
     async def drain(self) -> None:
-        """Write until nothing is left for this worker to write, whatever was away meanwhile comes back."""
+        """Write until this worker has no batches left; waits while a store is unavailable."""
         while True:
             try:
                 again = self._unfinished
@@ -108,7 +108,7 @@ class Writer:
                 await asyncio.sleep(WRITE_EVERY)
 
     async def write(self, batches: Sequence[Batch]) -> list[Done]:
-        """Write the entries of ``batches``; return what became of them. Raises Unavailable."""
+        """Write the entries of ``batches``; return the counts of each. Raises Unavailable."""
         contents = [_read(batch.content) for batch in batches]
         written, aside = [0] * len(batches), [0] * len(batches)
         for log in ("operation_log", "login_log"):
@@ -119,7 +119,7 @@ class Writer:
         return [Done(*one) for one in zip(batches, written, aside, strict=True)]
 
     def count(self, done: Iterable[Done]) -> None:
-        """Count what has left the stream, or never was in it, as done by this worker."""
+        """Add the outcome of batches to this worker's counts."""
         for one in done:
             self._counts.written += one.written
             self._counts.set_aside += one.set_aside

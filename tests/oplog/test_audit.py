@@ -14,7 +14,7 @@ from service.embedded import EmbeddedStores
 from service.oplog.audit import Audit, Day
 from service.oplog.chain import Chain
 from service.oplog.chain_walk import ReportedHeads
-from service.oplog.maintenance import told
+from service.oplog.maintenance import head_facts
 from service.records.logs import chain
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
@@ -122,7 +122,7 @@ async def test_logs_that_nobody_touched_are_as_they_were_written(filled: Place) 
         ),
         (
             "UPDATE sys.log_chain SET number = 4 WHERE number = 5",
-            "numbers 5 to 5 were added behind its head",
+            "numbers 5 to 5 were added after its head",
         ),
         ("DELETE FROM sys.log_chain WHERE number = 5", "is in no chain: it was inserted"),
         ("UPDATE sys.log_chain SET dropped = true WHERE number = 5", "its head was changed"),
@@ -148,7 +148,7 @@ async def test_only_the_entry_that_was_changed_is_told(filled: Place) -> None:
     ("place_in_chain", "expected"),
     [
         ("NULL, NULL, NULL", "is in no chain: it was inserted"),
-        ("chain_key, chain_number, chain_hash", "is a second number 5: it was inserted or moved"),
+        ("chain_key, chain_number, chain_hash", "repeats number 5: it was inserted or moved"),
         ("chain_key, chain_number + 1, chain_hash", "number 6, was changed or moved"),
         ("'', 1, chain_hash", "is in no chain: it was inserted"),
     ],
@@ -171,7 +171,7 @@ async def test_a_day_that_is_gone_with_its_head_is_remembered_by_the_day_after(f
         "DELETE FROM sys.log_chain WHERE day = '2026-03-14' AND log = 'operation_log'",
     )
     assert await faults(filled) == [
-        "operation_log 2026-03-14: it is gone with its head; 2026-03-15 came after it"
+        "operation_log 2026-03-14: it was removed with its head; 2026-03-15 came after it"
     ]
 
 
@@ -184,7 +184,7 @@ async def test_a_chain_made_anew_without_the_key_is_told(filled: Place) -> None:
     async with filled.journal() as journal:
         journal.collector.operation(operation(1, create_time=YESTERDAY + timedelta(seconds=9)))
     assert await faults(filled) == [
-        "operation_log 2026-03-15: it has a chain without a key, and there has been one since 2026-03-14"
+        "operation_log 2026-03-15: its chain was made without a key, but keys were used from 2026-03-14"
     ]
     assert [one.keyless for one in await audited(filled)] == [False, True, False]
 
@@ -207,23 +207,23 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
     async with filled.database.transaction() as connection:
         heads = await chain.heads(connection, "operation_log")
     lines = ['{"event":"request"}', "no JSON, head of a log"]
-    lines += [json.dumps({"event": "head of a log", **told(head)}) for head in heads]
+    lines += [json.dumps({"event": "head of a log", **head_facts(head)}) for head in heads]
     kept = ReportedHeads.read(lines)
-    assert await faults(filled, told=kept) == []
+    assert await faults(filled, reported=kept) == []
     (fourth,) = [row for row in await filled.rows() if row.chain_number == 4]
     await change(filled, "DELETE FROM sys.operation_log WHERE chain_number = 5")
     async with filled.database.transaction() as connection:
         shorter = replace(heads[-1], number=4, hash=fourth.chain_hash)
         await chain.save(connection, [Chain(KEY).sealed(shorter)])
     assert await faults(filled) == []
-    assert await faults(filled, told=kept) == [
-        "operation_log 2026-03-15: it ends with number 4; 5 entries were told of once"
+    assert await faults(filled, reported=kept) == [
+        "operation_log 2026-03-15: it ends with number 4; 5 entries were reported earlier"
     ]
     await change(
         filled, "DELETE FROM sys.operation_log", "DELETE FROM sys.log_chain WHERE day > '2026-03-14'"
     )
-    assert "operation_log 2026-03-15: its head is gone; 5 entries were told of once" in await faults(
-        filled, told=kept
+    assert "operation_log 2026-03-15: its head is missing; 5 entries were reported earlier" in await faults(
+        filled, reported=kept
     )
 
 

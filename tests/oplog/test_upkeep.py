@@ -132,10 +132,10 @@ async def test_a_head_is_told_once_until_it_grows(place: Place, capsys: pytest.C
 
     keeper = upkeep(place)
     await write_on(place, "2026-11-30", "2026-12-01")
-    await keeper.tell_heads()
+    await keeper.report_heads()
     assert told() == 2
-    await keeper.tell_heads()
+    await keeper.report_heads()
     assert told() == 0
     await write_on(place, "2026-12-01")
-    await keeper.tell_heads()
+    await keeper.report_heads()
     assert told() == 1
