@@ -62,6 +62,14 @@ def _parser() -> argparse.ArgumentParser:
     exporting.add_argument("folder", metavar="DIR", help="where model.conf and policy.csv go")
     syncing = policy.add_parser("sync", parents=[data], help="register routes that nobody has registered")
     syncing.add_argument("--dry-run", action="store_true", help="only tell the differences")
+    unlocking = policy.add_parser(
+        "unlock",
+        parents=[data],
+        help="tell which resources lock everybody out, or open one to those who hold *",
+    )
+    unlocking.add_argument(
+        "resource", metavar="ID", type=int, nargs="?", help="the id of the resource to open"
+    )
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     _add_admin(families.add_parser, data)

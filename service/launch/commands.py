@@ -73,6 +73,14 @@ def _sync(options: Namespace, environ: Environ) -> None:
         _say(sync(settings, dry_run=options.dry_run))
 
 
+def _unlock(options: Namespace, environ: Environ) -> None:
+    from service.launch.policy_unlock import locked, unlock
+    from service.launch.stores import reachable
+
+    with reachable(table.load(environ)) as settings:
+        _say(locked(settings) if options.resource is None else unlock(settings, options.resource))
+
+
 def _migrate(_options: Namespace, environ: Environ) -> None:
     from service.launch.additions import additions_told
     from service.launch.stores import reachable
@@ -150,6 +158,7 @@ _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], int | Non
     ("policy", "check"): _check,
     ("policy", "export"): _export,
     ("policy", "sync"): _sync,
+    ("policy", "unlock"): _unlock,
     ("db", "migrate"): _migrate,
     ("admin", "create"): _create,
     ("admin", "reset-password"): _reset,

@@ -18,6 +18,7 @@ from service.launch.operator import operator_name
 from service.records.database.transactions import Database
 from service.records.migrate import require_current
 from service.settings import Settings
+from service.web.requests.routes import Routes
 
 T = TypeVar("T")
 
@@ -33,7 +34,7 @@ def export_policy(settings: Settings, folder: Path) -> str:
     ``SchemaError`` and ``Unavailable``.
     """
     live = LivePolicy(configured(settings.policy))
-    _with_database(settings, live.load)
+    with_database(settings, live.load)
     try:
         model, lines = export(live.current, folder)
     except OSError as error:
@@ -48,7 +49,7 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
     Nothing is ever deleted. Raises as ``export_policy`` does, ``RoutesError`` and ``Conflict``.
     """
     shipped = configured(settings.policy)
-    routes = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
+    routes = known_routes(check_routes(shipped))
 
     async def compare(database: Database) -> Differences:
         async with database.snapshot() as connection:
@@ -63,11 +64,17 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
                 await register(begun.connection, found.proposed)
         return found
 
-    found = _with_database(settings, compare if dry_run else change)
+    found = with_database(settings, compare if dry_run else change)
     return _described(found, dry_run=dry_run)
 
 
-def _with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+def known_routes(routes: Routes) -> list[KnownRoute]:
+    """Return the guarded routes of the code as ``differences`` takes them."""
+    return [KnownRoute(one.object, one.summary, one.access) for one in routes.operations]
+
+
+def with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
+    """Run ``do`` with the database, whose schema is this version's; SchemaError and Unavailable."""
     require_current(settings.database.url)
 
     async def work() -> T:

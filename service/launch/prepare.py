@@ -13,17 +13,21 @@ from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.signing_keys import signing_keys
 from service.authz.engine.policy import Policy
+from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.sync import differences, register
 from service.errors import Refusal
 from service.files.bucket import create_bucket
 from service.files.object_store import object_store
 from service.kernel.operator_error import OperatorError
 from service.launch.errors import PasswordError
 from service.launch.parent import end_with_parent
+from service.launch.policy import known_routes
 from service.launch.prepared import PASSWORD, FirstLogin, Prepared, Refused
 from service.records import migrate
 from service.records.database.transactions import Database
+from service.records.policy import revisions
 from service.records.seed.data import ADMINISTRATOR
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging
@@ -112,14 +116,25 @@ def prepare_database(settings: Settings, chosen: str | None) -> FirstLogin | Non
 
 
 def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
-    """Rebuild the policy from the shipped lines and the registered resources; publish it if it changed."""
-    return asyncio.run(_publish(settings, shipped))
+    """Rebuild the policy from the shipped lines and the registered resources; publish it if it changed.
+
+    The first one of an installation that closes what nobody has registered (``policy.unregistered``) has a
+    resource for each route: nobody could register the first one.
+    """
+    policy = asyncio.run(_publish(settings, shipped))
+    if closed := locked_out(policy):
+        _log.error("everybody is locked out of what administers the policy", requests=closed)
+    return policy
 
 
 async def _publish(settings: Settings, shipped: Shipped) -> Policy:
     database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
     try:
         async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
+            await revisions.lock(connection)
+            if await revisions.latest(connection) is None and not shipped.leaves_unregistered:
+                found = await differences(connection, known_routes(check_routes(shipped)))
+                await register(connection, found.proposed)
             return await publish_if_changed(connection, shipped, "start")
     finally:
         await database.close()

@@ -27,6 +27,18 @@ def locked_out(policy: Policy) -> list[str]:
     return [one.name for one in _administering(policy, policy) if not one.passes(policy, _EVERYTHING)]
 
 
+def closing_resources(policy: Policy) -> dict[str, list[str]]:
+    """Return, by registered resource, the requests of ``locked_out`` that it closes.
+
+    Those that no resource fits, and that are closed for that reason, are told by ``@unregistered``.
+    """
+    found: dict[str, list[str]] = {}
+    for one in _administering(policy, policy):
+        if not one.passes(policy, _EVERYTHING):
+            found.setdefault(one.resource(policy), []).append(one.name)
+    return found
+
+
 async def require_way_back(candidate: Policy, in_force: Policy) -> None:
     """Return when ``candidate`` locks nobody out of what ``in_force`` lets a holder of ``*`` do.
 

@@ -42,6 +42,13 @@ async def publish_if_changed(connection: Connection, shipped: Shipped, cause: st
     return policy
 
 
+async def derived_policy(connection: Connection, shipped: Shipped) -> Policy:
+    """Return the policy that would be published now, as revision 0; only reads. PolicyError for none."""
+    bits = await menus.permission_bits(connection)
+    shared, _ = await _derived(connection, bits)
+    return await asyncio.to_thread(shipped.policy, shared, bits, 0)
+
+
 async def drift(connection: Connection) -> str | None:
     """Say how the published policy differs from the one that would be published now; None when it doesn't.
 

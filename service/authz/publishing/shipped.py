@@ -44,6 +44,11 @@ class Shipped:
     base: tuple[Rule, ...]
     endpoints: tuple[Rule, ...]
 
+    @property
+    def leaves_unregistered(self) -> bool:
+        """Whether requests that no registered resource fits go on to the endpoint layer."""
+        return any(rule.object == UNREGISTERED for rule in self.base)
+
     @cached_property
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of the parsed model, without comments and layout, and the lines."""

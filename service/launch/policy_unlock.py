@@ -1,0 +1,141 @@
+"""``portcullis policy unlock``: a way back when everybody is locked out of what administers the policy."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Final
+
+from service.authz.engine.paths import shape
+from service.authz.engine.rules import UNREGISTERED
+from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.lockout import closing_resources
+from service.authz.publishing.publisher import derived_policy
+from service.authz.publishing.shipped import configured
+from service.errors import Conflict
+from service.keyspace import SessionStore
+from service.launch.operator import operator_name, tell_security
+from service.launch.policy import with_database
+from service.oplog.journal import Journal
+from service.records.database.transactions import Database
+from service.records.logs.operation_events import OperationEvent
+from service.records.menus import menus
+from service.records.resources import bindings, resources
+from service.settings import Settings
+
+_TOP: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class _Unlocked:
+    """A resource that was opened, what was done to it, and the revision from which that is in force."""
+
+    name: str
+    done: tuple[str, ...]
+    revision: int
+
+
+def locked(settings: Settings) -> str:
+    """Return, in words, what is closed to everybody, and the resources that close it; change nothing.
+
+    Raises ``PolicyError``, ``SchemaError`` and ``Unavailable``.
+    """
+    shipped = configured(settings.policy)
+
+    async def look(database: Database) -> tuple[dict[str, list[str]], dict[str, int]]:
+        async with database.snapshot() as connection:
+            policy = await derived_policy(connection, shipped)
+            known = await resources.registered(connection)
+        return closing_resources(policy), {shape(f"{one.method} {one.path}"): one.id for one in known}
+
+    closing, ids = with_database(settings, look)
+    if not closing:
+        return "Nobody is locked out: whoever holds * passes each endpoint that administers the policy."
+    # Some are closed since their resource is disabled and policy.unregistered closes what has none.
+    unregistered = closing.pop(UNREGISTERED, [])
+    lines = [_closed(requests, ids[shape(name)]) for name, requests in sorted(closing.items())]
+    lines += [_closed([one], ids[shape(one)]) for one in unregistered if shape(one) in ids]
+    if missing := [one for one in unregistered if shape(one) not in ids]:
+        lines.append(f"{', '.join(missing)}: not registered: portcullis policy sync")
+    return "\n".join(lines)
+
+
+def _closed(requests: list[str], resource_id: int) -> str:
+    by = f"closed by resource {resource_id}: portcullis policy unlock {resource_id}"
+    return f"{', '.join(requests)}: {by}"
+
+
+def unlock(settings: Settings, resource_id: int) -> str:
+    """Open a resource to those who hold ``*``, publish that, and return what was done.
+
+    A disabled one is enabled. One that is bound to disabled Buttons alone is bound to the Button ``*`` as
+    well, so that nobody else gains anything. Told as a security event, and entered in the operation log.
+    Raises ``NotFound``, ``Conflict`` when no enabled Button carries ``*``, ``PolicyError``, ``SchemaError``
+    and ``Unavailable``.
+    """
+    begun = perf_counter()
+    done = with_database(settings, lambda database: _unlock(settings, database, resource_id))
+    if not done.done:
+        return (
+            f"Resource {resource_id}, {done.name}, is open to those who hold * already; nothing was changed."
+        )
+    tell_security(
+        settings,
+        "a resource was unlocked by the operator",
+        resource_id=resource_id,
+        resource=done.name,
+        done=list(done.done),
+        revision=done.revision,
+    )
+    event = OperationEvent(
+        module="resource",
+        action="unlock",
+        kind="UPDATE",
+        method="CLI",
+        url=f"portcullis policy unlock {resource_id}",
+        response={"resource": done.name, "done": list(done.done)},
+        status=200,
+        elapsed_ms=round((perf_counter() - begun) * 1000, 3),
+        policy_revision=done.revision,
+        user_name=operator_name(),
+    )
+    asyncio.run(_enter(settings, event))
+    did = ", ".join(done.done)
+    return f"Resource {resource_id}, {done.name}: {did}. In force with revision {done.revision}."
+
+
+async def _unlock(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
+    shipped = configured(settings.policy)
+    # A live policy that was never loaded: what is closed now is not asked about.
+    changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped)
+    async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
+        done = []
+        found = await resources.read(change.connection, resource_id)
+        bound = await bindings.buttons_of(change.connection, resource_id)
+        top = (await menus.buttons_by_code(change.connection)).get(_TOP)
+        if not found.enabled:
+            await resources.set_enabled(change.connection, resource_id, enabled=True)
+            done.append("enabled")
+        # With nothing bound it is open to everybody logged in, and a binding would close it to them.
+        if bound and not any(button.enabled for button in bound):
+            if top is None:
+                raise Conflict("No enabled Button carries *, to which the resource could be bound")
+            await bindings.bind_buttons(change.connection, resource_id, [*(one.id for one in bound), top])
+            done.append("bound to the Button *")
+    return _Unlocked(f"{found.method} {found.path}", tuple(done), change.policy.revision)
+
+
+async def _enter(settings: Settings, event: OperationEvent) -> None:
+    """Enter ``event`` in the operation log: through the session store, else directly."""
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    store = SessionStore(settings.redis, settings.auth)
+    journal = Journal(settings.oplog, database, store.log, f"policy:{secrets.token_hex(8)}")
+    journal.collector.operation(event)
+    try:
+        await journal.finish()
+    finally:
+        await store.close()
+        await database.close()
