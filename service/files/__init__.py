@@ -1,5 +1,5 @@
 """Files: uploads, public links, the sweep, and the object store that holds the bytes.
 
-Owns every call to the object store, and the rule that row and object agree. Knows nothing of HTTP, sessions
-or authorization.
+Owns every call to the object store, and keeps rows and objects consistent. Knows nothing of HTTP, sessions or
+authorization.
 """

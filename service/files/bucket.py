@@ -1,4 +1,4 @@
-"""Making the bucket, for those who want the service to."""
+"""Creation of the bucket, if the settings ask for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from obstore.store import S3Store
 from service.files.connections import opener
 from service.settings import Objstore, Server
 
-_DEFAULT_REGION: Final = "us-east-1"  # which S3 wants left out
+_DEFAULT_REGION: Final = "us-east-1"  # which S3 requires to be omitted
 _LIFE: Final = timedelta(minutes=1)
 _ALREADY_THERE: Final = 409
 
@@ -23,9 +23,9 @@ _log = structlog.get_logger()
 
 
 def create_bucket(settings: Objstore, server: Server) -> None:
-    """Make the bucket of ``settings`` (S3, CreateBucket) if that is asked for; nothing else is changed.
+    """Create the bucket of ``settings`` (S3, CreateBucket) if ``create_bucket`` is set.
 
-    A store that is out of reach or refuses is told to the log and holds up nobody: only files need it.
+    Failures are logged and do not stop the start: only files need the store.
     """
     if not (settings.create_bucket and settings.bucket):
         return
@@ -33,7 +33,7 @@ def create_bucket(settings: Objstore, server: Server) -> None:
     assert isinstance(store, S3Store)  # noqa: S101 - a bucket has been named
     try:
         address = obstore.sign(store, "PUT", "", _LIFE)
-        # The URL is that of the settings, which take http and https only.
+        # The URL comes from the settings, which allow http and https only.
         with urlopen(_request(address, settings.region), timeout=settings.timeout):  # noqa: S310 - see above
             _log.info("bucket made", bucket=settings.bucket)
     except HTTPError as error:

@@ -1,4 +1,4 @@
-"""How the object store of the settings is opened."""
+"""Opening the object store of the settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from obstore.store import LocalStore, S3Store
 
 from service.settings import Objstore
 
-if TYPE_CHECKING:  # obstore has it in its stubs only
+if TYPE_CHECKING:  # exists only in the stubs of obstore
     from obstore.store import S3Config
 
 Store = LocalStore | S3Store
@@ -21,23 +21,23 @@ Opener = Callable[[], Store]
 
 _CONNECT: Final = timedelta(seconds=2)
 _RETRY: Final = timedelta(seconds=1)
-"""How late a request is repeated at most: an error that took longer must not double the wait."""
+"""Requests are retried only this long after they began: a slow error must not double the wait."""
 _NO_LIMIT: Final = timedelta(days=1)
-"""For a whole transfer, which takes as long as its client: only silence is bounded."""
+"""Limit of a whole transfer, which depends on the client: only silence has a real time limit."""
 
 
 def opener(settings: Objstore, directory: Path) -> Opener:
-    """Return what opens the S3-compatible store of ``settings``, or local ``directory`` without a bucket.
+    """Return a function that opens the S3 store of ``settings``, or without a bucket local ``directory``.
 
-    The directory is made, mode 0700, when it is missing.
+    A missing directory is created with mode 0700.
     """
     return partial(_s3, settings) if settings.bucket else partial(_local, directory)
 
 
 def endpoint_of(settings: Objstore) -> str:
-    """Return the URL that requests go to, with the bucket in its host where addressing is ``virtual``.
+    """Return the URL for requests, with the bucket in its host if addressing is ``virtual``.
 
-    Empty for Amazon S3, whose endpoints are known.
+    Empty for Amazon S3, whose endpoints obstore knows.
     """
     if not settings.endpoint or settings.addressing == "path":
         return settings.endpoint
@@ -65,5 +65,5 @@ def _s3(settings: Objstore) -> S3Store:
             "timeout": _NO_LIMIT,
         },
         retry_config={"max_retries": 1, "retry_timeout": min(_RETRY, silence)},
-        config=keys if settings.access_key else None,  # without them the machine's own are looked for
+        config=keys if settings.access_key else None,  # without keys obstore looks for those of the machine
     )

@@ -1,4 +1,4 @@
-"""Whether files can be read and written: for the readiness check."""
+"""Readiness check of files: can they be read and written?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _REFUSED: Final = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 
 
 class FilesCheck:
-    """Looks at ``objects``; in a local ``directory`` it writes a file without a name."""
+    """Checks ``objects``; in a local ``directory`` by writing an unnamed temporary file."""
 
     def __init__(self, objects: ObjectStore, directory: Path | None) -> None:
         self._objects = objects
@@ -25,10 +25,10 @@ class FilesCheck:
         self._writing: asyncio.Future[State] | None = None
 
     async def health(self) -> Health:
-        """Return how the store fares; raises Unavailable.
+        """Return the state of the store; raises Unavailable.
 
-        ``read_only``: the local directory is full or may not be written. ``degraded``: the store answers,
-        and the last object that was put failed less than a minute ago. Trying a write costs money in S3.
+        ``read_only``: the local directory is full or not writable. ``degraded``: the store answers, but the
+        last write of an object failed less than a minute ago; a test write would cost money in S3.
         """
         await self._objects.ping()
         state: State = "up" if self._directory is None else await self._try_writing(self._directory)
@@ -37,7 +37,7 @@ class FilesCheck:
         return Health(state, {"store": self._objects.description})
 
     async def _try_writing(self, directory: Path) -> State:
-        """Write in a thread; as long as one hangs no second one is started."""
+        """Write in a thread; never start a second one while the first one hangs."""
         if self._writing is not None and not self._writing.done():
             raise Unavailable("The directory of files does not answer")
         self._writing = asyncio.get_running_loop().run_in_executor(None, _write, directory)
@@ -48,7 +48,7 @@ def _write(directory: Path) -> State:
     try:
         with tempfile.TemporaryFile(dir=directory, buffering=0) as file:
             if file.write(bytes(_TRIED)) < _TRIED:
-                return "read_only"  # the disk has room for a part of it only
+                return "read_only"  # the disk is nearly full
     except OSError as error:
         if error.errno in _REFUSED:
             return "read_only"

@@ -1,4 +1,4 @@
-"""A file on its way in: counted, limited and hashed while it passes."""
+"""The content of an upload: counted, limited and hashed as it arrives."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from service.errors import Unavailable
 from service.kernel.media_types import HEAD
 
 _PIECE: Final = 1024 * 1024
-"""Bytes that are handed on at once: each time costs a change of threads."""
+"""Bytes passed on at once: each time costs a thread switch."""
 
 Content = AsyncGenerator[bytes, None]
 
 
 async def first_of(content: Content) -> bytes:
-    """Return the beginning of ``content``: at least ``HEAD`` bytes, unless it has fewer."""
+    """Return the beginning of ``content``: at least ``HEAD`` bytes, or all if it has fewer."""
     head = bytearray()
     async for piece in content:
         head += piece
@@ -27,9 +27,9 @@ async def first_of(content: Content) -> bytes:
 
 
 class Incoming:
-    """``head`` and then ``content``, at most ``limit`` bytes of them; ``renew`` is called once in a while.
+    """``head`` followed by ``content``, at most ``limit`` bytes; ``renew`` is called every ``every`` seconds.
 
-    ``size`` and ``sha256`` are those of what has passed.
+    ``size`` and ``sha256`` are those of the bytes so far.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class Incoming:
 
     @property
     def sha256(self) -> str:
-        """The digest of what has passed, in hexadecimal."""
+        """The digest of the bytes so far, in hexadecimal."""
         return self._hash.hexdigest()
 
     async def pieces(self) -> Content:
-        """Yield the bytes, some at once. Raises ``too_much``, what the content raises, and Unavailable."""
+        """Yield the bytes in pieces. Raises ``too_much``, what the content raises, and Unavailable."""
         async for piece in self._together():
             self._hash.update(piece)
             yield piece

@@ -1,4 +1,4 @@
-"""Public links: whoever has the token has the file, until the link expires or is taken away."""
+"""Public links: a token opens a file to anyone who has it, until the link expires or is revoked."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from service.records.files import files
 from service.settings import Upload
 
 PATH: Final = "/api/public/file/"
-"""What the path of a public link starts with; its token follows."""
+"""Prefix of the path of a public link; the token follows."""
 
 _RANDOM_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
 class PublicLink:
-    """A link as it is told once: the token is never stored, nor can it be found out again."""
+    """A new link, shown once: the token is not stored and can't be recovered."""
 
     token: str
     url: str
@@ -29,16 +29,16 @@ class PublicLink:
 
 
 class PublicLinks:
-    """Makes, finds and takes away public links; a file has one at most."""
+    """Creates, finds and revokes public links; a file has at most one."""
 
     def __init__(self, database: Database, limits: Upload) -> None:
         self._database = database
         self._limits = limits
 
     async def make(self, file_id: int, seconds: int | None) -> PublicLink:
-        """Give a file a link that lives for ``seconds``, or as long as usual; the one before ends.
+        """Create a link that is valid for ``seconds``, or for the default life; it replaces the former link.
 
-        NotFound, and ValidationFailed for a longer life than the settings allow.
+        Raises NotFound, and ValidationFailed for a longer life than the settings allow.
         """
         life = self._limits.link_life if seconds is None else seconds
         if life > self._limits.link_max_life:
@@ -49,16 +49,15 @@ class PublicLinks:
         return PublicLink(token, f"{self._limits.public_url.rstrip('/')}{PATH}{token}", expires)
 
     async def revoke(self, file_id: int) -> None:
-        """End the link of a file, if it has one. NotFound when there is no such file."""
+        """Revoke the link of a file, if it has one. Raises NotFound if there is no such file."""
         async with self._database.transaction() as connection:
             await files.unlink(connection, file_id)
 
     async def file_of(self, token: str) -> files.File:
         """Return the file that ``token`` opens.
 
-        NotFound in the same words for a token that was never given, has expired or was taken away, and for a
-        file that is no more. Every text is hashed and looked for, whatever it looks like, so that all take
-        as long.
+        Raises the same NotFound for unknown, expired and revoked tokens, and for deleted files. Every text is
+        hashed and looked up, even if malformed, so that all take the same time.
         """
         async with self._database.transaction() as connection:
             found = await files.of_link(connection, _hash(token))
@@ -68,5 +67,5 @@ class PublicLinks:
 
 
 def _hash(token: str) -> str:
-    # Plain SHA-256 will do: what is hashed has 256 random bits, and nobody guesses those.
+    # Plain SHA-256 is enough: tokens have 256 random bits and can't be guessed.
     return hashlib.sha256(token.encode(errors="replace")).hexdigest()

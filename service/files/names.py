@@ -1,4 +1,4 @@
-"""Names of uploaded files: kept as data, never used as a path."""
+"""Names of uploaded files: stored as data, never used as a path."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from typing import Final
 from unicodedata import category
 
 MAX_BYTES: Final = 255
-"""The longest name in UTF-8: what file systems take, so that a download can be saved under it."""
+"""Bytes of the longest name in UTF-8: the limit of file systems, so that downloads can be saved."""
 
-# Controls, surrogates, separators of lines and format characters: among the last those that turn the
-# direction of writing (Unicode standard annex 9), which make "exe.gpj" of a name that ends with "jpg.exe".
+# Controls, surrogates, line separators and format characters. The last ones include bidirectional controls
+# (Unicode standard annex 9), which make a name that ends with "jpg.exe" look like "exe.gpj".
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _JOINERS: Final = "\u200c\u200d"  # Persian and Indic words need them, and so do many emoji
 
 
 def file_name_fault(name: str) -> str | None:
-    """Return half a sentence ("must …") on why a file can't have ``name``, None when it can.
+    """Return why a file can't have ``name``, as a phrase that starts with "must"; None if it can.
 
-    A path is refused, not cut: whoever sends one means something that is not done.
+    A path is refused, not shortened to its last part: the client expects something that is not done.
     """
     if not name:
         return "must have a file name"
@@ -28,5 +28,5 @@ def file_name_fault(name: str) -> str | None:
     if "/" in name or "\\" in name:
         return "must have a file name, not a path"
     if name != name.strip() or name.endswith("."):
-        return "must have a file name that neither begins nor ends with a space, nor ends with a point"
+        return "must have a file name that neither begins nor ends with a space, nor ends with a dot"
     return None

@@ -25,9 +25,9 @@ if TYPE_CHECKING:  # obstore has it in its stubs only
     from obstore import GetResult
 
 PART: Final = 5 * 1024 * 1024
-"""Bytes of a part of a large object: the least that S3 takes. What is no longer is put in one request."""
+"""Bytes of a part of a large object, the S3 minimum. Smaller objects are put in one request."""
 
-_IN_FLIGHT: Final = 2  # parts of one object on their way to the store
+_IN_FLIGHT: Final = 2  # parts of one object being sent at the same time
 _CHUNK: Final = 512 * 1024
 _LISTED: Final = 500
 _LATELY: Final = 60.0  # seconds
@@ -39,14 +39,13 @@ _log = structlog.get_logger()
 
 
 class ObjectStore:
-    """Where the bytes of files are, opened at its first use; ``description`` names it without a secret.
+    """The store of file contents, opened at first use; ``description`` names it without secrets.
 
-    Every method raises ``Unavailable`` when the store is out of reach or refuses the credentials, and tells
-    the log why.
+    Every method raises ``Unavailable`` and logs why if the store is out of reach or refuses the credentials.
     """
 
     def __init__(self, open_: Opener, description: str, directory: Path | None = None) -> None:
-        """Open the store by ``open_``; ``directory`` is where it is, if it is a local one."""
+        """``open_`` opens the store; ``directory`` is its path if it is local."""
         self._open = open_
         self._put_failed = -math.inf
         self.directory = directory
@@ -54,7 +53,7 @@ class ObjectStore:
 
     @property
     def refused_lately(self) -> bool:
-        """Whether the last object that was put failed, less than a minute ago."""
+        """True if the last write of an object failed less than a minute ago."""
         return monotonic() - self._put_failed < _LATELY
 
     @cached_property
@@ -62,15 +61,15 @@ class ObjectStore:
         return self._open()
 
     async def ping(self) -> None:
-        """List one page below a prefix that is never used: the bucket is there, the credentials are right."""
+        """List an unused prefix, which proves that the bucket exists and the credentials are valid."""
         with _told("look at"):
             await obstore.list_with_delimiter_async(self._store, prefix="readiness")
 
     async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
-        """Store ``pieces`` as the object ``key``, of which nothing can be seen before all of it is there.
+        """Store ``pieces`` as the object ``key``, which becomes visible only when it is complete.
 
-        At most a few parts are in memory. What ``pieces`` raises goes through, and no object remains then,
-        unless the store goes away at the same time.
+        At most a few parts are in memory. Exceptions of ``pieces`` are passed on; then no object remains,
+        unless the store becomes unavailable at the same time.
         """
         first = bytearray()
         async for piece in pieces:
@@ -95,10 +94,10 @@ class ObjectStore:
         failures: list[Exception] = []
 
         async def together() -> AsyncGenerator[bytes, None]:
-            # At an error obstore would leave the parts that the store has got, where nobody sees them. At an
-            # end it makes an object of them, and objects can be deleted.
+            # On an error obstore would leave the uploaded parts in the store, invisible. Ending normally
+            # makes an object of them, which can be deleted.
             yield bytes(first)
-            first.clear()  # both frames hold it for as long as the upload takes
+            first.clear()  # or both frames would hold it during the upload
             try:
                 async for piece in rest:
                     yield piece
@@ -112,10 +111,10 @@ class ObjectStore:
             raise failure
 
     async def read(self, key: str, size: int, start: int, stop: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes from ``start`` up to ``stop`` of the object ``key``, which has ``size`` bytes.
+        """Yield the bytes from ``start`` up to ``stop`` (exclusive) of the object ``key`` of ``size`` bytes.
 
-        NotFound when there is no such object, Unavailable when it is of another size, or ends too early. No
-        more than a chunk is asked for ahead of whoever takes them.
+        Raises NotFound if there is no such object, Unavailable if it has another size or ends too early. At
+        most one chunk is read ahead of the consumer.
         """
         if start == stop:
             return
@@ -126,7 +125,7 @@ class ObjectStore:
                 if _NO_BUCKET in str(error):
                     raise
                 _log.error("object of a file is missing", key=key)
-                raise NotFound("The content of this file is not there") from None
+                raise NotFound("The content of this file is missing") from None
             left = stop - start
             async for chunk in found.stream(min_chunk_size=_CHUNK):
                 piece = bytes(chunk) if skip == 0 else bytes(chunk)[skip:]
@@ -139,7 +138,7 @@ class ObjectStore:
         raise _damaged(key)
 
     async def _get(self, key: str, size: int, start: int, stop: int) -> tuple[GetResult, int]:
-        """Return what to read, and how many bytes of it to skip: not every S3 server knows ranges."""
+        """Return the result to read, and how many bytes to skip: not every S3 server supports ranges."""
         try:
             if (start, stop) == (0, size):
                 found = await obstore.get_async(self._store, key)
@@ -154,7 +153,7 @@ class ObjectStore:
         return found, start - found.range[0]
 
     async def delete(self, key: str) -> None:
-        """Delete an object; nothing happens when there is none."""
+        """Delete an object; does nothing if it does not exist."""
         with _told("delete from"):
             try:
                 await obstore.delete_async(self._store, key)
@@ -163,15 +162,15 @@ class ObjectStore:
                     raise
 
     async def keys(self, prefix: str) -> AsyncGenerator[list[str], None]:
-        """Yield the keys below ``prefix``, some hundred at once."""
+        """Yield the keys below ``prefix``, some hundred at a time."""
         with _told("list"):
             async for chunk in obstore.list(self._store, prefix=prefix, chunk_size=_LISTED):
                 yield [one["path"] for one in chunk]
 
     async def unfinished(self, prefix: str) -> list[Unfinished]:
-        """Return what is being put below ``prefix``, or was when its process died.
+        """Return the unfinished objects below ``prefix``: still being written, or left by a dead process.
 
-        Only a local directory can tell; an S3 store has rules of its own for it.
+        Only for a local directory; an S3 store has lifecycle rules for incomplete uploads.
         """
         if self.directory is None:
             return []
@@ -180,7 +179,7 @@ class ObjectStore:
 
 @contextmanager
 def _told(action: str) -> Iterator[None]:
-    """Turn the store's complaints into refusals; its own words may name keys and paths, and stay here."""
+    """Turn errors of the store into refusals without their text, which may contain keys and paths."""
     try:
         yield
     except (BaseError, OSError) as error:
@@ -199,7 +198,7 @@ def _damaged(key: str) -> Unavailable:
 
 
 def object_store(settings: Objstore, directory: Path) -> ObjectStore:
-    """Return the S3-compatible store of ``settings`` when it names a bucket, else local ``directory``."""
+    """Return the S3-compatible store of ``settings`` if it names a bucket, else local ``directory``."""
     if not settings.bucket:
         return ObjectStore(opener(settings, directory), f"local directory {directory}", directory)
     place = settings.endpoint or "Amazon S3"

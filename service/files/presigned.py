@@ -1,7 +1,7 @@
-"""URLs of the object store, signed for a while: AWS Signature Version 4 in the query of a GET.
+"""Presigned URLs of the object store: AWS Signature Version 4 in the query of a GET.
 
-obstore signs too, but not with the parameters that have S3 send other headers than an object's own, and these
-are what keeps a browser from running a file.
+obstore can presign, but without the parameters that override response headers. These are needed to keep a
+browser from running a file.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ _AMAZON: Final = "amazonaws.com"
 
 
 class PresignedUrls:
-    """Makes URLs of objects with the keys of the settings, which must be there."""
+    """Makes URLs of objects with the access keys of the settings, which must be set."""
 
     def __init__(self, settings: Objstore) -> None:
         self._settings = settings
         self._base = _base(settings)
 
     def of(self, key: str, disposition: str, at: datetime | None = None) -> str:
-        """Return the URL of the object ``key``, valid from ``at`` (now) for the time of the settings.
+        """Return the URL of the object ``key``, valid from ``at`` (default: now) for ``presigned_life``.
 
-        Its answer is told to be saved: ``disposition`` is its Content-Disposition, its type is none that a
-        browser runs. Both are signed.
+        The answer has ``disposition`` as its Content-Disposition, and a type that no browser runs. Both are
+        signed.
         """
         settings = self._settings
         parts = urlsplit(self._base)
@@ -73,7 +73,7 @@ def _base(settings: Objstore) -> str:
 
 
 def _host(parts: SplitResult) -> str:
-    """Return the host as clients send it, and so as it must be signed: without the usual port."""
+    """Return the host as clients send it, and as it must be signed: without a default port."""
     usual = {"http": ":80", "https": ":443"}[parts.scheme]
     return parts.netloc.removesuffix(usual)
 

@@ -1,4 +1,4 @@
-"""The sweep: what uploads and deletions have left behind is collected, by one worker at a time."""
+"""The sweep: deletes what uploads and deletions have left behind, in one worker at a time."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ from service.records.files.orphans import Orphans, begin_sweep
 
 _AT_ONCE: Final = 200
 _LONGEST: Final = 600.0
-"""Seconds that one sweep may take; the next one goes on."""
+"""Seconds that one sweep may take; the next one continues."""
 
 _log = structlog.get_logger()
 
 
 class Sweep:
-    """Deletes discarded files, uploads that were given up, and objects that no file has.
+    """Deletes discarded files, abandoned uploads, and objects without a file.
 
-    An upload has its row before it has an object, and renews it: neither is ever taken from it. Objects are
-    listed before their rows are looked for, so that one which appears in between is not mistaken.
+    An upload creates its row before its object, and renews it, so a running upload loses neither. Objects are
+    listed before their rows are read, so that an object created in between is not deleted.
     """
 
     def __init__(self, database: Database, objects: ObjectStore, every: int) -> None:
-        """Sweep ``every`` so many seconds; never, when that is 0."""
+        """``every`` is the interval in seconds; 0 turns the sweep off."""
         self._database = database
         self._objects = objects
         self._every = timedelta(seconds=every)
 
     async def run(self) -> None:
-        """Sweep again and again until cancelled."""
+        """Sweep at intervals until cancelled."""
         if not self._every:
             return
         seconds = self._every.total_seconds()
         while True:
-            # At a time of its own, so that workers and nodes don't ask all at once.
+            # At a random time, so that workers and nodes don't ask all at once.
             await asyncio.sleep(seconds * (0.1 + 0.2 * secrets.randbelow(1000) / 1000))
             try:
                 await self.once()
-            except Exception as error:  # noqa: BLE001 - the next sweep must come, whatever ended this one
+            except Exception as error:  # noqa: BLE001 - no error may stop the next sweep
                 _log.warning("files not swept", reason=type(error).__name__)
 
     async def once(self) -> int | None:
-        """Sweep if it is due and nobody else does; return how many objects were deleted, None if not.
+        """Sweep if due and not running elsewhere; return the number of deleted objects, None if not swept.
 
-        Raises Unavailable. Objects that have been deleted by then stay deleted, and their rows are found
-        discarded, or with a lease that is over, by the next sweep.
+        Raises Unavailable. Objects deleted by then stay deleted; the next sweep finds their rows discarded or
+        with an expired lease.
         """
-        # One transaction and one connection: it holds the lock, and a pool may have no second one.
+        # One transaction on one connection: it holds the lock, and the pool may have no second one.
         async with self._database.transaction(within=_LONGEST) as connection:
             leftovers = await begin_sweep(connection, self._every)
             if leftovers is None:

@@ -1,4 +1,4 @@
-"""Files that a local directory holds beside its objects: objects that were not written to their end."""
+"""Temporary files of a local store: objects that were not completely written."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What was written of the object ``key`` by a process that died since, or goes on with it."""
+    """A partly written object ``key``, of a running upload or a dead process."""
 
     key: str
     place: Path
 
     def remove(self) -> None:
-        """Delete it; nothing happens when it has been finished meanwhile."""
+        """Delete it; does nothing if it was finished meanwhile."""
         self.place.unlink(missing_ok=True)
 
 
 def unfinished_in(directory: Path, prefix: str) -> list[Unfinished]:
-    """Return what is unfinished below ``prefix`` of a local store.
+    """Return the unfinished objects below ``prefix`` of a local store.
 
-    obstore writes an object under its name, ``#`` and a number, and renames it at the end; it never lists it.
+    obstore writes an object under its name, ``#`` and a number, renames it at the end, and never lists it.
     """
     return [
         Unfinished(f"{prefix}/{place.name.partition('#')[0]}", place)

@@ -1,4 +1,4 @@
-"""Turns: how many uploads one worker takes in at the same time, and how many of one user."""
+"""Upload slots: a limit on simultaneous uploads per worker and per user."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from weakref import WeakValueDictionary
 from service.errors import Unavailable
 
 PATIENCE: Final = 10.0
-"""Seconds that an upload waits for its turn."""
+"""Seconds that an upload waits for a slot."""
 
 
 class UploadSlots:
-    """At most ``most`` turns at once, and for each user half of them: a slow client holds up itself first."""
+    """At most ``most`` slots, and half of them per user: a slow client delays its own user first."""
 
     def __init__(self, most: int) -> None:
         self._all = asyncio.Semaphore(most)
         self._share = max(1, most // 2)
-        # A user's own are there as long as one of his uploads is.
+        # A user's semaphore exists as long as one of the user's uploads.
         self._of_users: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
     async def taken(self, user_id: int) -> AsyncIterator[None]:
-        """Have a turn of a user's during the block; Unavailable when it does not come in time."""
+        """Hold a slot for a user during the block; raises Unavailable if none is free in time."""
         own = self._of_users.get(user_id)
         if own is None:
             own = self._of_users[user_id] = asyncio.Semaphore(self._share)

@@ -1,4 +1,4 @@
-"""Uploads: from the first byte to a file that can be seen, or to nothing at all."""
+"""Uploads: from the first byte to a visible file, or to nothing at all."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A file that somebody wants to upload.
+    """A file to upload.
 
-    ``least`` and ``most`` are what is known of its length in bytes; ``most`` is None when nothing is.
+    ``least`` and ``most`` bound its length in bytes; ``most`` is None if the length is unknown.
     """
 
     owner_id: int
@@ -42,10 +42,10 @@ class Offer:
 
 
 class Uploads:
-    """Takes files in. The row comes first, the object second, and only then can anybody see the file.
+    """Receives files. The row is written first, the object second; only then is the file visible.
 
-    Whatever fails in between leaves a row that nobody sees, from which the object is found and deleted: at
-    once if possible, else by the sweep.
+    A failure in between leaves an invisible row, by which the object is found and deleted: at once if
+    possible, else by the sweep.
     """
 
     def __init__(self, database: Database, objects: ObjectStore, limits: Upload) -> None:
@@ -57,15 +57,15 @@ class Uploads:
         self._clearing: set[asyncio.Task[None]] = set()
 
     def refuse_length(self, least: int) -> None:
-        """Raise TooLarge for a file of ``least`` bytes or more, if that is over the limit."""
+        """Raise TooLarge if ``least``, the smallest possible size in bytes, is over the limit."""
         if least > self._limits.max_bytes:
             raise TooLarge(f"The file is larger than {self._limits.max_bytes} bytes", headers=_CLOSE)
 
     async def receive(self, offer: Offer) -> files.File:
-        """Take in one file, and return its record.
+        """Receive one file, and return its record.
 
-        ValidationFailed for its name or a content that belies it, UnsupportedMediaType, TooLarge,
-        QuotaExceeded, Unavailable; and what the content raises.
+        Raises ValidationFailed for a bad name or content that does not fit it, UnsupportedMediaType,
+        TooLarge, QuotaExceeded, Unavailable, and what the content raises.
         """
         if fault := file_name_fault(offer.name):
             raise ValidationFailed(("file", fault))
@@ -77,13 +77,13 @@ class Uploads:
             return await self._store(reserved, head, offer.content)
 
     async def finish(self) -> None:
-        """Let go of what is still being cleared; the sweep does the rest."""
+        """Cancel cleaning up in the background; the sweep does the rest."""
         for clearing in self._clearing:
             clearing.cancel()
         await asyncio.gather(*self._clearing, return_exceptions=True)
 
     async def clear(self, file_id: int, key: str) -> None:
-        """Delete the object and the row of a discarded file. What fails is left to the sweep."""
+        """Delete the object and the row of a discarded file. Failures are left to the sweep."""
         with suppress(Unavailable):
             await self._objects.delete(key)
             async with self._database.transaction() as connection:
@@ -113,10 +113,10 @@ class Uploads:
             await self._objects.put(reserved.key, incoming.pieces())
             return await self._settle(reserved, incoming)
         except Unavailable:
-            self._begin_clearing(reserved)  # the answer does not wait, once more, for what is away
+            self._begin_clearing(reserved)  # the answer does not wait again for an unavailable store
             raise
         except BaseException:
-            # Also when the request is cancelled: the rest of the work must not be.
+            # Also if the request is cancelled: cleaning up must not be.
             await asyncio.shield(self._begin_clearing(reserved))
             raise
 
@@ -141,7 +141,7 @@ class Uploads:
             async with self._database.transaction() as connection:
                 await uploads.discard(connection, reserved.file_id)
         except Unavailable:
-            # It may even have been settled: nothing may be deleted that is not known to be discarded.
+            # It may even have been settled: only files known to be discarded may be deleted.
             _log.warning("upload not cleared", file_id=reserved.file_id)
             return
         await self.clear(reserved.file_id, reserved.key)
