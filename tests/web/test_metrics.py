@@ -91,11 +91,11 @@ def test_samples_of_a_metric_stand_together_and_labels_can_not_break_out() -> No
         ]
     ).decode()
     assert text == (
-        "# HELP portcullis_denials_total Requests that the policy denied, by the layer that did.\n"
+        "# HELP portcullis_denials_total Requests denied by the policy, by layer.\n"
         "# TYPE portcullis_denials_total counter\n"
         'portcullis_denials_total{layer="endpoint"} 1\n'
         'portcullis_denials_total{layer="resource"} 2.5\n'
-        "# HELP portcullis_policy_revision The policy revision by which the worker decides.\n"
+        "# HELP portcullis_policy_revision The policy revision that the worker uses.\n"
         "# TYPE portcullis_policy_revision gauge\n"
         'portcullis_policy_revision{worker="a\\"\\n\\\\"} 7\n'
     )

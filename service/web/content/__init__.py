@@ -1,1 +1,1 @@
-"""Bodies and answers that are more than one JSON value: tables, exports, uploads, downloads, long lists."""
+"""Bodies and answers beyond one JSON value: tables, exports, uploads, downloads, long lists."""

@@ -1,4 +1,4 @@
-"""The answer to whoever asks for the content of a file, by a permission or by a public link alike."""
+"""Answers with the content of a file, for authorized users and for public links."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from service.web.content.streams import Stream, attachment
 from service.web.requests.context import RequestContext
 
 ANY_TYPE: Final = "*/*"
-"""The media type of these answers in the documentation."""
+"""The media type of these answers in the OpenAPI document."""
 
-# Whatever is in the file: no browser may run it in the name of this service.
+# No browser may run the content of a file in the origin of this service.
 _POLICY: Final = "sandbox; default-src 'none'"
 _PARTIAL: Final = 206
 _NOT_MODIFIED: Final = 304
@@ -23,7 +23,7 @@ _ELSEWHERE: Final = 307
 
 
 def file_tag(file: File) -> str:
-    """Return the entity tag of a file's content: a strong one, the same wherever the same bytes are."""
+    """Return the strong entity tag of a file's content, the same for the same bytes."""
     return f'"{file.sha256}"'
 
 
@@ -35,9 +35,9 @@ class Downloads:
         self._presigned = presigned
 
     def answer(self, context: RequestContext, file: File) -> Stream:
-        """Return all of ``file``, or the part that is asked for, or where it is, or that it is known already.
+        """Return ``file``, the requested part of it, a redirect to it, or 304 if the client has it.
 
-        RangeNotSatisfiable.
+        Raises RangeNotSatisfiable.
         """
         tag = file_tag(file)
         headers = {"ETag": tag, "Content-Security-Policy": _POLICY}

@@ -1,4 +1,4 @@
-"""Lists as files: CSV that no spreadsheet takes for formulas, and JSON Lines."""
+"""Lists as files: JSON Lines, and CSV without cells that spreadsheets would run as formulas."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.web.content.streams import Stream, attachment
 from service.web.requests.schema import Schema, json_text
 
 Format = Literal["csv", "jsonl"]
-"""CSV (RFC 4180) in UTF-8 with a header, or one JSON object a line."""
+"""CSV (RFC 4180) in UTF-8 with a header, or one JSON object per line."""
 
 CSV: Final = "text/csv; charset=utf-8"
 JSON_LINES: Final = "application/jsonl"
@@ -25,9 +25,9 @@ JSON_LINES: Final = "application/jsonl"
 def export(
     batches: AsyncGenerator[Sequence[Schema], None], kind: type[Schema], form: Format, name: str
 ) -> Stream:
-    """Return the rows of ``batches``, each a flat ``kind``, as a file called after ``name`` and the time.
+    """Return the rows of ``batches``, each a flat ``kind``, as a file named by ``name`` and the time.
 
-    The first batch, which may be empty, is taken before anything is sent.
+    The first batch, which may be empty, is read before anything is sent.
     """
     encode = _csv(kind) if form == "csv" else _json_lines
     file_name = f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}"
@@ -48,7 +48,7 @@ def _json_lines(batch: Sequence[Schema]) -> bytes:
 
 
 def _csv(kind: type[Schema]) -> Callable[[Sequence[Schema]], bytes]:
-    """Return what writes batches one after another, the header before the first."""
+    """Return an encoder of batches, which writes the header before the first one."""
     header: list[Iterable[Any]] = [[field.encode_name for field in msgspec.structs.fields(kind)]]
 
     def encode(batch: Sequence[Schema]) -> bytes:

@@ -1,4 +1,4 @@
-"""What the endpoints that export and import tables share: their queries and the answer to an import."""
+"""Shared by the endpoints that export and import tables: their queries and the answer to an import."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ UNCHANGED = "unchanged"
 
 
 class ExportQuery(Schema):
-    """In which form. Either is what an import takes."""
+    """The format of the file. An import reads both."""
 
     format: Form = "csv"
 
 
 class ImportQuery(Schema):
-    """Whether only to tell what would be done."""
+    """Options of an import."""
 
-    dry_run: Annotated[bool, Meta(description="Check everything and save nothing.")] = False
+    dry_run: Annotated[bool, Meta(description="Check everything, save nothing.")] = False
 
 
 class ImportedRow(Schema):
-    """A record that was made or changed; `changes` are the fields of a changed one that are different now."""
+    """A created or updated record; `changes` are the changed fields of an updated one."""
 
     row: Annotated[int, Meta(ge=1, description="From 1; the header of a CSV is not counted.")]
     name: str
@@ -38,7 +38,7 @@ class ImportedRow(Schema):
 
 
 class ImportReport(Schema):
-    """What was done, or, when `dryRun`, would have been. `rows` leaves out those that are as they were."""
+    """What was done or, with `dryRun`, would be done. `rows` omits unchanged records."""
 
     dry_run: bool
     created: int
@@ -58,8 +58,8 @@ def report_of(rows: Iterable[Any], *, dry_run: bool) -> ImportReport:
 def table_rows(rows: Iterable[Schema], *, name: str, codes: str) -> list[TableRow]:
     """Return the rows of a table, numbered from 1.
 
-    ``name`` is the field that a record is known by, ``codes`` that of all that it is given; a field
-    ``password`` is taken apart, and all others are values of the record.
+    ``name`` is the field that identifies a record, ``codes`` the field with its list of codes. A field
+    ``password`` is kept separate; all others are values of the record.
     """
     return [_table_row(number, one.given(), name, codes) for number, one in enumerate(rows, 1)]
 

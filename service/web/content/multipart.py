@@ -1,4 +1,4 @@
-"""Bodies with one file in them: ``multipart/form-data`` (RFC 7578), read as it arrives."""
+"""Bodies with one file: ``multipart/form-data`` (RFC 7578), read as it arrives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from service.errors import BadRequest, Refusal, TooLarge, UnsupportedMediaType, 
 from service.web.requests.request import Request
 
 AROUND: Final = 16 * 1024
-"""How much of a body may stand around its file: boundaries, the headers of the part, a preamble."""
+"""Bytes of a body allowed besides its file: boundaries, the headers of the part, a preamble."""
 
 _MEDIA_TYPE: Final = "multipart/form-data"
 _LONGEST_HEADER: Final = 4096
@@ -21,15 +21,15 @@ _LONGEST_BOUNDARY: Final = 70  # RFC 2046 §5.1.1
 
 
 class FileBody:
-    """A body that has one part, a file, in the field ``field``; its ``name`` is known once it is opened.
+    """A body with one part, a file in the field ``field``; its ``name`` is known after ``open``.
 
-    ``length`` is that of the whole body as declared, None where the client didn't say.
+    ``length`` is the declared size of the whole body in bytes, None if the client did not declare it.
     """
 
     def __init__(self, request: Request, field: str, silence: float) -> None:
-        """Look at the headers only; UnsupportedMediaType for a body that is none of this kind.
+        """Check the headers only; raises UnsupportedMediaType for any other kind of body.
 
-        ``silence`` is the longest that the client may say nothing, in seconds.
+        ``silence`` is the longest time without data from the client, in seconds.
         """
         media_type, options = parse_options_header(request.content_type or "")
         if media_type != _MEDIA_TYPE or request.raw_header(b"content-encoding") is not None:
@@ -42,7 +42,7 @@ class FileBody:
         self.name = ""
 
     async def open(self) -> None:
-        """Read up to the file. BadRequest for what is no multipart, ValidationFailed for another field."""
+        """Read up to the file. Raises BadRequest if malformed, ValidationFailed for another field."""
         async for event in self._events:
             if event is not None:
                 self._check(event)
@@ -51,9 +51,9 @@ class FileBody:
         raise ValidationFailed((self._field, "The field is required"))
 
     async def content(self) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes of the file; it has come whole when the generator ends by itself.
+        """Yield the bytes of the file, which is complete when the generator ends normally.
 
-        Raises what ``open`` raises, also for a part that follows the file.
+        Raises what ``open`` raises, also for another part after the file.
         """
         async for event in self._events:
             if isinstance(event, bytes):
@@ -62,7 +62,7 @@ class FileBody:
                 raise ValidationFailed((self._field, "The body must have one part only"))
 
     async def close(self) -> None:
-        """Let go of the body."""
+        """Release the body."""
         await self._events.aclose()
 
     async def _parsed(self) -> AsyncGenerator[Any, None]:
@@ -74,7 +74,8 @@ class FileBody:
                     for event in self._parser.parse(piece) if piece else ():  # an empty one would end it
                         around += len(event) if isinstance(event, bytes) else 0
                         yield event
-                    # What the parser holds back, in case a boundary begins there, is not counted yet.
+                    # Bytes that the parser holds back, as the possible start of a boundary, are not counted
+                    # yet.
                     if around < -_LONGEST_HEADER:
                         raise TooLarge("There is too much around the file", headers={"Connection": "close"})
                 self._parser.close()
@@ -90,7 +91,7 @@ class FileBody:
 
 def _parser(boundary: str) -> PushMultipartParser:
     if not (0 < len(boundary) <= _LONGEST_BOUNDARY and boundary.isascii()):
-        raise BadRequest("The boundary of the body is missing or none")
+        raise BadRequest("The boundary of the body is missing or malformed")
     try:
         return PushMultipartParser(boundary, max_header_size=_LONGEST_HEADER, max_header_count=_MOST_HEADERS)
     except MultipartError:

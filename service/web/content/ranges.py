@@ -1,4 +1,4 @@
-"""Which part of a file a GET asks for: conditions and ranges (RFC 9110 §13 and §14)."""
+"""Conditional and range requests for files (RFC 9110 §13 and §14)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from service.errors import RangeNotSatisfiable
 from service.web.requests.context import RequestContext
 
-# One range; several are allowed to be ignored (§14.2), and so is what is no range at all.
+# A single range; several ranges and malformed ones may be ignored (§14.2).
 _RANGE: Final = re.compile(
     rb"bytes=[ \t]*(?:([0-9]{1,18})-([0-9]{1,18})?|-([0-9]{1,18}))[ \t]*", re.IGNORECASE
 )
@@ -18,16 +18,16 @@ _TAG: Final = re.compile(rb'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The bytes from ``start`` up to ``stop`` of a file, which need not be all of it."""
+    """A part of a file: the bytes from ``start`` up to ``stop`` (exclusive)."""
 
     start: int
     stop: int
 
 
 def is_known(context: RequestContext, tag: str) -> bool:
-    """Tell whether ``If-None-Match`` says that the client has the file with the entity tag ``tag`` already.
+    """True if ``If-None-Match`` says that the client already has the file with the entity tag ``tag``.
 
-    Weak tags count as strong ones here (§13.1.2).
+    Weak tags match strong ones here (§13.1.2).
     """
     given = context.request.raw_header(b"if-none-match")
     if given is None:
@@ -36,10 +36,10 @@ def is_known(context: RequestContext, tag: str) -> bool:
 
 
 def part_of(context: RequestContext, tag: str, size: int) -> Part | None:
-    """Return the part that ``Range`` asks for of a file of ``size`` bytes; None for the whole.
+    """Return the part of a file of ``size`` bytes that ``Range`` asks for; None for the whole file.
 
-    RangeNotSatisfiable when there is no byte in it. ``If-Range`` must name ``tag``, or the whole is what is
-    asked for (§13.1.5); dates never fit, since files have none.
+    Raises RangeNotSatisfiable if the range has no byte. If ``If-Range`` does not name ``tag``, the whole file
+    is sent (§13.1.5); dates never match, since files have none.
     """
     given = context.request.raw_header(b"range")
     if given is None or (found := _RANGE.fullmatch(given)) is None:
@@ -54,7 +54,7 @@ def part_of(context: RequestContext, tag: str, size: int) -> Part | None:
     elif last is None:
         last = size - 1
     elif last < first:
-        return None  # no range at all (§14.1.1)
+        return None  # not a valid range (§14.1.1)
     if first >= size:
         raise RangeNotSatisfiable(size)
     return Part(first, min(last or 0, size - 1) + 1)

@@ -1,4 +1,4 @@
-"""Answers that are made while they are sent: downloads and exports, of any length in little memory."""
+"""Streamed answers: downloads and exports, of any length in little memory."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _log = structlog.get_logger()
 
 
 class Stream(Struct, frozen=True):
-    """An answer that is no JSON envelope, in ``chunks`` that are asked for as the client takes them.
+    """An answer without a JSON envelope, whose ``chunks`` are made as the client reads them.
 
-    The first chunk is made before anything is sent: what is raised until then is answered as any refusal.
-    What is raised later cuts the connection, so that half a file is never taken for a whole one. The
-    generator is closed when the client goes away; whatever it holds open it must let go of then.
-    ``length`` is that of all chunks in bytes, None when nobody knows.
+    The first chunk is made before anything is sent: exceptions until then become normal refusals. Later ones
+    cut the connection, so that half a file never looks complete. The generator is closed when the client
+    disconnects, and must then release its resources. ``length`` is the size of all chunks in bytes, None if
+    unknown.
     """
 
     chunks: AsyncGenerator[bytes, None]
@@ -32,13 +32,13 @@ class Stream(Struct, frozen=True):
 
 
 class ClientGone(Exception):  # noqa: N818 - nobody erred
-    """The client went away in the middle of a stream."""
+    """The client disconnected during a stream."""
 
 
 class Sending:
-    """The chunks of a stream on their way: an iterator with the ``close`` that Falcon calls at the end.
+    """The iterator over the chunks of a stream, with the ``close`` that Falcon calls at the end.
 
-    ``gone`` returns when the client has gone away; the server would go on to take chunks for nobody.
+    ``gone`` returns when the client has disconnected; otherwise the server would go on making chunks.
     """
 
     def __init__(self, chunks: AsyncGenerator[bytes, None], gone: Callable[[], Awaitable[None]]) -> None:
@@ -70,17 +70,17 @@ class Sending:
             raise
 
     async def close(self) -> None:
-        """Let go of what the chunks are made from."""
+        """Release the source of the chunks."""
         if self._watching is not None:
             self._watching.cancel()
         await self._chunks.aclose()
 
 
 def attachment(file_name: str) -> str:
-    """Return the Content-Disposition (RFC 6266) that saves an answer under ``file_name``, whatever is in it.
+    """Return the Content-Disposition (RFC 6266) that saves an answer under ``file_name``, of any characters.
 
-    Clients that know no ``filename*`` get a name in which all but letters, digits, ``-``, ``.`` and ``_`` are
-    replaced.
+    Clients that don't support ``filename*`` get a name in which all characters except letters, digits, ``-``,
+    ``.`` and ``_`` are replaced.
     """
     plain = "".join(one if one.isascii() and (one.isalnum() or one in "-._") else "_" for one in file_name)
     if plain == file_name:

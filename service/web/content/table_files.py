@@ -1,4 +1,4 @@
-"""Tables as files: what an export sends is what an import takes."""
+"""Tables as files: exports in the format of imports."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def table_file(
     *,
     without: Collection[str] = (),
 ) -> Stream:
-    """Return the records of ``batches`` as a file called after ``name`` and the time.
+    """Return the records of ``batches`` as a file named by ``name`` and the time.
 
-    Its columns are those of an import of ``kind``, but for the fields ``without``; a record has an attribute
-    for each. The first batch, which may be empty, is taken before anything is sent.
+    Its columns are those of an import of ``kind``, except the fields ``without``; a record has an attribute
+    for each. The first batch, which may be empty, is read before anything is sent.
     """
     file_name = f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}"
     headers = {"Content-Disposition": attachment(file_name)}

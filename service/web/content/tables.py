@@ -1,4 +1,4 @@
-"""Tables: bodies of many rows, as JSON or as CSV, each row read and refused by itself."""
+"""Tables: bodies of many rows, as JSON or CSV; each row is validated on its own."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from service.web.requests.violations import refusal_for
 
 CSV: Final = "text/csv"
 MAX_ROWS: Final = 1000
-"""The most rows of a table that is read."""
+"""The most rows of a table."""
 
-_ROW: Final = "row"  # the field that is named when the fault is with all of a row
-# RFC 7111 §4.1 and RFC 4180 §3; a table without a header would be read wrongly.
+_ROW: Final = "row"  # the field named in faults of a whole row
+# RFC 7111 §4.1 and RFC 4180 §3; a table without a header would be misread.
 _CSV: Final = re.compile(
     r'text/csv(?:[ \t]*;[ \t]*(?:charset=(?:utf-8|"utf-8")|header="?present"?))*[ \t]*;?[ \t]*'
 )
@@ -32,10 +32,10 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 
 
 class Table(Schema):
-    """A body of rows: its one field is a list of Structs with a ``max_length``.
+    """A body of rows: its only field is a list of Structs with a ``max_length``.
 
-    In CSV (RFC 4180, with a header, in UTF-8) the columns are the fields of the rows. A list is words with
-    spaces between them. An empty cell is an empty list, else null where that is allowed, else left out.
+    In CSV (RFC 4180, with a header, in UTF-8) the columns are the fields of the rows. A list is written as
+    words separated by spaces. An empty cell is an empty list, else null if allowed, else absent.
     """
 
 
@@ -44,7 +44,7 @@ Raw = tuple[int, dict[str, Any] | RowFault]
 
 
 def rows_of(kind: type[Table]) -> tuple[Field, ListType, StructType]:
-    """Return the one field of ``kind``, its type, and that of the rows."""
+    """Return the only field of ``kind``, its type, and the type of the rows."""
     table = type_info(kind)
     assert isinstance(table, StructType)  # noqa: S101 - a Table is one
     (field,) = table.fields
@@ -69,9 +69,9 @@ class TableBody(Generic[T]):
         )
 
     async def read(self, request: Request) -> T:
-        """Return the body of ``request``; refusals as for ``JsonBody``.
+        """Return the body of ``request``; raises the same refusals as ``JsonBody``.
 
-        RowsRefused names every row that breaks a rule of its type.
+        Raises RowsRefused with every row that breaks a rule of its type.
         """
         content_type = (request.content_type or "").lower()
         if content_type.startswith(CSV):
@@ -132,9 +132,9 @@ class TableBody(Generic[T]):
 
 
 def _lines(body: bytes) -> list[list[str]]:
-    """Return the lines of the table, without blank ones."""
+    """Return the non-blank lines of the table, as cells."""
     try:
-        text = body.decode("utf-8-sig")  # spreadsheets write a mark before UTF-8
+        text = body.decode("utf-8-sig")  # spreadsheets write a byte order mark
     except UnicodeDecodeError:
         raise BadRequest("The body is not UTF-8") from None
     try:
@@ -144,7 +144,7 @@ def _lines(body: bytes) -> list[list[str]]:
 
 
 def _put(row: dict[str, Any], column: Field, text: str) -> None:
-    """Write what ``text`` stands for in ``column``, unless it leaves the field out."""
+    """Set the value that ``text`` means in ``column``, unless it means an absent field."""
     kinds = column.type.types if isinstance(column.type, UnionType) else (column.type,)
     if any(isinstance(kind, ListType) for kind in kinds):
         row[column.encode_name] = text.split()

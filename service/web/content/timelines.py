@@ -1,4 +1,4 @@
-"""Lists of what has happened: by time, of any length, and paged by cursor."""
+"""Lists of log entries: ordered by time, of any length, paged by cursor."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ MOST_EXPORTED = 1_000_000
 
 Cursor = Annotated[
     str,
-    Meta(max_length=64, description="The `nextCursor` of the page before; `page` then says nothing."),
+    Meta(max_length=64, description="The `nextCursor` of the previous page; `page` is then ignored."),
 ]
 Limit = Annotated[
     int,
-    Meta(ge=1, le=MOST_EXPORTED, description="The most rows. A file that has as many may not have all."),
+    Meta(ge=1, le=MOST_EXPORTED, description="The most rows. A file with that many rows may be incomplete."),
 ]
-UserName = Annotated[str, Meta(min_length=1, max_length=128, description="As it was written then.")]
+UserName = Annotated[str, Meta(min_length=1, max_length=128, description="As written at that time.")]
 RequestId = Annotated[str, Meta(min_length=1, max_length=64)]
 Address = Annotated[
     str,
     Meta(min_length=1, max_length=64, examples=["203.0.113.7"]),
     Meta(description="An address, or a network such as `10.0.0.0/8`."),
 ]
-FileFormat = Annotated[Format, Meta(description="CSV in UTF-8 with a header, or one JSON object a line.")]
+FileFormat = Annotated[Format, Meta(description="CSV in UTF-8 with a header, or one JSON object per line.")]
 
 
 class TimelinePage(Schema, Generic[T]):
-    """One page of a long list, and the cursor of the next one, null at the end.
+    """One page of a long list, and the cursor of the next page, null at the end.
 
-    `total` is exact up to 10,000. With more it is 10,000 and `totalIsExact` is false; with a cursor it is
-    null, for nothing is counted anew.
+    `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null,
+    since entries are not counted again.
     """
 
     items: list[T]
@@ -59,7 +59,7 @@ class TimelinePage(Schema, Generic[T]):
 
 
 class TimeQuery(Schema):
-    """When it happened, and in which order it is told."""
+    """Limits on the time of entries, and their order."""
 
     from_: Annotated[datetime, Meta(tz=True, description="Not before this time.")] | None = field(
         default=None, name="from"
@@ -75,13 +75,13 @@ class TimeQuery(Schema):
 
     @property
     def newest_first(self) -> bool:
-        """Whether the newest entry comes first."""
+        """True if the newest entry comes first."""
         return self.sort == "-createTime"
 
     def filter(self, log: Log[Any, F], **instead: object) -> F:
-        """Return the filter of ``log`` that the parameters of its names make, or what is given ``instead``.
+        """Return the filter of ``log`` made from parameters of the same names; ``instead`` overrides them.
 
-        ValidationFailed for what is no address in a parameter that asks for one.
+        Raises ValidationFailed for a malformed address.
         """
         asked = fields(log.filter)  # type: ignore[arg-type]  # a dataclass
         names = {one.name for one in asked} & {*self.__struct_fields__}
@@ -93,7 +93,7 @@ class TimeQuery(Schema):
 
 
 class Paged(Protocol):
-    """The query of a page: by number within the first entries, or by cursor however far."""
+    """The query of a page: by number within the first entries, or by cursor without a limit."""
 
     page: int
     size: int
@@ -105,7 +105,7 @@ class Paged(Protocol):
 
 
 class Exported(Protocol):
-    """The query of a file."""
+    """The query of an export."""
 
     limit: int
 
@@ -117,7 +117,7 @@ class Exported(Protocol):
 async def timeline_page(
     reader: LogReader, log: Log[E, F], wanted: F, query: Paged, kind: type[W]
 ) -> TimelinePage[W]:
-    """Return the page of ``log`` that ``query`` names, its entries as ``kind``; ValidationFailed if none."""
+    """Return a page of ``log`` with entries as ``kind``; raises ValidationFailed for a bad cursor."""
     found = await reader.page(
         log,
         wanted,
@@ -139,7 +139,7 @@ async def timeline_page(
 async def batches_of(
     reader: LogReader, log: Log[E, F], wanted: F, query: Exported, kind: type[W]
 ) -> AsyncGenerator[list[W], None]:
-    """Yield what goes into the file that ``query`` asks for, batch by batch, each entry as ``kind``."""
+    """Yield the entries for the export ``query``, as ``kind``, in batches."""
     batches = reader.everything(log, wanted, limit=query.limit, newest_first=query.newest_first)
     async with aclosing(batches):
         async for batch in batches:
@@ -147,10 +147,10 @@ async def batches_of(
 
 
 def address_or_network(text: str | None, name: str) -> str | None:
-    """Return an address, or a network in CIDR form, in its one spelling.
+    """Return an address, or a network in CIDR notation, in canonical form.
 
-    ValidationFailed names the field ``name``. An IPv4 address within IPv6 is the IPv4 address, as it is where
-    clients are logged.
+    Raises ValidationFailed for the field ``name``. An IPv4-mapped IPv6 address becomes the IPv4 address, as
+    in logged addresses.
     """
     if text is None:
         return None
@@ -165,6 +165,6 @@ def address_or_network(text: str | None, name: str) -> str | None:
 
 
 def _without_zone(text: str) -> str:
-    if "%" in text:  # RFC 4007; no address that came from afar has one
+    if "%" in text:  # RFC 4007; no address of a remote client has one
         raise ValueError("the address has a zone")
     return text

@@ -1,4 +1,4 @@
-"""The text form of metrics that Prometheus and its kin read (exposition format 0.0.4)."""
+"""The text format of metrics for Prometheus and compatible systems (exposition format 0.0.4)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from msgspec import Struct
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 FAMILIES: Final = {
-    "portcullis_http_requests_total": ("counter", "Requests by route and status; 0: the client went away."),
+    "portcullis_http_requests_total": ("counter", "Requests by route and status; 0: client disconnected."),
     "portcullis_http_request_duration_seconds": ("histogram", "Seconds from the first byte to the answer."),
-    "portcullis_denials_total": ("counter", "Requests that the policy denied, by the layer that did."),
-    "portcullis_policy_revision": ("gauge", "The policy revision by which the worker decides."),
+    "portcullis_denials_total": ("counter", "Requests denied by the policy, by layer."),
+    "portcullis_policy_revision": ("gauge", "The policy revision that the worker uses."),
     "portcullis_policy_own_info": ("gauge", "The digest of the own part of the policy of the worker's node."),
     "portcullis_policy_workers_differing": (
         "gauge",
@@ -28,18 +28,18 @@ FAMILIES: Final = {
         "The highest bit position of a permission code; -1: none.",
     ),
     "portcullis_clock_offset_seconds": ("gauge", "Seconds that the session store's clock is ahead of ours."),
-    "portcullis_log_entries_total": ("counter", "Entries for the operation and login logs, by their fate."),
+    "portcullis_log_entries_total": ("counter", "Entries of the operation and login logs, by outcome."),
     "portcullis_resident_memory_bytes": ("gauge", "Resident memory of the worker."),
     "portcullis_cpu_seconds_total": ("counter", "Processor time that the worker has used."),
-    "portcullis_start_time_seconds": ("gauge", "When the worker began, in seconds since the epoch."),
+    "portcullis_start_time_seconds": ("gauge", "Start time of the worker, in seconds since the epoch."),
 }
-"""Every metric by its name: its type, and what it tells."""
+"""All metrics by name, with type and help text."""
 
 _PARTS: Final = ("_bucket", "_sum", "_count")
 
 
 class Sample(Struct, array_like=True):
-    """One number: the name of its metric, its value, and its labels."""
+    """One value of a metric, with its labels."""
 
     name: str
     value: float
@@ -47,7 +47,7 @@ class Sample(Struct, array_like=True):
 
 
 def exposition(samples: Iterable[Sample]) -> bytes:
-    """Return the samples as text, those of one metric together, as the format demands."""
+    """Return the samples as text, grouped by metric as the format requires."""
     families: dict[str, list[Sample]] = {name: [] for name in FAMILIES}
     for sample in samples:
         families[_family(sample.name)].append(sample)

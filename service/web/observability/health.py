@@ -1,4 +1,4 @@
-"""Whether the service is alive, and whether it is ready for requests."""
+"""Liveness and readiness of the service."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from service.web.requests.marks import refuses
 from service.web.requests.schema import Schema
 
 Check = Callable[[], Awaitable[Health]]
-"""Looks at one part; raises when it is down."""
+"""Checks one part; raises if it is down."""
 Facts = Callable[[], Awaitable[Mapping[str, Any]]]
-"""Returns what the operator may read beside the details of the parts."""
+"""Returns further facts for the operator, besides the details of the parts."""
 
 EVERY: Final = 1.0
-"""Seconds for which what a check has found is told to all who ask."""
+"""Seconds for which the result of a check is reused."""
 WITHIN: Final = 1.0
-"""Seconds that a check has; then its part is down."""
+"""Seconds that a check may take; after that its part counts as down."""
 
 _WORKS: Final = ("up", "degraded")
 _log = structlog.get_logger()
@@ -38,9 +38,9 @@ class Liveness(Schema):
 
 
 class Readiness(Schema):
-    """The state of each part; ``degraded`` when one that requests can do without is not up.
+    """The state of each part; ``degraded`` if a part that requests do not need is not up.
 
-    ``details`` are for those who send the token of `server.metrics_token`.
+    ``details`` are shown with the bearer token of `server.metrics_token` only.
     """
 
     status: Literal["ready", "degraded"]
@@ -52,18 +52,18 @@ class Live:
     """GET /health/live."""
 
     async def on_get(self, _context: RequestContext) -> Liveness:
-        """Tell that the process runs.
+        """Check that the process is running.
 
-        Nothing else is looked at: a restart mends no store.
+        Stores are not checked, since a restart would not repair them.
         """
         return Liveness()
 
 
 class ReadinessChecks:
-    """The parts of the service as one worker sees them, and whether it is ready.
+    """Checks the parts of the service for one worker, and decides if it is ready.
 
-    It is while every vital part can be read and written and nobody has said ``withdraw``. Each part is looked
-    at once in ``EVERY`` seconds at most, however many ask.
+    It is ready while every vital part can be read and written, until ``withdraw`` is called. Each part is
+    checked at most once in ``EVERY`` seconds, for any number of requests.
     """
 
     def __init__(
@@ -77,19 +77,19 @@ class ReadinessChecks:
         self._looks = {name: _Look(name, check, within, every) for name, check in checks.items()}
         self._vital = frozenset(vital)
         self.withdrawn: str | None = None
-        """Why the worker is not ready whatever its parts do; None while it may be."""
+        """Why the worker was withdrawn; None if it was not."""
 
     def withdraw(self, reason: str) -> None:
-        """Make the worker unready from now on; ``reason`` is a sentence that strangers may read."""
+        """Make the worker unready from now on; ``reason`` is a sentence that is safe to publish."""
         self.withdrawn = reason
 
     async def look(self) -> dict[str, Health]:
-        """Return how each part fares; raises nothing."""
+        """Return the health of each part; raises nothing."""
         found = await asyncio.gather(*(look.health() for look in self._looks.values()))
         return dict(zip(self._looks, found, strict=True))
 
     def missing(self, found: Mapping[str, Health]) -> list[str]:
-        """Return the vital parts that requests can't count on."""
+        """Return the vital parts that are not usable."""
         return [name for name in sorted(self._vital) if found[name].state not in _WORKS]
 
 
@@ -97,17 +97,17 @@ class Ready:
     """GET /health/ready."""
 
     def __init__(self, checks: ReadinessChecks, token: OperatorToken, facts: Facts) -> None:
-        """Tell strangers the states of the parts, and those who hold ``token`` the details and ``facts``."""
+        """Show everybody the states of the parts, and holders of ``token`` the details and ``facts``."""
         self._checks = checks
         self._token = token
         self._facts = facts
 
     @refuses(Unavailable)
     async def on_get(self, context: RequestContext) -> Readiness:
-        """Tell whether users can log in, be authorized, and read and write.
+        """Check that users can log in, be authorized, and read and write.
 
-        `degraded` is ready too: a part that requests can do without is not up. 503 when the worker is not
-        ready; `parts` says which part is why. With the bearer token of `server.metrics_token` there are
+        `degraded` is also ready: a part that requests do not need is not up. The answer is 503 if the worker
+        is not ready; `parts` shows the cause. With the bearer token of `server.metrics_token` it has
         `details`.
         """
         if self._checks.withdrawn is not None:
@@ -129,7 +129,7 @@ class Ready:
 
 
 class _Look:
-    """What a check has found lately, shared by all who ask."""
+    """The latest result of a check, shared by concurrent requests."""
 
     def __init__(self, name: str, check: Check, within: float, every: float) -> None:
         self._name = name
@@ -141,7 +141,7 @@ class _Look:
         self._told: State = "up"
 
     async def health(self) -> Health:
-        """Return what was found, or look; whoever stops waiting ends nobody else's look."""
+        """Return the latest result, or run the check; a cancelled request does not cancel it for others."""
         task = self._task
         if task is None or (task.done() and monotonic() - self._began >= self._every):
             self._began = monotonic()

@@ -1,8 +1,8 @@
-"""The log: JSON lines for machines, readable lines on a terminal, one line for each thing that happened.
+"""The log on standard output: JSON lines for machines, readable lines on a terminal, one per event.
 
 structlog and the standard library's ``logging`` (so also uvicorn) write through the same processors. Headers,
-query values, tokens and bodies are never handed to the log. What clients can influence can't start a line of
-its own: JSON escapes control characters, and so do the readable lines.
+query values, tokens and bodies are never logged. Clients can't inject lines: JSON escapes control characters,
+and so do the readable lines.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Event = MutableMapping[str, Any]
 _TRACEBACK: Final = "exception"
 
 _CHATTY: Final = ("alembic", "casbin")
-"""Libraries that tell at level info what this service tells in its own words, or not at all."""
+"""Libraries whose info lines repeat those of this service, or are not wanted."""
 
 
 def configure_logging(
@@ -59,7 +59,7 @@ def configure_logging(
 
 
 class _IntoStructlog(logging.Handler):
-    """Hands the records of the standard library on to structlog."""
+    """Passes the records of the standard library to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record; a record that can't be formatted is reported as the standard library does."""
@@ -72,7 +72,7 @@ class _IntoStructlog(logging.Handler):
 
 
 class _Clock:
-    """Tells the time as the contract writes it; the date is made once a second, since every line has one."""
+    """Formats the time for lines; the date is formatted once a second, since every line has it."""
 
     def __init__(self) -> None:
         self._second = 0
@@ -121,7 +121,7 @@ _encode: Final = msgspec.json.Encoder(enc_hook=repr).encode
 
 
 def json_output() -> Callable[[bytes], None] | None:
-    """Return what writes a finished JSON line; None unless lines are JSON and level info is written."""
+    """Return the function that writes a finished JSON line; None unless JSON at level info is on."""
     config = structlog.get_config()
     as_json = config["processors"][-1] is _json
     if not as_json or not structlog.get_logger().bind().is_enabled_for(logging.INFO):
@@ -137,7 +137,7 @@ def _console(*, colors: bool) -> Processor:
         traceback = str(event.pop(_TRACEBACK, ""))
         event = {key: printable(value) if isinstance(value, str) else value for key, value in event.items()}
         line = str(render(logger, name, event))
-        # Indented, so that no line of a traceback passes for a line of the log.
+        # Indented, so that a line of a traceback never looks like a line of the log.
         return "\n    ".join([line, *map(printable, traceback.splitlines())]).encode()
 
     return readable

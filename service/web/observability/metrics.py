@@ -1,4 +1,4 @@
-"""``GET /metrics``: what all workers of this machine count, whichever of them answers."""
+"""``GET /metrics``: the metrics of all workers of this machine, from any of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from service.web.requests.marks import refuses
 from service.web.requests.schema import Document
 
 EVERY: Final = 2.0
-"""Seconds between two snapshots that a worker leaves for the others."""
+"""Seconds between two snapshots of a worker."""
 
 Source = Callable[[], Iterable[Sample]]
 
@@ -30,7 +30,7 @@ _decode: Final = msgspec.json.Decoder(list[Sample]).decode
 
 
 class WorkerMetrics:
-    """The metrics of one worker, left where those of the same machine find them."""
+    """The metrics of one worker, shared with the other workers of the machine through snapshots."""
 
     def __init__(self, worker: str, board: Snapshots, *sources: Source) -> None:
         self._worker = worker
@@ -38,19 +38,19 @@ class WorkerMetrics:
         self._sources = (*sources, _process)
 
     async def run(self) -> None:
-        """Leave a snapshot now and then, until cancelled; while the store is away there is none."""
+        """Save a snapshot periodically, until cancelled; none while the store is unavailable."""
         while True:
             with suppress(Unavailable):
                 await self._board.post(self._worker, _encode(self._own()))
             await asyncio.sleep(EVERY)
 
     async def leave(self) -> None:
-        """Take the snapshot away, since the worker ends."""
+        """Delete the snapshot when the worker ends."""
         with suppress(Unavailable):
             await self._board.withdraw(self._worker)
 
     async def of_all(self) -> list[Sample]:
-        """Return the samples of all workers, named by it; without a store those of this one."""
+        """Return the samples of all workers, labelled by worker; only this worker's if the store is down."""
         try:
             found = {worker: _decode(text) for worker, text in (await self._board.read()).items()}
         except Unavailable:
@@ -70,7 +70,7 @@ class Metrics:
     """GET /metrics."""
 
     def __init__(self, metrics: WorkerMetrics, token: OperatorToken) -> None:
-        """Answer those who hold ``token``; nobody when it is not set."""
+        """Answer requests with ``token``; none if it is not set."""
         self._metrics = metrics
         self._token = token
 
@@ -78,8 +78,7 @@ class Metrics:
     async def on_get(self, context: RequestContext) -> Document:
         """Read the metrics of all workers of this machine.
 
-        Needs the bearer token of the setting `server.metrics_token`; where that is empty there is nothing
-        here.
+        Needs the bearer token of the setting `server.metrics_token`; 404 if that is empty.
         """
         if not self._token.is_set:
             raise NotFound

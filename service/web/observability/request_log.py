@@ -1,7 +1,7 @@
-"""The line that each request leaves in the log.
+"""The line of each request in the log.
 
-It is the one line that is written thousands of times a second. Where the log is JSON it is made here
-directly, at half the cost of structlog's layers; everywhere else structlog writes it.
+It is the only line written thousands of times a second. If the log is JSON, it is encoded here directly, at
+half the cost of structlog's layers; otherwise structlog writes it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from service.web.observability.log_format import clock, json_line, json_output
 from service.web.requests.context import RequestContext
 
 _SERVER_FAULTS: Final = 500
-_CLIENTS_DOING: Final = 501  # anybody can ask for what is not implemented, and fill the log with faults
+_CLIENTS_DOING: Final = 501  # clients can cause 501 at will, and would fill the log with faults
 
 
 class _Line(Struct, omit_defaults=True):
-    """The fields of the line, as structlog would write them; ``ms`` are the milliseconds that it took."""
+    """The fields of the line, as structlog would write them; ``ms`` is the duration in milliseconds."""
 
     event: str
     level: str
@@ -42,7 +42,7 @@ class _Line(Struct, omit_defaults=True):
 
 
 class RequestLog:
-    """Writes the lines of requests; logging must be configured before it is made."""
+    """Writes the lines of requests; logging must be configured before it is created."""
 
     def __init__(self) -> None:
         self._log = structlog.get_logger().bind()
@@ -51,7 +51,7 @@ class RequestLog:
         self._pending: list[bytes] = []
 
     def write(self, context: RequestContext) -> None:
-        """Write the line of ``call``, which is over."""
+        """Write the line of the finished request ``context``."""
         if not self._all and not _is_fault(context.status):
             return
         line = _line(context)
@@ -66,7 +66,7 @@ class RequestLog:
         getattr(self._log, fields.pop("level"))(**fields)
 
     def _write_pending(self) -> None:
-        """Write what all requests have left in this turn of the loop: one system call for all of them."""
+        """Write the lines of all requests of this iteration of the loop, in one system call."""
         lines, self._pending = self._pending, []
         if self._output is not None:
             self._output(b"\n".join(lines))
@@ -84,9 +84,9 @@ def _line(context: RequestContext) -> _Line:
         clock.text(),
         context.request_id,
         context.scope["method"],
-        # The template: a path may hold what is secret, such as the token of a public link.
+        # The template: a path may contain a secret, such as the token of a public link.
         operation.template if operation else None,
-        status or None,  # None: the client went away before an answer
+        status or None,  # None: the client disconnected before an answer
         round((perf_counter() - context.started) * 1000, 2),
     )
     if context.caller is not None:

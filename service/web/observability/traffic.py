@@ -1,4 +1,4 @@
-"""What one worker counts about its requests: cheap, since it happens with each of them."""
+"""Request metrics of one worker; counting must be cheap, since it happens for each request."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from service.web.observability.exposition import Sample
 from service.web.requests.context import RequestContext
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
-"""Upper bounds of the buckets of durations, in seconds; a last bucket takes the rest."""
+"""Upper bounds of the duration buckets in seconds; a last bucket has the rest."""
 
 OTHER: Final = "other"
-"""The route of requests that reach none. Their paths are the client's choice, and would have no end."""
+"""The route label of unrouted requests. Clients choose their paths, so labels would be unbounded."""
 
 
 class _Durations:
-    """A histogram: how many requests took how long, and all their seconds."""
+    """A histogram of durations, and their sum in seconds."""
 
     __slots__ = ("buckets", "seconds")
 
@@ -38,7 +38,7 @@ class Traffic:
         self._denials: Counter[str] = Counter()
 
     def count(self, context: RequestContext) -> None:
-        """Count a request that is over; a status of 0 means that the client went away before an answer."""
+        """Count a finished request; status 0 means that the client disconnected before an answer."""
         route = OTHER if context.operation is None else context.operation.object
         self._requests[route, context.status] += 1
         durations = self._durations.get(route)
@@ -51,7 +51,7 @@ class Traffic:
             self._denials[decision.layer] += 1
 
     def samples(self) -> Iterator[Sample]:
-        """Yield what has been counted since the worker began."""
+        """Yield the counts since the worker started."""
         for (route, status), number in self._requests.items():
             yield Sample("portcullis_http_requests_total", number, {**_route(route), "status": str(status)})
         for route, durations in self._durations.items():

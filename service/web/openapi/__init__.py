@@ -1,1 +1,1 @@
-"""The OpenAPI document, made from the marks and types that serve the requests, and the pages that show it."""
+"""The OpenAPI document, generated from the operations that serve requests, and its pages."""

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the marks and types that serve the requests."""
+"""The OpenAPI 3.1 document, generated from the marks and types of the operations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def openapi(
     description: str,
     access_cookie: str | None = None,
 ) -> dict[str, Any]:
-    """Return the OpenAPI document of ``operations``, but for those that answer no JSON envelope.
+    """Return the OpenAPI document of ``operations``, except those that answer a ``Document``.
 
     ``access_cookie`` is the name of the cookie that carries the access token, in cookie mode.
     """
@@ -120,12 +120,12 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 
 def _file(media_type: str) -> dict[str, Any]:
-    # OpenAPI 3.1: bytes that are no text have no schema.
+    # OpenAPI 3.1: binary content has no schema.
     return {"schema": {"type": "string"}} if media_type.startswith("text/") else {}
 
 
 def _form(field: str) -> dict[str, Any]:
-    # OpenAPI 3.1 §4.8.14.3: the part of a form whose content is no text.
+    # OpenAPI 3.1 §4.8.14.3: a binary part of a form.
     file = {"type": "string", "contentMediaType": "application/octet-stream"}
     return {"schema": {"type": "object", "properties": {field: file}, "required": [field]}}
 

@@ -1,4 +1,4 @@
-"""Examples made from JSON schemas: the same one for the same schema, always."""
+"""Examples made from JSON schemas, always the same one for the same schema."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _PLAIN: Final[dict[str, Any]] = {
 
 
 def example_of(schema: Schema, components: Mapping[str, Schema], above: tuple[str, ...] = ()) -> Any:
-    """Return a value that ``schema`` allows; the examples that it holds are used before any other.
+    """Return a value that ``schema`` allows; examples within the schema come first.
 
-    ``above`` names the components that the value stands in: lists of a type within itself stay empty.
+    ``above`` names the enclosing components: lists of a type within itself stay empty.
     """
     if (ref := schema.get("$ref")) is not None:
         name = ref.removeprefix(_REF)

@@ -1,4 +1,4 @@
-"""What OpenAPI says of request headers that change what an operation does."""
+"""OpenAPI parameters of request headers that affect an operation."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from service.web.requests.routes import GROUP
 _AT_LEAST: Final = {
     "name": MIN_REVISION,
     "in": "header",
-    "description": "The oldest policy revision by which the request may be decided, such as the "
-    "`policyRevision` of a change. 409 `revision_unknown` when no node has published it, 503 when it "
-    "is not in force here within 2 s.",
+    "description": "The oldest policy revision that may decide the request, such as the `policyRevision` "
+    "of a change. 409 `revision_unknown` if no node has published it, 503 if it is not in force here "
+    "within 2 s.",
     "schema": {"type": "integer", "minimum": 0},
 }
 _IF_MATCH: Final = {
     "name": "If-Match",
     "in": "header",
-    "description": "The `ETag` of the record as it was read. 412 when it has changed since. Left out, the "
-    "last writer wins.",
+    "description": "The `ETag` of the record as it was read. 412 if the record has changed since. Without "
+    "the header, the last writer wins.",
     "schema": {"type": "string"},
 }
 
 
 def header_parameters(operation: Operation) -> list[dict[str, Any]]:
-    """Return the headers that ``operation`` reads, beside those of its credentials and its body."""
+    """Return the header parameters of ``operation``, besides those of credentials and body."""
     found = []
     if PreconditionFailed in operation.mark.refusals:
         found.append(_IF_MATCH)

@@ -1,6 +1,6 @@
-"""The pages for people: Swagger UI, the OpenAPI document, and what each problem code means.
+"""The documentation pages: Swagger UI, the OpenAPI document, and the problem codes.
 
-All of it is served from here, with no script or style of anybody else's.
+All of it is served by this service, without scripts or styles from elsewhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ HTML: Final = "text/html; charset=utf-8"
 CSS: Final = "text/css; charset=utf-8"
 SCRIPT: Final = "text/javascript; charset=utf-8"
 
-# Swagger UI puts styles into elements and icons into data: URLs. Scripts come from here alone.
+# Swagger UI uses inline styles and icons in data: URLs. Scripts come from this service only.
 CONTENT_SECURITY_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -37,9 +37,9 @@ _STATIC: Final = files("service.web.openapi") / "static"
 
 
 class Shown:
-    """One document that never changes; ``make`` returns its content.
+    """A constant document; ``make`` returns its content.
 
-    It is made at the first request: no start waits for it, and workers that are never asked do not keep it.
+    It is made at the first request: starts do not wait for it, and workers that are not asked do not hold it.
     """
 
     def __init__(self, make: Callable[[], bytes], media_type: str) -> None:
@@ -60,9 +60,9 @@ class Shown:
 def add_docs(
     routes: Routes, *, title: str, version: str, description: str, access_cookie: str | None = None
 ) -> None:
-    """Add the pages to ``routes``. It comes last: the document shows what is registered by then.
+    """Add the pages to ``routes``. Call it last: the document shows the routes added before.
 
-    ``access_cookie`` is the name of that cookie, in cookie mode. RuntimeError when Swagger UI is not
+    ``access_cookie`` is the name of the cookie, in cookie mode. Raises RuntimeError if Swagger UI is not
     installed.
     """
     operations = [*routes.operations, *routes.outside]
@@ -89,7 +89,7 @@ def add_docs(
 
 
 def errors_page(shown: Sequence[type[Refusal]]) -> bytes:
-    """Return the page that the ``type`` of problem documents points to."""
+    """Return the HTML page that the ``type`` of problem documents refers to."""
     sections = "\n".join(_section(refusal) for refusal in shown)
     return f"""<!doctype html>
 <html lang="en">
@@ -121,7 +121,7 @@ def _section(refusal: type[Refusal]) -> str:
 
 
 def _swagger_ui() -> Path:
-    # Found without being imported: the package's code needs Flask, its files don't.
+    # Located without an import: the package's code needs Flask, its files don't.
     spec = find_spec("flask_swagger_ui")
     if spec is None or spec.origin is None:
         raise RuntimeError("flask-swagger-ui is not installed")

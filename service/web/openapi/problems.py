@@ -1,4 +1,4 @@
-"""What OpenAPI says of refusals: which ones an operation can answer, and how they look."""
+"""Refusals in OpenAPI: which ones an operation can answer, and their form."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from service.web.requests.problems import MEDIA_TYPE, document, refusals
 from service.web.requests.routes import GROUP
 
 ALWAYS: Final = (BadRequest, InternalError)
-"""What any operation may answer: a path or header that can't be read, and a fault of the service."""
+"""Refusals of any operation: a malformed path or header, and a fault of the service."""
 IN_GROUP: Final = (PermissionDenied, ValidationFailed, Unavailable)
-"""What any operation of the group may answer as well: the enforcer's refusal, unknown parameters, and that a
-store or the policy revision asked for is out of reach."""
+"""Further refusals of any operation of the group: by the enforcer, of unknown parameters, and if a store or
+the requested policy revision is unavailable."""
 WITH_LOGIN: Final = (
     Unauthenticated,
     TokenInvalid,
@@ -40,9 +40,9 @@ WITH_LOGIN: Final = (
     AccountBanned,
     RevisionUnknown,
 )
-"""What operations that need a login may answer as well."""
+"""Further refusals of operations that need a login."""
 WITH_BODY: Final = (TooLarge, UnsupportedMediaType)
-"""What operations that read a body may answer as well."""
+"""Further refusals of operations that read a body."""
 
 PROBLEM: Final = {
     "title": "Problem",
@@ -58,7 +58,7 @@ PROBLEM: Final = {
     },
     "required": ["type", "title", "status", "detail", "code", "requestId"],
 }
-"""The schema of all problem documents; some have further members."""
+"""The schema common to all problem documents; some have further members."""
 
 _EXTRA: Final[dict[str, dict[str, Any]]] = {
     "validation_failed": {"errors": [{"field": "userName", "message": "The field is required"}]},
@@ -72,7 +72,7 @@ _EXTRA: Final[dict[str, dict[str, Any]]] = {
 
 
 def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[type[Refusal]]:
-    """Return every refusal that ``operation`` can answer, in cookie mode or not, by status and code."""
+    """Return all refusals that ``operation`` can answer, ordered by status and code."""
     possible: set[type[Refusal]] = {*ALWAYS, *operation.mark.refusals}
     if operation.template.startswith(GROUP):
         possible.update(IN_GROUP)
@@ -86,7 +86,7 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
 
 
 def problem_responses(operation: Operation, *, with_cookies: bool = False) -> dict[str, Any]:
-    """Return the responses of ``operation`` that are problem documents, by status."""
+    """Return the problem documents among the responses of ``operation``, by status."""
     by_status: dict[int, list[type[Refusal]]] = {}
     for refusal in refusals_of(operation, with_cookies=with_cookies):
         by_status.setdefault(refusal.status, []).append(refusal)
@@ -111,7 +111,7 @@ def _response(group: list[type[Refusal]]) -> dict[str, Any]:
 
 
 def _example(refusal: type[Refusal]) -> Any:
-    # Their constructors differ and want what an example has no use for, such as seconds to wait.
+    # Not by the constructors, which differ and need more, such as seconds to wait.
     made = refusal.__new__(refusal)
     Refusal.__init__(made, **_EXTRA.get(refusal.code, {}))
     return msgspec.json.decode(document(made, "8d5f0c39d1a2b4e7"))

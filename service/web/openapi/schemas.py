@@ -1,4 +1,4 @@
-"""The JSON schemas of the types of operations, and the parameters made from them."""
+"""JSON schemas of the types of operations, and parameters made from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ID: Final = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX
 
 
 class Schemas:
-    """The schemas of all types at once, so that each named type is one component."""
+    """The schemas of all types together, so that each named type is one component."""
 
     def __init__(self, operations: list[Operation]) -> None:
         kinds: list[Any] = []
@@ -38,7 +38,7 @@ class Schemas:
         return next(schema for known, schema in self._found if known == kind)
 
     def content(self, schema: Schema) -> dict[str, Any]:
-        """Return ``schema`` with an example, as the content of a body."""
+        """Return the content of a body with ``schema`` and an example."""
         return {JSON: {"schema": schema, "example": example_of(schema, self.components)}}
 
     def parameters(self, operation: Operation) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ class Schemas:
 
 
 def _but_null(schema: Schema) -> Schema:
-    """A parameter that is absent is None; there is no way to send a null."""
+    """Return ``schema`` without null: an absent parameter is None, and null can't be sent."""
     others = [choice for choice in schema.get("anyOf", ()) if choice.get("type") != "null"]
     return others[0] if len(others) == 1 else schema
 
