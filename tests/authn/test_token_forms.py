@@ -6,6 +6,7 @@ import base64
 import hashlib
 import hmac
 import json
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -251,11 +252,11 @@ def es256(tmp_path: Path) -> tuple[Tokens, str, int, int]:
     return tokens, signed, r, s
 
 
-@pytest.mark.parametrize("s", [0, 1, P256_ORDER - 1, P256_ORDER, P256_ORDER + 1, 2**256 - 1])
-@pytest.mark.parametrize("r", [0, 1, P256_ORDER - 1, P256_ORDER, P256_ORDER + 1, 2**256 - 1])
-def test_an_ecdsa_signature_of_special_numbers_is_refused(tmp_path: Path, r: int, s: int) -> None:
+def test_an_ecdsa_signature_of_special_numbers_is_refused(tmp_path: Path) -> None:
     tokens, signed, _, _ = es256(tmp_path)
-    assert refused(tokens, f"{signed}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}")
+    special = [0, 1, P256_ORDER - 1, P256_ORDER, P256_ORDER + 1, 2**256 - 1]
+    for r, s in product(special, special):
+        assert refused(tokens, f"{signed}.{b64(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"), (r, s)
 
 
 @pytest.mark.parametrize("value", [0, 1, P256_ORDER])

@@ -135,14 +135,14 @@ def test_casbin_has_as_many_ways_to_change_an_enforcer_as_are_tried_here() -> No
     assert len(CHANGES) > 40
 
 
-@pytest.mark.parametrize("name", CHANGES)
-def test_no_method_of_casbin_changes_it(name: str) -> None:
-    enforcer = IndexedEnforcer(TEXT, [ROLES])
+def test_no_method_of_casbin_changes_it() -> None:
+    for name in CHANGES:
+        enforcer = IndexedEnforcer(TEXT, [ROLES])
 
-    with pytest.raises(AttributeError, match=name):
-        getattr(enforcer, name)("p", "p", ["endpoint", "GET /b", "@anyone"])
+        with pytest.raises(AttributeError, match=name):
+            getattr(enforcer, name)("p", "p", ["endpoint", "GET /b", "@anyone"])
 
-    assert enforcer.get_policy() == [ROLES]
+        assert enforcer.get_policy() == [ROLES], name
 
 
 @pytest.mark.parametrize(

@@ -92,10 +92,11 @@ def test_the_fixed_names_give_their_settings() -> None:
     )
 
 
-@pytest.mark.parametrize("row", table(), ids=lambda row: row.title)
-def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables(row: Row) -> None:
-    for variable in row.variables:
-        assert row.title in faults({variable: "a\nb"})
+def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables() -> None:
+    variables = [(row.title, variable) for row in table() for variable in row.variables]
+    assert len(variables) > 80
+    taken = [variable for title, variable in variables if title not in faults({variable: "a\nb"})]
+    assert taken == []
 
 
 @pytest.mark.parametrize(
