@@ -33,6 +33,7 @@ from service.authn.sessions import Sessions
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
+from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
@@ -79,12 +80,19 @@ class Container:
         self.presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
         self.sweep = Sweep(self.database, self.objects, settings.upload.sweep_interval)
         self.live = LivePolicy(shipped)
-        self.changes = PolicyChanges(self.database, self.live, shipped, partial(configured, settings.policy))
+        self.changes = PolicyChanges(
+            self.database,
+            self.live,
+            shipped,
+            partial(configured, settings.policy),
+            self.store.revision_key.announce,
+        )
         announced = partial(announcements, database.url, lines.CHANNEL)
         self.watch = PolicyWatch(
             self.live,
             self.database,
             announced,
+            AnnouncedRevision(self.store.revision_key, self.database),
             worker,
             token_life=auth.access_timeout,
             own_digests=settings.policy.own_digests,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
@@ -12,7 +14,7 @@ from service.authn.verified import VerifiedTokens
 from service.errors import RefreshRequired
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
-from service.keyspace import BANNED, SessionStore
+from service.keyspace import BANNED, SessionStore, revision_in
 from service.settings import Auth
 
 _MARK = b"refresh:"
@@ -26,6 +28,16 @@ class _Opened(Struct):
 _opened = Decoder(_Opened)
 
 
+class Authenticated(NamedTuple):
+    """Who calls, and the newest policy revision that had been announced when that was looked up.
+
+    ``announced`` is None when the session store does not know it, and 0 when the store was not asked.
+    """
+
+    caller: Caller
+    announced: int | None
+
+
 class Authenticator:
     """Finds the caller of a token, checked at each request."""
 
@@ -36,23 +48,24 @@ class Authenticator:
         self._unsure = settings.refresh_race_window + _MARGIN
         self._asks_store = settings.per_request_deny_check
 
-    async def authenticate(self, token: str, permission_map: PermissionMap) -> Caller:
-        """Return the caller of the access token ``token``.
+    async def authenticate(self, token: str, permission_map: PermissionMap) -> Authenticated:
+        """Return the caller of the access token ``token``, and the policy revision announced by now.
 
         Raises ``TokenInvalid``, ``TokenExpired``, ``AccountBanned``, ``RefreshRequired`` (the user was marked
         after the token was issued, or the device session was ended or replaced) and ``Unavailable``. With
         ``per_request_deny_check`` off, only the first two: a token then works until it expires.
         """
         caller = self._verified.caller(token, permission_map)
-        if self._asks_store:
-            marker, session = await self._store.check(caller.login_id, caller.device)
-            if marker == BANNED:
-                ban = await self._store.ban_of(caller.login_id)
-                raise banned(ban.until if ban else None)
-            issued = _milliseconds(caller.issued_at)
-            if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
-                raise RefreshRequired
-        return caller
+        if not self._asks_store:
+            return Authenticated(caller, 0)
+        marker, session, revision = await self._store.check(caller.login_id, caller.device)
+        if marker == BANNED:
+            ban = await self._store.ban_of(caller.login_id)
+            raise banned(ban.until if ban else None)
+        issued = _milliseconds(caller.issued_at)
+        if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
+            raise RefreshRequired
+        return Authenticated(caller, revision_in(revision))
 
     def _first_seen(self, claims: AccessClaims) -> None:
         """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""

@@ -1,27 +1,37 @@
 """The per-request check: all checks in flight leave as one command.
 
 A command of its own costs each request about 100 µs of redis-py; as two keys of a shared MGET it costs a
-few. Checks asked for in one loop tick go out together, and those that come while an answer is awaited go
-out together after it. A check never joins a command that has left, so it sees every marker that was set
-before it was asked for.
+few. The policy revision is one key more for all of them. Checks asked for in one loop tick go out together,
+and those that come while an answer is awaited go out together after it. A check never joins a command that
+has left, so it sees every marker and every revision that was set before it was asked for.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import NamedTuple
 
 from hiredis import pack_command
 from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as Disconnected
 
 from service.errors import Unavailable
+from service.keyspace.keys import POLICY_REVISION
 
-Answer = tuple[bytes | None, bytes | None]
+
+class Answer(NamedTuple):
+    """The values of the two keys of one check, and of the policy revision that was announced."""
+
+    marker: bytes | None
+    session: bytes | None
+    revision: bytes | None
+
+
 _Waiting = tuple[str, str, "asyncio.Future[Answer]"]
 
 
 class Checks:
-    """Reads pairs of keys over one connection that nobody else uses."""
+    """Reads pairs of keys, and the policy revision, over one connection that nobody else uses."""
 
     def __init__(self, connection: AbstractConnection, timeout: float) -> None:
         self._connection = connection
@@ -70,7 +80,7 @@ class Checks:
 
     async def _exchange(self, batch: list[_Waiting]) -> list[bytes | None]:
         keys = [key for first, second, _ in batch for key in (first, second)]
-        command: bytes = pack_command(("MGET", *keys))  # type: ignore[arg-type]  # its stub forgot "..."
+        command: bytes = pack_command(("MGET", *keys, POLICY_REVISION))  # type: ignore[arg-type]  # its stub forgot "..."
         async with asyncio.timeout(self._timeout):
             try:
                 return await self._round_trip(command)
@@ -86,7 +96,7 @@ class Checks:
 def _settle(batch: list[_Waiting], values: list[bytes | None]) -> None:
     for index, (_, _, future) in enumerate(batch):
         if not future.done():  # its request may have been cancelled
-            future.set_result((values[2 * index], values[2 * index + 1]))
+            future.set_result(Answer(values[2 * index], values[2 * index + 1], values[-1]))
 
 
 def _fail(batch: list[_Waiting], cause: BaseException | None) -> None:

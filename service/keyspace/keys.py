@@ -4,6 +4,7 @@ from __future__ import annotations
 
 BANNED = b"banned"
 PROBE = "auth:probe"
+POLICY_REVISION = "policy:revision"
 
 
 def deny(login_id: str) -> str:

@@ -27,6 +27,8 @@ Name = Literal[
     "log_done",
     "log_counts",
     "log_leave",
+    "revision_raise",
+    "revision_replace",
 ]
 _NAMES: tuple[Name, ...] = get_args(Name)
 

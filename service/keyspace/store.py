@@ -18,6 +18,7 @@ from service.keyspace.deliveries import Deliveries
 from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
 from service.keyspace.probe import Probe
+from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
 from service.keyspace.snapshots import Snapshots
 from service.keyspace.synchronized import SynchronizedClock
@@ -61,9 +62,13 @@ class SessionStore:
         self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
         self.log = LogStream(self._scripts)
         self.probe = Probe(pool, settings.timeout)
+        self.revision_key = RevisionKey(pool, self._scripts, settings.timeout)
 
     async def check(self, login_id: str, device: str) -> Answer:
-        """Return the deny marker of the user and the device session, in one shared round trip."""
+        """Return the deny marker of the user, the device session and the announced policy revision.
+
+        All requests of the moment share one round trip.
+        """
         return await self._checks.ask(keys.deny(login_id), keys.device(login_id, device))
 
     async def clock(self) -> int:

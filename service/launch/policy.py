@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from service.app import check_routes
+from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
@@ -58,7 +59,7 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
     async def change(database: Database) -> Differences:
         found = await compare(database)
         if found.proposed:
-            changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped)
+            changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped, leave_to_workers)
             async with changes.begin(f"policy sync by {operator_name()}") as begun:
                 found = await differences(begun.connection, routes)
                 await register(begun.connection, found.proposed)

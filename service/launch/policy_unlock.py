@@ -10,6 +10,7 @@ from typing import Final
 
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import UNREGISTERED
+from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.lockout import closing_resources
@@ -110,7 +111,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
 async def _unlock(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
     shipped = configured(settings.policy)
     # A live policy that was never loaded: what is closed now is not asked about.
-    changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped)
+    changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped, leave_to_workers)
     async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
         done = []
         found = await resources.read(change.connection, resource_id)

@@ -22,7 +22,7 @@ MAP = PermissionMap({"*": 0})
 
 
 async def ask(parts: Container, token: str) -> Caller:
-    return await parts.authenticator.authenticate(token, MAP)
+    return (await parts.authenticator.authenticate(token, MAP)).caller
 
 
 async def test_a_token_works_while_its_session_is_there(parts: Container) -> None:

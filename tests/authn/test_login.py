@@ -44,7 +44,9 @@ async def test_a_login_gives_both_tokens_and_opens_the_session(parts: Container)
 async def test_the_access_token_is_that_of_the_caller(
     parts: Container, permission_map: PermissionMap
 ) -> None:
-    caller = await parts.authenticator.authenticate((await log_in(parts)).access_token, permission_map)
+    caller = (
+        await parts.authenticator.authenticate((await log_in(parts)).access_token, permission_map)
+    ).caller
 
     assert (caller.user_name, caller.device) == (ADMINISTRATOR, "web")
     assert caller.held.codes == {"*"}
@@ -71,7 +73,7 @@ async def test_a_code_that_the_map_in_force_does_not_know_yet_is_in_the_token(pa
 
     async with parts.database.transaction() as connection:
         stored = PermissionMap(await menus.permission_bits(connection))
-    caller = await parts.authenticator.authenticate(pair.access_token, stored)
+    caller = (await parts.authenticator.authenticate(pair.access_token, stored)).caller
     assert caller.held.codes == {"*"}
 
 
@@ -167,7 +169,9 @@ async def test_a_right_taken_away_during_a_login_is_not_in_its_token(
     monkeypatch.setattr(SessionStore, "open_session", overtaken)
     pair = await log_in(parts)
 
-    assert (await parts.authenticator.authenticate(pair.access_token, permission_map)).held.codes == set()
+    assert (
+        await parts.authenticator.authenticate(pair.access_token, permission_map)
+    ).caller.held.codes == set()
 
 
 @pytest.mark.usefixtures("own_database")

@@ -45,7 +45,7 @@ def change(parts: Container) -> PasswordChange:
 
 async def caller_of(parts: Container, permission_map: PermissionMap, device: str = "web") -> Caller:
     pair = await log_in(parts, device)
-    return await parts.authenticator.authenticate(pair.access_token, permission_map)
+    return (await parts.authenticator.authenticate(pair.access_token, permission_map)).caller
 
 
 async def own(
@@ -69,7 +69,7 @@ async def test_a_change_ends_all_other_sessions_and_makes_this_one_refresh(
 ) -> None:
     elsewhere = await log_in(parts, "ios")
     here = await log_in(parts, "web")
-    caller = await parts.authenticator.authenticate(here.access_token, permission_map)
+    caller = (await parts.authenticator.authenticate(here.access_token, permission_map)).caller
 
     await own(change, caller)
 
@@ -80,7 +80,9 @@ async def test_a_change_ends_all_other_sessions_and_makes_this_one_refresh(
     with pytest.raises(RefreshRejected):
         await parts.refresh.refresh(elsewhere.refresh_token)
     renewed = await parts.refresh.refresh(here.refresh_token)
-    assert (await parts.authenticator.authenticate(renewed.access_token, permission_map)).device == "web"
+    assert (
+        await parts.authenticator.authenticate(renewed.access_token, permission_map)
+    ).caller.device == "web"
 
 
 async def test_a_session_that_replaced_the_one_that_asks_ends_with_the_others(

@@ -144,7 +144,7 @@ async def test_a_right_taken_away_during_a_refresh_is_not_in_its_token(
         return await real(store, *facts, **named)  # type: ignore[arg-type]  # handed through
 
     monkeypatch.setattr(SessionStore, "rotate_session", overtaken)
-    caller = await parts.authenticator.authenticate((await refresh(parts, pair)).access_token, MAP)
+    caller = (await parts.authenticator.authenticate((await refresh(parts, pair)).access_token, MAP)).caller
 
     assert caller.held.codes == set()
 

@@ -29,7 +29,7 @@ def sessions(parts: Container) -> Sessions:
 
 
 async def caller_on(parts: Container, device: str) -> Caller:
-    return await parts.authenticator.authenticate((await log_in(parts, device)).access_token, MAP)
+    return (await parts.authenticator.authenticate((await log_in(parts, device)).access_token, MAP)).caller
 
 
 async def devices(parts: Container) -> list[str]:

@@ -12,6 +12,7 @@ from service.authz.publishing.watch import PolicyWatch
 from service.records.database.transactions import Database
 from service.records.menus.bit_positions import UNCONFIRMED
 from tests.authz.test_watch import database, publish, silence
+from tests.support.unannounced import Unannounced
 
 __all__ = ["database"]
 
@@ -81,7 +82,7 @@ async def test_a_worker_that_was_cut_off_loads_the_policy_again_once_it_reports(
 ) -> None:
     await publish(database)
     live = LivePolicy(SHIPPED)
-    watch = PolicyWatch(live, database, silence, "a:1", token_life=7200)
+    watch = PolicyWatch(live, database, silence, Unannounced(), "a:1", token_life=7200)
     await watch.look()
     revision = live.current.revision
     clock.seconds += LONG

@@ -21,6 +21,7 @@ from service.records.database.announcements import announcements
 from service.records.database.transactions import Database
 from service.records.policy import lines
 from tests.support.seeded import seed_database
+from tests.support.unannounced import Unannounced
 
 pytestmark = pytest.mark.anyio
 
@@ -76,7 +77,9 @@ async def watching(
     shipped: Shipped = SHIPPED,
 ) -> AsyncIterator[tuple[LivePolicy, PolicyWatch]]:
     live = LivePolicy(shipped)
-    watch = PolicyWatch(live, database, announced, worker, token_life=7200, poll_every=poll_every)
+    watch = PolicyWatch(
+        live, database, announced, Unannounced(), worker, token_life=7200, poll_every=poll_every
+    )
     await watch.look()
     task = asyncio.create_task(watch.run())
     yield live, watch
@@ -145,6 +148,25 @@ async def test_a_revision_that_can_not_be_loaded_leaves_the_last_valid_one_and_s
 
         await until(lambda: live.current.revision == mended.revision)
         await until(lambda: watch.fault is None)
+
+
+async def test_a_worker_that_stays_behind_a_published_revision_is_not_ready(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.authz.publishing.watch.FOLLOW_WITHIN", 0.3)
+    async with watching(database, silence, poll_every=0.05) as (_, watch):
+        assert watch.health().state == "up"
+        await execute(
+            database,
+            "INSERT INTO sys.policy_revision (revision, digest, line_count, cause)"
+            " SELECT 2, 'x', line_count, 'forced' FROM sys.policy_revision",
+        )
+        await until(lambda: watch.health().state == "degraded")
+        await until(lambda: watch.health().state == "down")
+
+        await publish(database)
+
+        await until(lambda: watch.health().state == "up")
 
 
 async def test_a_database_that_goes_away_leaves_the_last_valid_policy_and_is_found_again(

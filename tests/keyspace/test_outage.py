@@ -35,6 +35,8 @@ OPERATIONS: dict[str, Callable[[SessionStore], Awaitable[object]]] = {
     "unban": lambda store: store.unban("1"),
     "ban of": lambda store: store.ban_of("1"),
     "online": lambda store: store.online.page(),
+    "revision": lambda store: store.revision_key.read(),
+    "announce": lambda store: store.revision_key.announce(3),
     "ping": lambda store: store.ping(),
 }
 
@@ -74,7 +76,7 @@ async def test_a_store_that_hangs_is_refused_within_two_seconds_and_comes_back(
 
     assert {type(result) for result in results} == {Unavailable}
     assert spent < 2
-    assert await own_store.check("404", "web") == (None, None)
+    assert (await own_store.check("404", "web"))[:2] == (None, None)
     assert await own_store.clock() > 0
 
 
@@ -108,7 +110,7 @@ async def test_a_store_that_was_emptied_knows_nobody(store: SessionStore, raw: R
     await store.open_session("1", "web", "rid", FACTS, as_of=2**52)
     await raw.flushall()
 
-    assert await store.check("1", "web") == (None, None)
+    assert await store.check("1", "web") == (None, None, None)
     rotation = await store.rotate_session("1", "rid", "b", user_name="", nick_name="", as_of=2**52)
     assert rotation.outcome == "unknown"
 

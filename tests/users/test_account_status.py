@@ -57,7 +57,7 @@ async def new_user(parts: Container, name: str, *roles: str) -> int:
 
 async def log_in(parts: Container, name: str, permission_map: PermissionMap) -> Caller:
     pair = await parts.login.login(name, PASSWORD, "ios", "10.0.0.1", USER_AGENT)
-    return await parts.authenticator.authenticate(pair.access_token, permission_map)
+    return (await parts.authenticator.authenticate(pair.access_token, permission_map)).caller
 
 
 async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
@@ -65,7 +65,7 @@ async def test_a_disabled_user_is_out_at_once_and_stays_banned_after_a_logout(
 ) -> None:
     user_id = await new_user(parts, "heron")
     pair = await parts.login.login("heron", PASSWORD, "ios", "10.0.0.1", USER_AGENT)
-    heron = await parts.authenticator.authenticate(pair.access_token, permission_map)
+    heron = (await parts.authenticator.authenticate(pair.access_token, permission_map)).caller
 
     await accounts.set_status(ROOT, user_id, "disabled")
     await Sessions(parts.store).log_out(heron)

@@ -40,7 +40,7 @@ def resets(parts: Container) -> PasswordReset:
 
 async def caller_of(parts: Container, permission_map: PermissionMap, device: str = "web") -> Caller:
     pair = await log_in(parts, device)
-    return await parts.authenticator.authenticate(pair.access_token, permission_map)
+    return (await parts.authenticator.authenticate(pair.access_token, permission_map)).caller
 
 
 async def new_user(parts: Container, name: str, *roles: str) -> int:

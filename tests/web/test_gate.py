@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from structlog.testing import capture_logs
 
-from service.authn.authenticate import Authenticator
+from service.authn.authenticate import Authenticated, Authenticator
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
@@ -46,10 +46,11 @@ CALLERS = {"lister": caller(1, "thing:list"), "nobody": caller(2), "all": caller
 class Table(Authenticator):
     """Knows three tokens; what real tokens are is the business of other tests."""
 
-    def __init__(self) -> None:
-        """Need nothing."""
+    def __init__(self, announced: int | None = REVISION) -> None:
+        """``announced`` is the policy revision that the session store tells."""
+        self.announced = announced
 
-    async def authenticate(self, token: str, permission_map: PermissionMap) -> Caller:
+    async def authenticate(self, token: str, permission_map: PermissionMap) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token == "down":
             raise Unavailable("The session store is out of reach")
@@ -57,21 +58,26 @@ class Table(Authenticator):
             raise RefreshRequired
         if token not in CALLERS:
             raise TokenInvalid
-        return CALLERS[token]
+        return Authenticated(CALLERS[token], self.announced)
 
 
 def guarded(rules: Iterable[Rule], name: str = "Authorization", prefix: str = "Bearer ") -> RequestMiddleware:
     return over(live_policy(rules), HeaderToken(name, prefix))
 
 
-def over(live: LivePolicy, token: HeaderToken | None = None, published: int = REVISION) -> RequestMiddleware:
+def over(
+    live: LivePolicy,
+    token: HeaderToken | None = None,
+    published: int = REVISION,
+    announced: int | None = REVISION,
+) -> RequestMiddleware:
     """Return the example behind a gate over ``live``; ``published`` is the newest revision of all nodes."""
 
     async def newest() -> int:
         return published
 
     token = token or HeaderToken("Authorization", "Bearer ")
-    app, _ = example(AuthorizationGuard(token, Table(), live, PublishedRevisions(live, newest)))
+    app, _ = example(AuthorizationGuard(token, Table(announced), live, PublishedRevisions(live, newest)))
     return app
 
 
@@ -303,6 +309,41 @@ async def test_a_request_that_asks_for_a_newer_revision_is_decided_by_it() -> No
 
     answer = await waiting
     assert (answer.status, answer.header("x-policy-revision")) == (403, str(REVISION + 1))
+
+
+@pytest.mark.parametrize("announced", [REVISION + 1, None])
+async def test_a_request_is_never_decided_by_a_revision_older_than_the_one_announced(
+    announced: int | None,
+) -> None:
+    """None: the session store has lost what was announced, and the database is asked."""
+    live = live_policy([*OPENINGS, *ENDPOINTS])
+    app = over(live, published=REVISION + 1, announced=announced)
+    waiting = asyncio.create_task(get("/api/thing", "lister", app))
+    await asyncio.sleep(0.01)
+    assert not waiting.done()
+
+    live.offer(Policy(live.current.model_text, OPENINGS, {}, REVISION + 1))
+
+    answer = await waiting
+    assert (answer.status, answer.header("x-policy-revision")) == (403, str(REVISION + 1))
+
+
+async def test_a_worker_that_does_not_get_the_announced_revision_refuses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("service.authz.publishing.revisions.PATIENCE", 0.1)
+    app = over(live_policy([*OPENINGS, *ENDPOINTS]), published=REVISION + 1, announced=REVISION + 1)
+
+    answer = await get("/api/thing", "lister", app)
+
+    assert (answer.status, answer.code) == (503, "unavailable")
+    assert int(answer.header("retry-after") or 0) > 0
+
+
+async def test_nobody_waits_for_an_announced_revision_whose_change_was_rolled_back() -> None:
+    app = over(live_policy([*OPENINGS, *ENDPOINTS]), published=REVISION, announced=REVISION + 1)
+    answer = await get("/api/thing", "lister", app)
+    assert (answer.status, answer.header("x-policy-revision")) == (200, str(REVISION))
 
 
 async def test_a_request_is_authenticated_anew_by_the_revision_that_it_has_waited_for() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -38,13 +38,22 @@ class PolicyChanges:
     """The one way to change resources, bindings, Buttons, or anything else that policy lines come from."""
 
     def __init__(
-        self, database: Database, live: LivePolicy, shipped: Shipped, read: Callable[[], Shipped]
+        self,
+        database: Database,
+        live: LivePolicy,
+        shipped: Shipped,
+        read: Callable[[], Shipped],
+        announce: Callable[[int], Awaitable[None]],
     ) -> None:
-        """Publish with the lines of ``shipped``; ``read`` reads them again from where they came from."""
+        """Publish with the lines of ``shipped``; ``read`` reads them again from where they came from.
+
+        ``announce`` is told each new revision just before it is committed; what it raises undoes the change.
+        """
         self._database = database
         self._live = live
         self._shipped = shipped
         self._read = read
+        self._announce = announce
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
@@ -56,7 +65,8 @@ class PolicyChanges:
         between the first statement of the block and the commit. What the block raises undoes everything, and
         so does Conflict: with ``faults`` when no policy can be built from what would be stored, with
         ``lockedOut`` when it would close to everybody what administers the policy. Unavailable also when the
-        database has lost revisions: workers would keep the lost ones in force.
+        session store can't announce the revision, and when the database has lost revisions: workers would
+        keep the lost ones in force.
         """
         async with self._own_turn():
             async with self._database.transaction(within=WITHIN) as connection:
@@ -64,6 +74,10 @@ class PolicyChanges:
                 change = Change(connection)
                 yield change
                 policy = await self._publish(connection, cause)
+                if policy.revision > self._live.current.revision:
+                    # Not after the commit: from then on the change must neither fail nor be unknown to a
+                    # worker that decides by an older revision.
+                    await self._announce(policy.revision)
             change.policy = policy
             self._live.offer(policy)
 

@@ -1,4 +1,4 @@
-"""The wait of a request for a policy revision that it names."""
+"""The wait of a request for a policy revision: one that it names, or one that has been announced."""
 
 from __future__ import annotations
 
@@ -44,14 +44,33 @@ class PublishedRevisions:
         if revision <= self._live.current.revision:
             return self._live.current
         arrived = monotonic()
-        try:
-            async with asyncio.timeout(PATIENCE):
-                newest = self._newest if revision <= self._newest else await self._newest_since(arrived)
-        except TimeoutError:
-            raise Unavailable("The newest policy revision is not known") from None
-        if revision > newest:
+        if revision > await self._published(revision, arrived):
             raise RevisionUnknown
         return await self._live.at_least(revision, within=PATIENCE - (monotonic() - arrived))
+
+    async def announced(self, revision: int | None) -> Policy:
+        """Return the policy in force here once it is the newest of those published up to ``revision``.
+
+        None stands for an announcement that was lost: then the newest of all counts. An announcement comes
+        before the commit, and the commit may fail: a revision that is not published by now is not waited for.
+        Unavailable as for ``at_least``.
+        """
+        if revision is not None and revision <= self._live.current.revision:
+            return self._live.current
+        arrived = monotonic()
+        newest = await self._published(revision, arrived)
+        wanted = newest if revision is None else min(revision, newest)
+        return await self._live.at_least(wanted, within=PATIENCE - (monotonic() - arrived))
+
+    async def _published(self, revision: int | None, arrived: float) -> int:
+        """Return the newest published revision, as of ``arrived`` unless ``revision`` is known already."""
+        if revision is not None and revision <= self._newest:
+            return self._newest
+        try:
+            async with asyncio.timeout(PATIENCE):
+                return await self._newest_since(arrived)
+        except TimeoutError:
+            raise Unavailable("The newest policy revision is not known") from None
 
     async def _newest_since(self, moment: float) -> int:
         """Return the newest revision by an answer that was asked for after ``moment``."""

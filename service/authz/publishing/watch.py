@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from service.authz.engine.errors import PolicyError
+from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.own_parts import OwnParts
 from service.errors import Unavailable
@@ -29,6 +30,9 @@ POLL_EVERY: Final = 0.5
 RETRY_EVERY: Final = 5.0
 """Seconds before a revision that could not be loaded is tried again."""
 
+FOLLOW_WITHIN: Final = 5.0
+"""Seconds behind a published revision after which this worker is not ready."""
+
 _TELL_WITHIN: Final = 0.5  # seconds for what others report; less than a readiness check has
 
 Announced = Callable[[], AsyncGenerator[str, None]]
@@ -43,8 +47,9 @@ class PolicyWatch:
     An announcement may get lost, with the connection or in a failover; then the next look finds the revision.
     What can't be loaded is told by ``fault``, and the last valid policy stays in force. Each look reports to
     ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to ``sys.token_life``
-    that it issues access tokens that live ``token_life`` seconds. ``own_digests`` are the digests of the
-    own parts that may serve, empty for all; ``own_parts`` says what workers decide by.
+    that it issues access tokens that live ``token_life`` seconds, and mends what ``keep`` announces.
+    ``own_digests`` are the digests of the own parts that may serve, empty for all; ``own_parts`` says what
+    workers decide by.
     """
 
     def __init__(
@@ -52,6 +57,7 @@ class PolicyWatch:
         live: LivePolicy,
         database: Database,
         announced: Announced,
+        keep: AnnouncedRevision,
         worker: str,
         *,
         token_life: int,
@@ -61,12 +67,15 @@ class PolicyWatch:
         self._live = live
         self._database = database
         self._announced = announced
+        self._keep = keep
         self._worker = worker
         self._token_life = token_life
         self._poll_every = poll_every
         self.own_parts: Final = OwnParts(live.own_digest, own_digests)
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
+        self._newest = 0  # the newest revision of the database, and since when it is not in force here
+        self._behind_since = 0.0
         self._reported: tuple[int, str | None] | None = None
         self._report_again = 0.0
         self.fault: str | None = None
@@ -85,10 +94,16 @@ class PolicyWatch:
                 latest = await revisions.latest(connection)
             # Revisions are never deleted, so that a database without one has lost its rows.
             self._database.emptied = latest is None and self._live.current.revision > 0
-            await self._load(0 if latest is None else latest.revision)
+            newest = 0 if latest is None else latest.revision
+            self._note(newest)
+            await self._load(newest)
             await self._report()
         except Unavailable as refusal:
             self._say(refusal.detail)
+        else:
+            if newest:
+                with suppress(Unavailable):  # the session store's own check tells
+                    await self._keep.keep(newest)
 
     async def workers(self) -> list[PolicyWorker]:
         """Return what every worker of every node has reported lately, and the truth about this one.
@@ -109,9 +124,14 @@ class PolicyWatch:
         return sorted([here, *(one for one in found if one.worker != self._worker)], key=attrgetter("worker"))
 
     def health(self) -> Health:
-        """Return ``down`` before there is a policy, and ``degraded`` while an older one had to be kept."""
+        """Return ``degraded`` while an older policy has to be kept, or it is not known whether it is older.
+
+        ``down`` before there is any, and ``FOLLOW_WITHIN`` seconds behind a published revision: by then each
+        request that has to be decided by it is refused.
+        """
         revision = self._live.current.revision
-        state: State = "down" if not revision else "degraded" if self.fault is not None else "up"
+        behind = self._newest > revision and monotonic() - self._behind_since > FOLLOW_WITHIN
+        state: State = "down" if not revision or behind else "degraded" if self.fault is not None else "up"
         return Health(state, {"revision": revision, "fault": self.fault})
 
     async def leave(self) -> None:
@@ -119,6 +139,12 @@ class PolicyWatch:
         with suppress(Unavailable):
             async with self._database.transaction() as connection:
                 await policy_workers.leave(connection, self._worker)
+
+    def _note(self, newest: int) -> None:
+        revision = self._live.current.revision
+        if newest > revision >= self._newest:
+            self._behind_since = monotonic()
+        self._newest = newest
 
     async def _load(self, newest: int) -> None:
         refused, again = self._refused

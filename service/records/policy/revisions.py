@@ -39,6 +39,14 @@ async def lock(connection: AsyncConnection) -> None:
     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 
 
+async def try_lock(connection: AsyncConnection) -> bool:
+    """Take the same lock until the end of the transaction if nobody holds it; tell whether it was taken."""
+    taken: bool = (
+        await connection.execute(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": LOCK})
+    ).scalar_one()
+    return taken
+
+
 async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     """Return the newest revision; None before the first."""
     statement = select(*_REVISION.columns).order_by(policy_revision.c.revision.desc()).limit(1)

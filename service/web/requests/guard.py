@@ -40,22 +40,21 @@ class AuthorizationGuard:
         """Let ``call`` pass, its caller and policy set, or raise.
 
         Public? Then nobody is authenticated; else who calls is, and what changes something must have been
-        meant: see ``CookieToken``. The live policy is taken once, so that the permission map and both layers
-        are of one revision. An authenticated request that asks for a newer one waits for it, and is
-        authenticated anew by it. Both layers must allow. Raises what the token, the authenticator and
-        ``PublishedRevisions`` raise, PermissionDenied, BadRequest, and Unavailable before the first policy is
-        loaded.
+        meant: see ``CookieToken``. The permission map and both layers are of one revision. When a newer one
+        has been announced, or is asked for, an authenticated request waits for it, and is authenticated anew
+        by it: it is never decided by an older one. Both layers must allow. Raises what the token, the
+        authenticator and ``PublishedRevisions`` raise, PermissionDenied, BadRequest, and Unavailable before
+        the first policy is loaded.
         """
         policy = context.policy = self._live.current
         if not policy.revision:
             raise Unavailable("No policy has been loaded yet")
         if not operation.public:
-            await self._authenticate(context, operation, policy)
-            if (least := context.request.raw_header(_MIN_REVISION)) is not None:
-                newer = await self._at_least(least)
-                if newer is not policy:
-                    policy = context.policy = newer
-                    await self._authenticate(context, operation, policy)
+            announced = await self._authenticate(context, operation, policy)
+            newer = await self._newest(context, policy, announced)
+            if newer is not policy:
+                policy = context.policy = newer
+                await self._authenticate(context, operation, policy)
         caller = context.caller
         path = context.request.path
         _require(
@@ -63,16 +62,25 @@ class AuthorizationGuard:
         )
         _require(context, policy.decide(ENDPOINT, operation.object, caller))
 
-    async def _authenticate(self, context: RequestContext, operation: Operation, policy: Policy) -> None:
+    async def _authenticate(
+        self, context: RequestContext, operation: Operation, policy: Policy
+    ) -> int | None:
         token = self._token.of(context.request)
-        caller = context.caller = await self._authenticator.authenticate(token, policy.permission_map)
+        found = await self._authenticator.authenticate(token, policy.permission_map)
+        context.caller = found.caller
         if operation.method != "GET":
-            self._token.check_meant(context.request, caller)
+            self._token.check_meant(context.request, found.caller)
+        return found.announced
 
-    async def _at_least(self, text: bytes) -> Policy:
-        if _REVISION.fullmatch(text) is None:
-            raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
-        return await self._revisions.at_least(int(text))
+    async def _newest(self, context: RequestContext, policy: Policy, announced: int | None) -> Policy:
+        if announced is None or announced > policy.revision:
+            policy = await self._revisions.announced(announced)
+        if (least := context.request.raw_header(_MIN_REVISION)) is not None:
+            if _REVISION.fullmatch(least) is None:
+                raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
+            if int(least) > policy.revision:
+                policy = await self._revisions.at_least(int(least))
+        return policy
 
 
 def _require(context: RequestContext, decision: Decision) -> None:

@@ -1,0 +1,44 @@
+"""Keeps what the session store announces equal to what the database has published."""
+
+from __future__ import annotations
+
+from service.keyspace import RevisionKey, revision_in
+from service.records.database.transactions import Database
+from service.records.policy import revisions
+
+
+class AnnouncedRevision:
+    """The announced revision, by which a worker learns within a request that it decides by an old one."""
+
+    def __init__(self, key: RevisionKey, database: Database) -> None:
+        self._key = key
+        self._database = database
+
+    async def keep(self, newest: int) -> None:
+        """Mend the announcement if it does not say ``newest``, the newest revision that the database has.
+
+        Lower or missing it is raised: the store was emptied, or the revision was published by a command or a
+        start. Higher, it is withdrawn when its change was rolled back. Raises ``Unavailable``.
+        """
+        seen = await self._key.read()
+        number = revision_in(seen)
+        if number is None and seen is not None:
+            await self._key.replace(seen, newest)
+        elif number is None or number < newest:
+            await self._key.restore(newest)
+        elif number > newest and seen is not None:
+            await self._withdraw(seen, number)
+
+    async def _withdraw(self, seen: bytes, number: int) -> None:
+        async with self._database.transaction() as connection:
+            # Who announces holds this lock until the commit or the end of it: with the lock in hand, what the
+            # announcement of ``seen`` was about is either published or never will be.
+            if not await revisions.try_lock(connection):
+                return
+            latest = await revisions.latest(connection)
+            if latest is not None and latest.revision < number:
+                await self._key.replace(seen, latest.revision)
+
+
+async def leave_to_workers(_revision: int) -> None:
+    """Announce nothing, for commands, which need no session store: each worker mends the announcement."""

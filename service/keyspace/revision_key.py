@@ -1,0 +1,52 @@
+"""The newest policy revision that was announced to the workers of all nodes."""
+
+from __future__ import annotations
+
+import secrets
+
+from redis.asyncio import BlockingConnectionPool, Redis
+
+from service.keyspace import keys
+from service.keyspace.connection import within
+from service.keyspace.scripts import Scripts
+
+
+class RevisionKey:
+    """Reads and writes the announced revision; every method raises ``Unavailable``.
+
+    The value names the announcement as well: of two attempts to publish one number the first may have been
+    rolled back, and ``replace`` must not take the one for the other.
+    """
+
+    def __init__(self, pool: BlockingConnectionPool, scripts: Scripts, timeout: float) -> None:
+        """``timeout`` is in seconds."""
+        self._client = Redis(connection_pool=pool)
+        self._scripts = scripts
+        self._timeout = timeout
+
+    async def read(self) -> bytes | None:
+        """Return the value as it is stored, for ``revision_in`` and ``replace``; None when there is none."""
+        async with within(self._timeout):
+            value = await self._client.get(keys.POLICY_REVISION)
+        assert not isinstance(value, str)  # noqa: S101 - the client decodes nothing
+        return value
+
+    async def announce(self, revision: int) -> None:
+        """Say that ``revision`` is about to be published; the key is never lowered."""
+        await self._scripts.run("revision_raise", revision, secrets.token_hex(8))
+
+    async def restore(self, revision: int) -> None:
+        """Say that ``revision`` has been published, where the key is missing; it is never lowered."""
+        await self._scripts.run("revision_raise", revision, "")
+
+    async def replace(self, seen: bytes, revision: int) -> bool:
+        """Set ``revision``, lower or not, if ``seen`` is still the value; tell whether it was."""
+        return bool(await self._scripts.run("revision_replace", seen, revision))
+
+
+def revision_in(value: bytes | None) -> int | None:
+    """Return the number in a value of the key; None for one that is missing or can't be read."""
+    if value is None:
+        return None
+    number = value.partition(b":")[0]
+    return int(number) if number.isdigit() and len(number) <= 18 else None  # noqa: PLR2004 - a bigint

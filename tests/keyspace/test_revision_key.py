@@ -1,0 +1,50 @@
+"""The announced policy revision."""
+
+from __future__ import annotations
+
+import pytest
+
+from service.keyspace import SessionStore, revision_in
+from tests.keyspace.conftest import Raw
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_an_announcement_never_lowers_the_revision(store: SessionStore) -> None:
+    key = store.revision_key
+    for revision in (9, 10, 2, 10, 9):
+        await key.announce(revision)
+        await key.restore(revision - 1)
+
+    assert revision_in(await key.read()) == 10
+
+
+async def test_two_announcements_of_one_number_differ(store: SessionStore) -> None:
+    await store.revision_key.announce(5)
+    first = await store.revision_key.read()
+    await store.revision_key.announce(5)
+
+    assert first is not None
+    assert not await store.revision_key.replace(first, 4)
+    assert revision_in(await store.revision_key.read()) == 5
+
+
+async def test_a_revision_that_nobody_has_announced_anew_can_be_replaced(store: SessionStore) -> None:
+    await store.revision_key.announce(5)
+    seen = await store.revision_key.read()
+
+    assert seen is not None
+    assert await store.revision_key.replace(seen, 4)
+    assert revision_in(await store.revision_key.read()) == 4
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1:", "1.5:", "9" * 19])
+async def test_a_value_that_can_not_be_read_says_no_revision(
+    store: SessionStore, raw: Raw, value: str
+) -> None:
+    await raw.set("policy:revision", value)
+    assert revision_in(await store.revision_key.read()) is None
+
+
+async def test_there_is_no_revision_in_an_empty_store(store: SessionStore) -> None:
+    assert revision_in(await store.revision_key.read()) is None
