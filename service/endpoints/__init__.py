@@ -1,4 +1,5 @@
 """The endpoints: one file per URL family, one class per URI template.
 
-An endpoint orchestrates and holds no rule. Endpoint files never import each other, SQL or Casbin.
+An endpoint coordinates other layers and has no rules of its own. Endpoint files never import each other, SQL
+or Casbin.
 """

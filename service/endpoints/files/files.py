@@ -1,7 +1,7 @@
-"""Files: uploaded, listed, downloaded, deleted: ``/api/file``.
+"""Files: upload, list, download, delete: ``/api/file``.
 
-The codes decide, and nothing else does: whoever may download files may download everybody's. Owners only
-matter to quotas, and to who asks for them in a list.
+Only permission codes decide: callers who may download files may download all files. Owners matter only for
+quotas and as a filter of the list.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ class File(Schema):
     id: Id
     name: Annotated[str, Meta(examples=["report.pdf"])]
     size: Annotated[int, Meta(ge=0, description="Bytes.", examples=[48213])]
-    content_type: Annotated[str, Meta(description="Told from the content.", examples=["application/pdf"])]
+    content_type: Annotated[str, Meta(description="Detected from the content.", examples=["application/pdf"])]
     sha256: Annotated[str, Meta(description="In hexadecimal.")]
-    owner_id: Annotated[int | None, Meta(description="Who uploaded it; null once that user is deleted.")]
+    owner_id: Annotated[int | None, Meta(description="The uploading user; null after that user is deleted.")]
     owner_name: str | None
     link_expire_time: Annotated[Moment | None, Meta(description="Null without a public link.")]
     create_time: Moment
 
 
 class FileQuery(PageQuery):
-    """Which files, by a part of their name (in any case), type and owner; and in which order."""
+    """Filters and order of files; `name` matches by parts, in any case."""
 
     name: Annotated[str, Meta(max_length=255)] | None = None
     content_type: Annotated[str, Meta(max_length=128)] | None = None
@@ -88,8 +88,8 @@ class Files:
     async def on_post(self, context: RequestContext) -> File:
         """Upload a file.
 
-        Its type is told from its content, which must fit the extension of its name. What the part of the form
-        says about the type counts for nothing.
+        The type is detected from the content, which must fit the extension of the name. The type that the
+        form part states is ignored.
         """
         body = FileBody(context.request, FIELD, self._silence)
         least = max(0, (body.length or 0) - AROUND)
@@ -118,8 +118,8 @@ class OneFile:
     async def on_get(self, context: RequestContext, id: int) -> Stream:
         """Download a file, or with `Range` a part of it.
 
-        It is always sent as an attachment. 304 when `If-None-Match` names its `ETag`; 307 where the object
-        store hands out files itself.
+        It is always sent as an attachment. 304 if `If-None-Match` names its `ETag`; 307 if the object store
+        delivers files itself.
         """
         async with self._database.transaction() as connection:
             found = await files.read(connection, id)
@@ -129,7 +129,7 @@ class OneFile:
     @logged("file", "delete", "DELETE")
     @refuses(NotFound, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> None:
-        """Delete a file, and its public link with it."""
+        """Delete a file and its public link."""
         async with self._database.transaction() as connection:
             found = await files.read(connection, id, lock=True)
             require_match(context, file_tag(found))

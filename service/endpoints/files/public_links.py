@@ -1,4 +1,4 @@
-"""Public links to files: ``/api/file/{id}/public-link``, and ``/api/public/file`` for whoever has one."""
+"""Public links to files: ``/api/file/{id}/public-link``, opened at ``/api/public/file``."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from service.web.requests.schema import Moment, Schema, moment
 
 
 class LinkBody(Schema):
-    """How long the link shall live, in seconds; left out, as long as the settings say."""
+    """Lifetime of the link in seconds; the default is in the settings."""
 
     expires_in: Annotated[int, Meta(ge=1, le=2**31, examples=[86400])] | None = None
 
 
 class Link(Schema):
-    """A public link. This is the only time that its token is told."""
+    """A public link. Its token is shown only this once."""
 
     token: str
     url: Annotated[str, Meta(examples=["/api/public/file/…"])]
@@ -39,10 +39,10 @@ class FileLink:
     @logged("file", "share", "UPDATE", response=False)
     @refuses(NotFound)
     async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
-        """Make a public link to a file.
+        """Create a public link to a file.
 
-        Whoever has it can download the file without a login until it expires. The link that the file had
-        before ends.
+        Anyone with the link can download the file without a login until it expires. It replaces the former
+        link of the file.
         """
         made = await self._links.make(id, body.expires_in)
         return Link(token=made.token, url=made.url, expire_time=moment(made.expire_time))
@@ -51,7 +51,7 @@ class FileLink:
     @logged("file", "unshare", "UPDATE")
     @refuses(NotFound)
     async def on_delete(self, context: RequestContext, id: int) -> None:
-        """End the public link of a file, if it has one."""
+        """Revoke the public link of a file, if it has one."""
         await self._links.revoke(id)
 
 
@@ -68,6 +68,6 @@ class PublicFile:
     async def on_get(self, context: RequestContext, token: str) -> Stream:
         """Download the file of a public link.
 
-        404 in the same words for a link that never was, has expired or has ended.
+        The same 404 for a link that is unknown, expired or revoked.
         """
         return self._downloads.answer(context, await self._links.file_of(token))

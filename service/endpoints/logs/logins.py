@@ -1,4 +1,4 @@
-"""The login log: ``/api/login-log``, and everybody's own part of it."""
+"""The login log: ``/api/login-log``, and the caller's own part of it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Device = Annotated[str, Meta(min_length=1, max_length=32)]
 
 
 class LoginEntry(Schema):
-    """Something that happened to a session, or failed to; `reason` is the code of the refusal."""
+    """An event of a session, or a failed attempt; `reason` is the code of the refusal."""
 
     id: Id
     create_time: Moment
@@ -49,7 +49,7 @@ class LoginEntry(Schema):
 
 
 class OwnLoginQuery(TimeQuery):
-    """Which events, and which page of them: by number within the first 10,000, or by cursor however far."""
+    """Filters of events and a page: by number within the first 10,000, or by cursor without a limit."""
 
     event: Word | None = None
     outcome: Literal["success", "failure"] | None = None
@@ -60,7 +60,7 @@ class OwnLoginQuery(TimeQuery):
 
 
 class LoginQuery(TimeQuery):
-    """Which events; every filter is exact."""
+    """Exact filters of login events."""
 
     user_id: Id | None = None
     user_name: UserName | None = None
@@ -73,7 +73,7 @@ class LoginQuery(TimeQuery):
 
 
 class LoginListQuery(LoginQuery):
-    """Which events, and which page of them: by number within the first 10,000, or by cursor however far."""
+    """Filters of events and a page: by number within the first 10,000, or by cursor without a limit."""
 
     page: PageNumber = 1
     size: PageSize = 20
@@ -81,7 +81,7 @@ class LoginListQuery(LoginQuery):
 
 
 class LoginExportQuery(LoginQuery):
-    """Which events, how many of them, and how the file is written."""
+    """Filters of login events, their number, and the format of the file."""
 
     format: FileFormat = "csv"
     limit: Limit = 100_000
@@ -95,10 +95,10 @@ class LoginList:
 
     @needs("system:login-log:list")
     async def on_get(self, context: RequestContext, query: LoginListQuery) -> TimelinePage[LoginEntry]:
-        """List what happened to sessions, the latest first.
+        """List login events, the latest first.
 
-        Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
-        comes twice, and none that was there is left out.
+        Follow `nextCursor` to read any number of entries. Entries logged meanwhile cause no duplicates and no
+        omissions.
         """
         return await timeline_page(self._logs, LOGINS, query.filter(LOGINS), query, LoginEntry)
 
@@ -113,7 +113,7 @@ class LoginExport:
     @logged("login-log", "export", "EXPORT", response=False)
     @sends(CSV, JSON_LINES)
     async def on_get(self, context: RequestContext, query: LoginExportQuery) -> Stream:
-        """Export what happened to sessions as a file: what the list shows."""
+        """Export login events as a file, with the fields of the list."""
         rows = batches_of(self._logs, LOGINS, query.filter(LOGINS), query, LoginEntry)
         return export(rows, LoginEntry, query.format, "login-log")
 
@@ -126,6 +126,6 @@ class OwnLogins:
 
     @login
     async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
-        """List what happened to the caller's own sessions, the latest first."""
+        """List the caller's own login events, the latest first."""
         wanted = query.filter(LOGINS, user_id=context.user.user_id)
         return await timeline_page(self._logs, LOGINS, wanted, query, LoginEntry)

@@ -34,12 +34,12 @@ Word = Annotated[str, Meta(min_length=1, max_length=64)]
 Status = Annotated[
     str,
     Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"]),
-    Meta(description="A status such as `403`, or a class of them such as `4xx`."),
+    Meta(description="A status such as `403`, or a class such as `4xx`."),
 ]
 
 
 class OperationEntry(Schema):
-    """A call of the service, whatever became of it; `decision` is the policy's, if it was asked."""
+    """A call of the service, with any outcome; `decision` is that of the policy, if it was asked."""
 
     id: Id
     create_time: Moment
@@ -64,14 +64,14 @@ class OperationEntry(Schema):
 
 
 class OperationDetail(OperationEntry):
-    """A call with what was sent and answered; without what is secret, and null where nothing is kept."""
+    """A call with request data and answer, without secrets; null if nothing is kept."""
 
     params: Any
     response: Any
 
 
 class OperationQuery(TimeQuery):
-    """Which calls; every filter is exact."""
+    """Exact filters of calls."""
 
     user_id: Id | None = None
     user_name: UserName | None = None
@@ -84,12 +84,12 @@ class OperationQuery(TimeQuery):
 
     @property
     def wanted(self) -> OperationFilter:
-        """What is asked for; ValidationFailed for what is no address."""
+        """The filter; raises ValidationFailed for a malformed address."""
         return self.filter(OPERATIONS, status=_statuses(self.status))
 
 
 class OperationListQuery(OperationQuery):
-    """Which calls, and which page of them: by number within the first 10,000, or by cursor however far."""
+    """Filters of calls and a page: by number within the first 10,000, or by cursor without a limit."""
 
     page: PageNumber = 1
     size: PageSize = 20
@@ -97,7 +97,7 @@ class OperationListQuery(OperationQuery):
 
 
 class OperationExportQuery(OperationQuery):
-    """Which calls, how many of them, and how the file is written."""
+    """Filters of calls, their number, and the format of the file."""
 
     format: FileFormat = "csv"
     limit: Limit = 100_000
@@ -115,8 +115,8 @@ class OperationList:
     ) -> TimelinePage[OperationEntry]:
         """List calls of the service, the latest first.
 
-        Follow `nextCursor` to read on, however many entries there are. Whatever is logged meanwhile, no entry
-        comes twice, and none that was there is left out.
+        Follow `nextCursor` to read any number of entries. Entries logged meanwhile cause no duplicates and no
+        omissions.
         """
         return await timeline_page(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
 
@@ -130,7 +130,7 @@ class OneOperation:
     @needs("system:operation-log:detail")
     @refuses(NotFound)
     async def on_get(self, context: RequestContext, id: int) -> OperationDetail:
-        """Read one call, with what was sent and answered."""
+        """Read one call, with request data and answer."""
         async with self._database.transaction() as connection:
             found = await queries.operation(connection, id)
         entry = msgspec.structs.asdict(OperationEntry.of(found))
@@ -147,7 +147,7 @@ class OperationExport:
     @logged("operation-log", "export", "EXPORT", response=False)
     @sends(CSV, JSON_LINES)
     async def on_get(self, context: RequestContext, query: OperationExportQuery) -> Stream:
-        """Export calls of the service as a file: what the list shows, and nothing of the detail."""
+        """Export calls of the service as a file, with the fields of the list."""
         rows = batches_of(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
         return export(rows, OperationEntry, query.format, "operation-log")
 

@@ -1,4 +1,4 @@
-"""Menus, the tree of pages and of the Buttons that carry permission codes: ``/api/menu``."""
+"""Menus: the tree of pages, with the Buttons that carry permission codes: ``/api/menu``."""
 
 from __future__ import annotations
 
@@ -41,21 +41,21 @@ AuthMark = Annotated[
         "stands for a whole segment. A Menu has none."
     ),
 ]
-# Interfaces go where it says: another scheme, or a host without one, would lead elsewhere unseen.
+# User interfaces navigate to it: another scheme or host would lead elsewhere unnoticed.
 _VISIBLE = r"[^\s\\\x00-\x1f\x7f]"
 MenuPath = Annotated[
     str,
     Meta(max_length=256, examples=["/system/user"]),
     Meta(pattern=whole(rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*")),
 ]
-Sort = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="Smaller comes first.")]
+Sort = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="Smaller values come first.")]
 Parent = Annotated[
     Id | None, Meta(description=f"The Menu above; `null` at the top. There are at most {MAX_DEPTH} levels.")
 ]
 
 
 class Menu(Schema):
-    """A Menu or a Button. Each edit raises `version`, which is its `ETag`."""
+    """A Menu or a Button. Each edit increments `version`, which is its `ETag`."""
 
     id: Id
     parent_id: Id | None
@@ -73,7 +73,7 @@ class Menu(Schema):
 
 
 class SavedMenuAnswer(Menu):
-    """A menu as it was saved, and the policy revision from which that is in force."""
+    """The saved menu, and the policy revision from which it is in force."""
 
     policy_revision: Revision
 
@@ -90,21 +90,21 @@ class _Said(Schema, kw_only=True):
 
 
 class NewMenu(_Said, kw_only=True):
-    """What is said about a new menu; `enabled` left out is true, `sort` 0."""
+    """A new menu; by default `enabled` is true and `sort` 0."""
 
     menu_type: MenuType
     parent_id: Parent = None
 
 
 class MenuEdit(_Said, kw_only=True):
-    """What is said about a menu; `enabled` and `sort` left out are unchanged. A `menuType` never changes."""
+    """The new values of a menu; `enabled` and `sort` are unchanged if omitted. `menuType` can't change."""
 
     menu_type: MenuType | UnsetType = UNSET
     parent_id: Parent
 
 
 class MenuQuery(PageQuery):
-    """Which menus, by parts of their title (in any case) and code; and in which order."""
+    """Filters and order of menus; title and code match by parts, the title in any case."""
 
     title: Annotated[str, Meta(max_length=128)] | None = None
     auth_mark: Annotated[str, Meta(max_length=MAX_CODE_LENGTH)] | None = None
@@ -124,7 +124,7 @@ class MenuList:
 
     @needs("system:menu:list")
     async def on_get(self, context: RequestContext, query: MenuQuery) -> Page[Menu]:
-        """List Menus and Buttons, all of the tree or a part of it; `parentId` says where each one stands."""
+        """List Menus and Buttons; `parentId` is the position in the tree."""
         wanted = query.filter(menus.MenuFilter)
         async with self._database.snapshot() as connection:
             found = await menus.page(connection, wanted, page=query.page, size=query.size, sort=query.sort)
@@ -166,10 +166,10 @@ class OneMenu:
     @logged("menu", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
     async def on_put(self, context: RequestContext, body: MenuEdit, id: int) -> SavedMenuAnswer:
-        """Replace what is said about a menu.
+        """Replace the values of a menu.
 
-        Nobody edits a Button whose code they do not hold, nor gives it such a code. Whoever has a Button
-        whose code or state changes must refresh the token; a disabled Button gives nothing.
+        Callers can't edit a Button whose code they lack, or give it such a code. If the code or state of a
+        Button changes, its holders must refresh their tokens; a disabled Button gives no permission.
         """
         menu_type = None if body.menu_type is UNSET else body.menu_type
         saved = await self._changes.update(context.user, id, menu_type, _values(body), _as_seen(context))
@@ -179,7 +179,7 @@ class OneMenu:
     @logged("menu", "delete", "DELETE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
-        """Delete a menu that has none below it, that no role gives and that no resource is bound to."""
+        """Delete a menu without menus below it, not given by any role and not bound to any resource."""
         context.policy = await self._changes.delete(context.user, id, _as_seen(context))
         return Published(policy_revision=context.policy.revision)
 

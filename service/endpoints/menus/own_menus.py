@@ -1,4 +1,4 @@
-"""The menus that a caller sees: ``/api/menu/mine``."""
+"""The caller's own menus: ``/api/menu/mine``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.web.requests.schema import Id, Schema
 
 
 class OwnMenu(Schema):
-    """A Menu that the caller sees: `buttons` are the codes that he holds of the Buttons directly below."""
+    """A Menu visible to the caller; `buttons` are the held codes of the Buttons directly below."""
 
     id: Id
     parent_id: Id | None
@@ -35,7 +35,7 @@ class MenuMine:
 
     @login
     async def on_get(self, context: RequestContext) -> list[OwnMenu]:
-        """Return the caller's own tree of menus, each list by `sort`."""
+        """Read the caller's own tree of menus, each list ordered by `sort`."""
         user_id = context.user.user_id
         async with self._database.snapshot() as connection:
             held = await rights.of(connection, user_id)

@@ -1,1 +1,1 @@
-"""Login, refresh, one's own device sessions, and those of others: ``/api/auth`` and ``/api/online``."""
+"""Login, refresh, the caller's device sessions, and all sessions: ``/api/auth`` and ``/api/online``."""

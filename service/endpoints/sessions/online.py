@@ -15,7 +15,7 @@ from service.web.requests.marks import logged, needs, refuses
 from service.web.requests.schema import Moment, Page, PageQuery, Schema, moment
 
 LONGEST_BAN = 10 * 366 * 86_400
-"""The longest ban that ends by itself, in seconds; without ``seconds`` a ban has no end."""
+"""The longest ban with an end, in seconds; without ``seconds`` a ban has no end."""
 
 
 class OnlineUser(Schema):
@@ -33,13 +33,13 @@ class OnlineUser(Schema):
 
 
 class OnlineUsers(Page[OnlineUser]):
-    """A page of online users; `nextCursor` leads to the next page however many there are."""
+    """A page of online users; `nextCursor` leads to the next page."""
 
     next_cursor: str | None
 
 
 class OnlineQuery(PageQuery):
-    """Which online users, by exact filters; a `cursor` goes on where a page ended, whatever `page` says."""
+    """Exact filters of online users; a `cursor` continues after a page, and `page` is then ignored."""
 
     user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
     login_ip: Annotated[str, Meta(min_length=1, max_length=45)] | None = None
@@ -55,7 +55,7 @@ class OnlineList:
 
     @needs("system:online:list")
     async def on_get(self, context: RequestContext, query: OnlineQuery) -> OnlineUsers:
-        """List online users, the latest to log in or refresh first."""
+        """List online users, the latest login or refresh first."""
         found = await self._sessions.online(
             page=query.page,
             size=query.size,
@@ -74,7 +74,7 @@ class OnlineList:
 
 
 class Kicked(Schema):
-    """How many sessions were ended."""
+    """The number of sessions ended."""
 
     ended: Annotated[int, Meta(ge=0, examples=[2])]
 
@@ -89,7 +89,7 @@ class OnlineUserSessions:
     @logged("online", "kick", "KICK")
     @refuses(NotFound)
     async def on_delete(self, context: RequestContext, login_id: int) -> Kicked:
-        """End all sessions of a user, who holds no more than the caller."""
+        """End all sessions of a user who holds no more permissions than the caller."""
         return Kicked(ended=await self._kicks.kick(context.user, login_id))
 
 
@@ -103,19 +103,19 @@ class OnlineUserDevice:
     @logged("online", "kick from a device", "KICK")
     @refuses(NotFound)
     async def on_delete(self, context: RequestContext, login_id: int, device: str) -> None:
-        """End the session of a user, who holds no more than the caller, on one device."""
+        """End the session on one device of a user who holds no more permissions than the caller."""
         await self._kicks.kick_device(context.user, login_id, device)
 
 
 class BanOrder(Schema):
-    """How long, and why; without `seconds` until somebody clears it."""
+    """Duration and reason of a ban; without `seconds` it lasts until it is cleared."""
 
     seconds: Annotated[int, Meta(ge=1, le=LONGEST_BAN, examples=[3600])] | None = None
     reason: Annotated[str, Meta(max_length=200, examples=["password shared"])] = ""
 
 
 class Ban(Schema):
-    """When the ban ends by itself, if it does, and how many sessions it ended."""
+    """The end of the ban, null if it has none, and the number of sessions ended."""
 
     until: Moment | None
     ended: Annotated[int, Meta(ge=0, examples=[1])]
@@ -131,10 +131,10 @@ class OnlineUserBan:
     @logged("online", "ban", "BAN")
     @refuses(NotFound, Conflict)
     async def on_post(self, context: RequestContext, login_id: int, body: BanOrder) -> Ban:
-        """Ban a user and end all sessions.
+        """Ban a user and end all sessions of that user.
 
-        A ban that lasts longer already keeps its end. Nobody bans themselves, nor a user who holds more than
-        they do.
+        An existing longer ban keeps its end. Callers can't ban themselves or users who hold more permissions
+        than they do.
         """
         banned = await self._bans.ban(context.user, login_id, body.seconds, body.reason)
         return Ban(until=None if banned.until is None else moment(banned.until), ended=banned.ended)
@@ -142,5 +142,5 @@ class OnlineUserBan:
     @needs("system:online:ban")
     @logged("online", "clear a ban", "BAN")
     async def on_delete(self, context: RequestContext, login_id: int) -> None:
-        """Clear the ban of a user, if there is one, who holds no more than the caller."""
+        """Clear the ban, if any, of a user who holds no more permissions than the caller."""
         await self._bans.unban(context.user, login_id)

@@ -15,7 +15,7 @@ from service.web.requests.schema import Moment, Schema
 
 
 class Ended(Schema):
-    """How many sessions were ended."""
+    """The number of sessions ended."""
 
     ended: Annotated[int, Meta(ge=0, examples=[2])]
 
@@ -45,14 +45,14 @@ class LogoutAll:
     @login
     @logged("auth", "logout everywhere", "LOGOUT")
     async def on_post(self, context: RequestContext) -> Ended:
-        """End the caller's sessions on every device, this one included."""
+        """End the caller's sessions on all devices, including this one."""
         ended = await self._sessions.log_out_everywhere(context.user)
         self._cookies.clear(context)
         return Ended(ended=ended)
 
 
 class Session(Schema):
-    """A device on which the caller is logged in; `current` is the one that asks."""
+    """A device on which the caller is logged in; `current` is true for the requesting one."""
 
     device: Annotated[str, Meta(examples=["web"])]
     login_time: Moment

@@ -28,7 +28,7 @@ from service.web.requests.schema import Schema
 
 
 class Credentials(Schema):
-    """What a user logs in with."""
+    """User name, password and device of a login."""
 
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])]
     password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
@@ -38,7 +38,7 @@ class Credentials(Schema):
             Meta(
                 max_length=32,
                 examples=["web"],
-                description="The device type, `[a-z0-9][a-z0-9_-]{0,31}`; left out, the User-Agent tells it.",
+                description="The device type, `[a-z0-9][a-z0-9_-]{0,31}`; by default from the User-Agent.",
             ),
         ]
         | None
@@ -49,19 +49,19 @@ TokenText = Annotated[str, Meta(min_length=1, max_length=8192)]
 
 
 class RefreshToken(Schema):
-    """The refresh token that is to be spent."""
+    """The refresh token to spend."""
 
     refresh_token: TokenText
 
 
 class RefreshTokenIfAny(Schema):
-    """The refresh token that is to be spent; left out, it is in the refresh cookie."""
+    """The refresh token to spend; by default the one in the refresh cookie."""
 
     refresh_token: TokenText | None = None
 
 
 class TokenPair(Schema):
-    """An access token, the refresh token that renews it, and the life of the access token in seconds."""
+    """An access token with its lifetime in seconds, and the refresh token that renews it."""
 
     access_token: str
     refresh_token: str
@@ -81,7 +81,7 @@ class Login:
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
-        Opens a session for the device, replacing the one that the user had on it.
+        Opens a session for the device; it replaces an existing one of the user on that device.
         """
         self._cookies.check_source(context.request)
         pair = await self._attempts.login(
@@ -102,11 +102,11 @@ class Refresh:
     @logged("auth", "refresh", "REFRESH", params=False, response=False)
     @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
     async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
-        """Spend a refresh token for a new pair.
+        """Exchange a refresh token for a new token pair.
 
-        The new access token has the roles and permissions of this moment. Of requests that race with one
-        token, one wins and the others are refused as `superseded`; a spent token that comes back later
-        ends the session. A client that was answered 503, or not at all, repeats the token.
+        The new access token has the current roles and permissions. If requests race with the same token,
+        one wins and the others are refused as `superseded`; a spent token that is used again later ends
+        the session. After a 503 or no answer, the client repeats the token.
         """
         await self._throttle.refresh_from(context.address)
         claims = self._refresh.verify(body.refresh_token)
@@ -129,12 +129,12 @@ class RefreshInCookieMode:
     @refuses(Unauthenticated, TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned)
     @refuses(Conflict, RateLimited)
     async def on_post(self, context: RequestContext, body: RefreshTokenIfAny) -> TokenPair:
-        """Spend a refresh token, of the body or of its cookie, for a new pair.
+        """Exchange a refresh token, from the body or the cookie, for a new token pair.
 
-        The new access token has the roles and permissions of this moment. Of requests that race with one
-        token, one wins and the others are refused as `superseded`; a spent token that comes back later
-        ends the session. A client that was answered 503, or not at all, repeats the token. With the cookie,
-        the CSRF token must be in its header.
+        The new access token has the current roles and permissions. If requests race with the same token, one
+        wins and the others are refused as `superseded`; a spent token that is used again later ends the
+        session. After a 503 or no answer, the client repeats the token. With the cookie, the CSRF token must
+        be in its header.
         """
         await self._throttle.refresh_from(context.address)
         claims = self._claims(context, body.refresh_token)
@@ -145,7 +145,7 @@ class RefreshInCookieMode:
         return TokenPair.of(pair)
 
     def _claims(self, context: RequestContext, sent: str | None) -> RefreshClaims:
-        """Return the claims of the one token that was sent, which the user meant to send."""
+        """Return the claims of the only token sent, after the CSRF check if it is in the cookie."""
         self._cookies.check_source(context.request)
         kept = self._cookies.refresh_token(context.request)
         if sent is not None and kept is not None:

@@ -1,4 +1,4 @@
-"""Accounts of others: ``/api/user/{id}/password`` and ``/api/user/{id}/status``."""
+"""Password and status of other users: ``/api/user/{id}/password`` and ``/api/user/{id}/status``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.web.requests.schema import Schema
 
 
 class PasswordResetOrder(Schema):
-    """The password that shall be."""
+    """The new password."""
 
     new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
@@ -32,14 +32,14 @@ class UserPassword:
     async def on_put(self, context: RequestContext, id: int, body: PasswordResetOrder) -> None:
         """Set a user's password.
 
-        Ends all sessions of the user. Nobody sets the password of a user who holds more than they do, nor
-        their own, which needs the current one.
+        Ends all sessions of the user. Callers can't set the password of users who hold more permissions than
+        they do, nor their own here, which needs the current one.
         """
         await self._passwords.reset(context.user, id, body.new_password)
 
 
 class StatusOrder(Schema):
-    """The status that the user shall have."""
+    """The new status of the user."""
 
     status: Literal["enabled", "disabled"]
 
@@ -56,7 +56,7 @@ class UserStatus:
     async def on_put(self, context: RequestContext, id: int, body: StatusOrder) -> None:
         """Enable or disable a user.
 
-        Disabling ends all sessions and bans the user; enabling clears every ban. Nobody disables themselves
-        or touches a user who holds more than they do.
+        Disabling ends all sessions and bans the user; enabling clears every ban. Callers can't disable
+        themselves or change users who hold more permissions than they do.
         """
         await self._accounts.set_status(context.user, id, body.status)

@@ -23,7 +23,7 @@ from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, pag
 
 
 class RoleOfUser(Schema):
-    """A role that the user has, enabled or not."""
+    """A role of the user, enabled or disabled."""
 
     id: Id
     role_code: Annotated[str, Meta(examples=["auditor"])]
@@ -31,7 +31,7 @@ class RoleOfUser(Schema):
 
 
 class User(Schema):
-    """Somebody who may log in. Each edit raises `version`, which is its `ETag`."""
+    """A user account. Each edit increments `version`, which is its `ETag`."""
 
     id: Id
     user_name: Annotated[str, Meta(examples=["heron"])]
@@ -56,7 +56,7 @@ NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four
 
 
 class UserFields(Schema, kw_only=True):
-    """What can be said about a user; what is left out stays as it is, null clears it."""
+    """The fields of a user; omitted fields are unchanged, null clears a field."""
 
     user_name: Name | UnsetType = UNSET
     nick_name: Name | UnsetType = UNSET
@@ -68,7 +68,7 @@ class UserFields(Schema, kw_only=True):
 
 
 class UserBody(UserFields, kw_only=True):
-    """A new user; enabled unless `status` says otherwise."""
+    """A new user; enabled by default."""
 
     user_name: Name
     nick_name: Name
@@ -77,25 +77,25 @@ class UserBody(UserFields, kw_only=True):
 
 
 class UserEdit(UserFields, kw_only=True):
-    """What is said about a user: what is left out stays as it is, null clears it, `roleIds` are all roles."""
+    """An edit of a user: omitted fields are unchanged, null clears a field, `roleIds` replaces all roles."""
 
     role_ids: RoleIds | UnsetType = UNSET
 
 
 class UserQuery(PageQuery):
-    """Which users, by parts of names, address and number in any case; and in which order."""
+    """Filters and order of users; names, email and phone match by parts, in any case."""
 
     user_name: Annotated[str, Meta(max_length=64)] | None = None
     nick_name: Annotated[str, Meta(max_length=64)] | None = None
     email: Annotated[str, Meta(max_length=64)] | None = None
     phone: Annotated[str, Meta(max_length=32)] | None = None
     status: Status | None = None
-    role_code: Annotated[str, Meta(max_length=64, description="Who have the role of that code.")] | None = (
+    role_code: Annotated[str, Meta(max_length=64, description="Users with the role of that code.")] | None = (
         None
     )
     role_id: Id | None = None
-    create_time_from: Annotated[datetime, Meta(tz=True, description="Made then or later.")] | None = None
-    create_time_to: Annotated[datetime, Meta(tz=True, description="Made before then.")] | None = None
+    create_time_from: Annotated[datetime, Meta(tz=True, description="Not before this time.")] | None = None
+    create_time_to: Annotated[datetime, Meta(tz=True, description="Before this time.")] | None = None
     sort: Annotated[
         str,
         Meta(max_length=32, description=f"One of {', '.join(listing.SORTS)}; `-` before it descends."),
@@ -128,7 +128,7 @@ class Users:
     @logged("user", "create", "INSERT")
     @refuses(Conflict)
     async def on_post(self, context: RequestContext, body: UserBody) -> User:
-        """Create a user. Nobody gives a role that gives more than they hold."""
+        """Create a user; callers can give only roles whose permissions they hold."""
         values = body.given()
         password, role_ids = values.pop("password"), values.pop("role_ids")
         made = await self._accounts.create(context.user, NewUser(values, password, role_ids or ()))
@@ -154,10 +154,10 @@ class OneUser:
     @logged("user", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     async def on_put(self, context: RequestContext, body: UserEdit, id: int) -> User:
-        """Edit a user, who feels it with the next request.
+        """Edit a user, with effect from the user's next request.
 
-        Nobody edits a user who holds more than they do, gives or takes a role that gives more, or changes
-        their own roles.
+        Callers can't edit users who hold more permissions than they do, give or take roles with permissions
+        that they lack, or change their own roles.
         """
         values = body.given()
         role_ids = values.pop("role_ids", None)
@@ -168,9 +168,9 @@ class OneUser:
     @logged("user", "delete", "DELETE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> None:
-        """Delete a user, whose sessions end. The files stay; the name is free again.
+        """Delete a user and end all sessions. Files of the user are kept; the name becomes free.
 
-        Nobody deletes themselves or a user who holds more than they do.
+        Callers can't delete themselves or users who hold more permissions than they do.
         """
         await self._accounts.delete(context.user, id, _match(context))
 

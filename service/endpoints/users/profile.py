@@ -1,4 +1,4 @@
-"""One's own account: ``/api/user/info`` and ``/api/user/profile``."""
+"""The caller's own account: ``/api/user/info`` and ``/api/user/profile``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.web.requests.schema import Id, Schema
 
 
 class UserInfo(Schema):
-    """The caller's own account, with the roles and permission codes that are in force now."""
+    """The caller's own account, with the current roles and permission codes."""
 
     user_id: Id
     user_name: Annotated[str, Meta(examples=["admin"])]
@@ -39,16 +39,16 @@ class Info:
 
     @login
     async def on_get(self, context: RequestContext) -> UserInfo:
-        """Return the caller's own account."""
+        """Read the caller's own account."""
         async with self._database.transaction() as connection:
             info = await users.info(connection, context.user.user_id)
-        if info is None:  # deleted while the token lived
+        if info is None:  # deleted while the token was valid
             raise RefreshRequired
         return UserInfo.of(info)
 
 
 class ProfileEdit(Schema):
-    """What callers say about themselves: what is left out stays as it is, null clears it."""
+    """An edit of the caller's profile: omitted fields are unchanged, null clears a field."""
 
     nick_name: Name | UnsetType = UNSET
     email: Email | UnsetType | None = UNSET
@@ -58,7 +58,7 @@ class ProfileEdit(Schema):
 
 
 class OwnProfile(Schema):
-    """What callers can say about themselves, as it is now; its `ETag` is `version`."""
+    """The caller's profile; its `ETag` is `version`."""
 
     id: Id
     user_name: Annotated[str, Meta(examples=["heron"])]
@@ -80,9 +80,9 @@ class Profile:
     @logged("user", "edit own profile", "UPDATE")
     @refuses(PreconditionFailed)
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
-        """Edit the caller's own account; never its name to log in with, its status or its roles.
+        """Edit the caller's own account, except user name, status and roles.
 
-        A new nick name stands in tokens, so all access tokens must be refreshed after it.
+        Tokens contain the nick name, so all access tokens must be refreshed after a change of it.
         """
         saved = await self._accounts.edit_profile(
             context.user,
@@ -94,7 +94,7 @@ class Profile:
 
 
 class PasswordChangeOrder(Schema):
-    """The password that is, and the one that shall be."""
+    """The current password and the new one."""
 
     current_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
     new_password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]

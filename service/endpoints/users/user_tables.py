@@ -24,12 +24,12 @@ RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 
 
 class ImportedUser(UserFields, kw_only=True):
-    """A user, known by `userName`. What is left out stays as it is; `roles` are the codes of all roles."""
+    """A user, identified by `userName`. Omitted fields are unchanged; `roles` are the codes of all roles."""
 
     user_name: Name
     roles: Annotated[list[RoleCode], Meta(max_length=MAX_ROLES)] | UnsetType = UNSET
     password: (
-        Annotated[str, Meta(min_length=1, max_length=1024, description="Of a new user only.")] | UnsetType
+        Annotated[str, Meta(min_length=1, max_length=1024, description="For new users only.")] | UnsetType
     ) = UNSET
 
 
@@ -66,9 +66,10 @@ class UserTableImport:
     async def on_post(self, context: RequestContext, body: ImportedUsers, query: ImportQuery) -> ImportReport:
         """Create and edit users from a table, all of them or none.
 
-        A user is known by the name, in any case. Nobody edits a user who holds more than they do, or gives a
-        role that does. A new user without a password is disabled; passwords of others are not set here.
-        Every row that can't be saved is named by its number.
+        Users are identified by name, in any case. Callers can't edit users who hold more permissions than
+        they do, or give roles with permissions that they lack. A new user without a password is disabled;
+        passwords of existing users can't be set here. Every row that can't be saved is listed with its
+        number.
         """
         rows = table_rows(body.users, name="user_name", codes="roles")
         done = await self._imports.run(context.user, rows, dry_run=query.dry_run)
