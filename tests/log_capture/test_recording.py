@@ -16,7 +16,6 @@ from service.oplog.redaction import REDACTED, is_sensitive, kept
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import Stream
-from service.web.openapi.examples import example_of
 from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation
 from service.web.requests.marks import logged, needs, public, sends
@@ -24,6 +23,7 @@ from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.recording import Recording
 from service.web.requests.routes import Routes
 from service.web.requests.schema import Schema, schema_of
+from tests.support.schema_examples import example_of
 from tests.web.driver import JSON, ask
 from tests.web.example_service import OpenGate
 

@@ -11,7 +11,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed
 from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation
 from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.marks import created, logged, login, needs, public, refuses
+from service.web.requests.marks import created, example_body, logged, login, needs, public, refuses
 from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.routes import Routes
 from service.web.requests.schema import Id, Page, PageQuery, Schema, whole
@@ -73,6 +73,7 @@ class Things:
     @refuses(Conflict)
     @needs("thing:create")
     @logged("thing", "create", "INSERT")
+    @example_body({"userName": "thing", "shortCode": "ab"})
     async def on_post(self, _context: RequestContext, body: NewThing) -> Thing:
         """Make a thing."""
         if body.user_name == "twice":

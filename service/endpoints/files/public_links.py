@@ -11,7 +11,7 @@ from service.files.links import PublicLinks
 from service.web.content.downloads import ANY_TYPE, Downloads
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, public, refuses, sends
+from service.web.requests.marks import example_body, logged, needs, public, refuses, sends
 from service.web.requests.schema import Moment, Schema, moment
 
 
@@ -38,6 +38,7 @@ class FileLink:
     @needs("system:file:share")
     @logged("file", "share", "UPDATE", response=False)
     @refuses(NotFound)
+    @example_body({"expiresIn": 86400})
     async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
         """Create a public link to a file.
 

@@ -15,7 +15,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.marks import created, example_body, logged, needs, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -141,6 +141,9 @@ class Menus:
     @needs("system:menu:create")
     @logged("menu", "create", "INSERT")
     @refuses(Conflict, RateLimited)
+    @example_body(
+        {"menuType": "Menu", "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
+    )
     async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
         """Create a Menu, or a Button with a permission code that the caller holds."""
         return _answer(context, await self._changes.create(context.user, body.menu_type, _values(body)))
@@ -165,6 +168,9 @@ class OneMenu:
     @needs("system:menu:update")
     @logged("menu", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    @example_body(
+        {"parentId": None, "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
+    )
     async def on_put(self, context: RequestContext, body: MenuEdit, id: int) -> SavedMenuAnswer:
         """Replace the values of a menu.
 

@@ -28,7 +28,7 @@ from service.errors import BadRequest, Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.records.database.transactions import Database
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, refuses
+from service.web.requests.marks import example_body, logged, needs, refuses
 from service.web.requests.schema import Moment, Published, Revision, Schema
 
 Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
@@ -175,6 +175,7 @@ class Explain:
 
     @needs("system:policy:read")
     @logged("policy", "explain", "QUERY", response=False)
+    @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
         """Explain what would happen to a request, or whether a code may be granted, by the policy in force.
 

@@ -14,7 +14,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.resources import resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.marks import created, example_body, logged, needs, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -127,6 +127,14 @@ class Resources:
     @needs("system:resource:create")
     @logged("resource", "create", "INSERT")
     @refuses(Conflict)
+    @example_body(
+        {
+            "resourceName": "Read a report",
+            "resourceCode": "report.detail",
+            "method": "GET",
+            "path": "/api/report/{id}",
+        }
+    )
     async def on_post(self, context: RequestContext, body: ResourceBody) -> SavedResource:
         """Register a resource.
 
@@ -155,6 +163,14 @@ class OneResource:
     @needs("system:resource:update")
     @logged("resource", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
+    @example_body(
+        {
+            "resourceName": "Read a report",
+            "resourceCode": "report.detail",
+            "method": "GET",
+            "path": "/api/report/{id}",
+        }
+    )
     async def on_put(self, context: RequestContext, body: ResourceBody, id: int) -> SavedResource:
         """Replace what is said about a resource; its bindings stay.
 
@@ -185,6 +201,7 @@ class ResourceState:
     @needs("system:resource:update")
     @logged("resource", "enable", "UPDATE")
     @refuses(NotFound, PreconditionFailed)
+    @example_body({"enabled": True})
     async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:
         """Enable or disable a resource; a bound one takes a caller who holds one of its codes."""
         return _saved(

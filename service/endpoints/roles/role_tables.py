@@ -16,7 +16,7 @@ from service.web.content.streams import Stream
 from service.web.content.table_files import JSON, table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, refuses, sends
+from service.web.requests.marks import example_body, logged, needs, refuses, sends
 from service.web.requests.schema import ONE_LINE, Schema, whole
 
 Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
@@ -61,6 +61,9 @@ class RoleTableImport:
     @needs("system:role:import")
     @logged("role", "import", "IMPORT")
     @refuses(Conflict, RowsRefused)
+    @example_body(
+        {"roles": [{"roleCode": "reporter", "roleName": "Reporter", "permissions": ["system:role:list"]}]}
+    )
     async def on_post(self, context: RequestContext, body: ImportedRoles, query: ImportQuery) -> ImportReport:
         """Create and edit roles from a table, all of them or none.
 

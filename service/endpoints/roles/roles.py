@@ -12,7 +12,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.roles import roles
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.marks import created, example_body, logged, needs, refuses
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.requests.schema import ONE_LINE, Id, Moment, Page, PageQuery, Schema, page_answer, whole
 
@@ -106,6 +106,7 @@ class Roles:
     @needs("system:role:create")
     @logged("role", "create", "INSERT")
     @refuses(Conflict)
+    @example_body({"roleCode": "reporter", "roleName": "Reporter", "description": "Reads reports"})
     async def on_post(self, context: RequestContext, body: NewRole) -> Role:
         """Create a role, which gives nothing yet."""
         values = _values(body)
@@ -133,6 +134,7 @@ class OneRole:
     @needs("system:role:update")
     @logged("role", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
+    @example_body({"roleName": "Reporter", "description": "Reads reports"})
     async def on_put(self, context: RequestContext, body: RoleEdit, id: int) -> Role:
         """Replace what is said about a role; its menus stay.
 
@@ -173,6 +175,7 @@ class RolePermissions:
     @needs("system:role:permission")
     @logged("role", "set the permissions", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
+    @example_body({"menuIds": [13]})
     async def on_put(self, context: RequestContext, body: RoleMenus, id: int) -> RoleMenus:
         """Replace the menus and Buttons that a role gives.
 

@@ -11,7 +11,7 @@ from service.administration.users.kicks import Kicks
 from service.authn.sessions import Sessions
 from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, refuses
+from service.web.requests.marks import example_body, logged, needs, refuses
 from service.web.requests.schema import Moment, Page, PageQuery, Schema, moment
 
 LONGEST_BAN = 10 * 366 * 86_400
@@ -130,6 +130,7 @@ class OnlineUserBan:
     @needs("system:online:ban")
     @logged("online", "ban", "BAN")
     @refuses(NotFound, Conflict)
+    @example_body({"seconds": 3600, "reason": "password shared"})
     async def on_post(self, context: RequestContext, login_id: int, body: BanOrder) -> Ban:
         """Ban a user and end all sessions of that user.
 

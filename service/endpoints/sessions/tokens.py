@@ -23,7 +23,7 @@ from service.errors import (
 )
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
-from service.web.requests.marks import logged, public, refuses
+from service.web.requests.marks import example_body, logged, public, refuses
 from service.web.requests.schema import Schema
 
 
@@ -78,6 +78,7 @@ class Login:
     @public
     @logged("auth", "login", "LOGIN", params=False, response=False)
     @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    @example_body({"userName": "admin", "password": "three wary herons", "device": "web"})
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
@@ -101,6 +102,7 @@ class Refresh:
     @public
     @logged("auth", "refresh", "REFRESH", params=False, response=False)
     @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
+    @example_body({"refreshToken": "eyJ…"})
     async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
         """Exchange a refresh token for a new token pair.
 

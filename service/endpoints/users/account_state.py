@@ -10,7 +10,7 @@ from service.administration.users.accounts import Accounts
 from service.administration.users.password_reset import PasswordReset
 from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, refuses
+from service.web.requests.marks import example_body, logged, needs, refuses
 from service.web.requests.schema import Schema
 
 
@@ -29,6 +29,7 @@ class UserPassword:
     @needs("system:user:reset-password")
     @logged("user", "reset a password", "UPDATE", params=False, response=False)
     @refuses(NotFound, Conflict)
+    @example_body({"newPassword": "five wary herons"})
     async def on_put(self, context: RequestContext, id: int, body: PasswordResetOrder) -> None:
         """Set a user's password.
 
@@ -53,6 +54,7 @@ class UserStatus:
     @needs("system:user:update")
     @logged("user", "set the status", "UPDATE")
     @refuses(NotFound, Conflict)
+    @example_body({"status": "enabled"})
     async def on_put(self, context: RequestContext, id: int, body: StatusOrder) -> None:
         """Enable or disable a user.
 

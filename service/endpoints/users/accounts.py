@@ -17,7 +17,7 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, logged, needs, refuses
+from service.web.requests.marks import created, example_body, logged, needs, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer
 
@@ -127,6 +127,15 @@ class Users:
     @needs("system:user:create")
     @logged("user", "create", "INSERT")
     @refuses(Conflict)
+    @example_body(
+        {
+            "userName": "heron",
+            "nickName": "Heron",
+            "password": "four wary herons",
+            "email": "heron@example.org",
+            "roleIds": [3],
+        }
+    )
     async def on_post(self, context: RequestContext, body: UserBody) -> User:
         """Create a user; callers can give only roles whose permissions they hold."""
         values = body.given()
@@ -153,6 +162,7 @@ class OneUser:
     @needs("system:user:update")
     @logged("user", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
+    @example_body({"userName": "heron", "nickName": "Heron", "email": "heron@example.org"})
     async def on_put(self, context: RequestContext, body: UserEdit, id: int) -> User:
         """Edit a user, with effect from the user's next request.
 

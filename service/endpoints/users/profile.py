@@ -14,7 +14,7 @@ from service.records.database.transactions import Database
 from service.records.users import accounts as users
 from service.records.users.listing import Gender
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, login, refuses
+from service.web.requests.marks import example_body, logged, login, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import Id, Schema
 
@@ -79,6 +79,7 @@ class Profile:
     @login
     @logged("user", "edit own profile", "UPDATE")
     @refuses(PreconditionFailed)
+    @example_body({"nickName": "Admin", "email": "admin@example.org", "phone": "+49 30 1234567"})
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
         """Edit the caller's own account, except user name, status and roles.
 
@@ -109,6 +110,7 @@ class OwnPassword:
     @login
     @logged("user", "change own password", "UPDATE", params=False, response=False)
     @refuses(Conflict, RateLimited)
+    @example_body({"currentPassword": "three wary herons", "newPassword": "four wary herons"})
     async def on_put(self, context: RequestContext, body: PasswordChangeOrder) -> None:
         """Change the caller's own password.
 

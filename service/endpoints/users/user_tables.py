@@ -18,7 +18,7 @@ from service.web.content.streams import Stream
 from service.web.content.table_files import JSON, table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, refuses, sends
+from service.web.requests.marks import example_body, logged, needs, refuses, sends
 
 RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 
@@ -63,6 +63,18 @@ class UserTableImport:
     @needs("system:user:import")
     @logged("user", "import", "IMPORT", params=False)
     @refuses(Conflict, RowsRefused)
+    @example_body(
+        {
+            "users": [
+                {
+                    "userName": "egret",
+                    "nickName": "Egret",
+                    "password": "four wary herons",
+                    "roles": ["auditor"],
+                }
+            ]
+        }
+    )
     async def on_post(self, context: RequestContext, body: ImportedUsers, query: ImportQuery) -> ImportReport:
         """Create and edit users from a table, all of them or none.
 

@@ -11,7 +11,7 @@ from service.kernel.field_names import camel
 from service.web.content.tables import CSV, Table, header_of
 from service.web.openapi.headers import header_parameters
 from service.web.openapi.problems import PROBLEM, problem_examples, problem_responses
-from service.web.openapi.schemas import Schemas
+from service.web.openapi.schemas import JSON, Schemas
 from service.web.requests.bodies import is_optional
 from service.web.requests.cookies import CSRF_HEADER
 from service.web.requests.description import Operation
@@ -95,7 +95,8 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     if parameters := [*schemas.parameters(operation), *header_parameters(operation)]:
         made["parameters"] = parameters
     if (body := operation.signature.body) is not None:
-        content = schemas.content(schemas.of(body))
+        shown = {} if operation.mark.example is None else {"example": operation.mark.example}
+        content: dict[str, Any] = {JSON: {"schema": schemas.of(body), **shown}}
         if issubclass(body, Table):
             content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
         made["requestBody"] = {"required": not is_optional(body), "content": content}
@@ -116,7 +117,7 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         return {"description": "The file", "content": {kind: _file(kind) for kind in operation.mark.media}}
     data = schemas.of(operation.signature.answer)
     envelope = {"type": "object", "properties": {"data": data}, "required": ["data"]}
-    return {"description": "Done", "content": schemas.content(envelope)}
+    return {"description": "Done", "content": {JSON: {"schema": envelope}}}
 
 
 def _file(media_type: str) -> dict[str, Any]:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 from msgspec import NODEFAULT, UNSET
 
-from service.web.openapi.examples import Schema, example_of
 from service.web.requests.description import Operation
 from service.web.requests.schema import MAX_ID, schema_of
 
 JSON: Final = "application/json"
 
-_ID: Final = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
+_ID: Final = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID, "examples": [1]}
+
+Schema = Mapping[str, Any]
+"""A JSON schema."""
 
 
 class Schemas:
@@ -37,10 +40,6 @@ class Schemas:
         """Return the schema of ``kind``, a type of one of the operations."""
         return next(schema for known, schema in self._found if known == kind)
 
-    def content(self, schema: Schema) -> dict[str, Any]:
-        """Return the content of a body with ``schema`` and an example."""
-        return {JSON: {"schema": schema, "example": example_of(schema, self.components)}}
-
     def parameters(self, operation: Operation) -> list[dict[str, Any]]:
         """Return the path and query parameters of ``operation``."""
         return [
@@ -50,8 +49,7 @@ class Schemas:
 
     def _in_path(self, name: str, kind: Any) -> dict[str, Any]:
         schema = _ID if kind is int else self.of(kind)
-        example = example_of(schema, self.components)
-        return {"name": name, "in": "path", "required": True, "schema": schema, "example": example}
+        return {"name": name, "in": "path", "required": True, "schema": schema}
 
     def _in_query(self, field: msgspec.structs.FieldInfo) -> dict[str, Any]:
         schema = dict(_but_null(self.of(field.type)))

@@ -6,7 +6,7 @@ responder that says two things about who may call it must not serve one request.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -49,6 +49,7 @@ class Mark:
     created: bool = False
     media: tuple[str, ...] = ()
     file: str = ""
+    example: Mapping[str, Any] | None = None
 
 
 _NOTHING: Final = Mark()
@@ -111,6 +112,11 @@ def sends(*media: str) -> Callable[[F], F]:
     if not media:
         raise MarkError("@sends names no media type")
     return lambda function: _marked(function, media=media)
+
+
+def example_body(body: Mapping[str, Any]) -> Callable[[F], F]:
+    """Show ``body`` in the documentation as the JSON body of a request; sending it must do no harm."""
+    return lambda function: _marked(function, example=body)
 
 
 def takes_file(field: str) -> Callable[[F], F]:

@@ -1,0 +1,112 @@
+"""The request examples of the documentation, each sent to a seeded service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.app import check_routes
+from service.authz.publishing.shipped import read_shipped
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import service
+from tests.support.seeded import ADMINISTRATOR_PASSWORD
+
+__all__ = ["service"]
+
+pytestmark = pytest.mark.anyio
+
+OPERATIONS = {
+    operation.object: operation
+    for operation in check_routes(read_shipped()).operations
+    if operation.signature.body is not None
+}
+ORDER = (
+    "POST /api/auth/login",
+    "POST /api/user",
+    "PUT /api/user/{id}",
+    "PUT /api/user/{id}/status",
+    "PUT /api/user/{id}/password",
+    "POST /api/user/import",
+    "POST /api/online/{login_id}/ban",
+    "POST /api/role",
+    "PUT /api/role/{id}",
+    "PUT /api/role/{id}/permissions",
+    "POST /api/role/import",
+    "POST /api/menu",
+    "PUT /api/menu/{id}",
+    "PUT /api/menu/{id}/resources",
+    "POST /api/resource",
+    "PUT /api/resource/{id}",
+    "PUT /api/resource/{id}/enabled",
+    "PUT /api/resource/{id}/buttons",
+    "POST /api/policy/explain",
+    "POST /api/file/{id}/public-link",
+    "PUT /api/user/profile",
+)
+"""Each as the one before has left the service; what a POST has made is what the next ones name."""
+OTHERWISE = {"POST /api/auth/refresh", "PUT /api/user/profile/password"}
+"""Sent with a token or a password in place of the one that is shown."""
+
+
+def test_every_operation_that_takes_json_has_an_example_and_is_sent_one() -> None:
+    assert [name for name, operation in OPERATIONS.items() if operation.mark.example is None] == []
+    assert sorted(OPERATIONS) == sorted({*ORDER, *OTHERWISE})
+
+
+async def test_each_example_is_answered_with_success_and_harms_nobody(service: Inside) -> None:
+    button = next(
+        one["id"]
+        for one in (await service.data("GET", "/api/menu/list?size=200&menuType=Button"))["items"]
+        if one["authMark"] == "system:role:list"
+    )
+    made: dict[str, Any] = {"file": await uploaded(service)}
+    for name in ORDER:
+        method, template = name.split(" ")
+        family = template.split("/")[2]
+        known = button if name == "PUT /api/menu/{id}/resources" else made.get(family)
+        target = template.format(id=known, login_id=made.get("user"))
+        answer = await service.ask(method, target, sent(name))
+        assert answer.status == OPERATIONS[name].status, (name, answer.body)
+        if name == "POST /api/auth/login":  # it has ended the session on the same device
+            service.token = answer.json["data"]["accessToken"]
+        if name in ("POST /api/user", "POST /api/role", "POST /api/menu", "POST /api/resource"):
+            made[family] = answer.json["data"]["id"]
+
+    service.token = await service.log_in()  # the profile has changed, and the token with it
+    users = (await service.data("GET", "/api/user/list"))["items"]
+    assert {one["status"] for one in users} == {"enabled"}
+
+
+async def test_the_examples_that_hold_secrets_are_taken_with_real_ones(service: Inside) -> None:
+    mine = {"userName": "wanda", "nickName": "Wanda", "password": "three wary herons"}
+    await service.data("POST", "/api/user", mine)
+    login = {name: mine[name] for name in ("userName", "password")}
+    tokens = (await service.ask("POST", "/api/auth/login", login)).json["data"]
+
+    renewed = await service.ask("POST", "/api/auth/refresh", {"refreshToken": tokens["refreshToken"]})
+    token = renewed.json["data"]["accessToken"]
+    changed = await service.ask(
+        "PUT",
+        "/api/user/profile/password",
+        OPERATIONS["PUT /api/user/profile/password"].mark.example,
+        token=token,
+    )
+
+    assert set(OPERATIONS["POST /api/auth/refresh"].mark.example or ()) == {"refreshToken"}
+    assert (renewed.status, changed.status) == (200, 200)
+
+
+def sent(name: str) -> Any:
+    example = OPERATIONS[name].mark.example
+    assert example is not None
+    return {**example, "password": ADMINISTRATOR_PASSWORD} if name == "POST /api/auth/login" else example
+
+
+async def uploaded(service: Inside) -> int:
+    body = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n'
+    kind = ("Content-Type", "multipart/form-data; boundary=x")
+    answer = await service.ask_raw("POST", "/api/file", body, kind)
+    assert answer.status == 201, answer.body
+    identity: int = answer.json["data"]["id"]
+    return identity
