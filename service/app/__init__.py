@@ -31,7 +31,7 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
 
 
 def check_routes(shipped: Shipped) -> Routes:
-    """Return all routes; RoutesFault unless each has a mark, and lines and catalogue agree with the marks.
+    """Return all routes; RoutesError unless each has a mark, and lines and catalogue agree with the marks.
 
     The parts are made for this alone: of no real store, and never started.
     """

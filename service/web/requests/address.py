@@ -1,4 +1,4 @@
-"""The address of a client, which may stand behind proxies."""
+"""The address of a client, which may be behind proxies."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LONGEST: Final = 80  # characters: an address, its zone and its port
 
 
 def address_behind(trusted: Iterable[Network]) -> AddressOf:
-    """Return what tells the address of a client, believing ``X-Forwarded-For`` of ``trusted`` proxies only.
+    """Return a function for the client's address that trusts ``X-Forwarded-For`` of ``trusted`` proxies only.
 
     Each proxy appends the address that it saw, so the header is read from its end: the first address that is
-    not of a trusted proxy is the client. Whatever a client wrote before it is never reached. An entry that
-    is no address ends the reading at the proxy that sent it.
+    not a trusted proxy is the client. Entries before it, which the client can forge, are ignored. A malformed
+    entry stops the reading at the proxy that sent it.
     """
     networks = tuple(trusted)
     if not networks:
@@ -55,16 +55,16 @@ def _forwarded(scope: Scope) -> list[str]:
 
 
 def _plain(text: str) -> str | None:
-    """Return an address in its one spelling, without port and zone; None when ``text`` is none."""
-    # The longest that is remembered: whoever sends many does not fill the memory.
+    """Return an address in canonical form, without port and zone; None if ``text`` is malformed."""
+    # Longer texts are not cached, so that clients can't fill the memory.
     return _parsed(text) if len(text) <= _LONGEST else None
 
 
-@lru_cache(_REMEMBERED)  # parsing one takes longer than the rest of a log entry
+@lru_cache(_REMEMBERED)  # parsing takes longer than the rest of a log entry
 def _parsed(text: str) -> str | None:
-    """Do what ``_plain`` says.
+    """``_plain``, cached.
 
-    IPv4 that came over IPv6 is IPv4: else all its clients would be of one /64 network.
+    An IPv4-mapped IPv6 address becomes IPv4: otherwise all these clients would share one /64 network.
     """
     if text.startswith("["):
         text = text[1:].partition("]")[0]

@@ -1,4 +1,4 @@
-"""JSON bodies: from bytes to a Struct, or the refusal that the contract names."""
+"""JSON bodies: from bytes to a Struct, or a refusal."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from service.web.requests.violations import check_text, refusal_for
 MAX_BODY: Final = 1024 * 1024
 """The longest JSON body in bytes."""
 MAX_PUBLIC_BODY: Final = 64 * 1024
-"""The longest JSON body of a public operation in bytes: unknown clients get less work done."""
+"""The longest JSON body of a public operation in bytes: limits the work for unknown clients."""
 
-# RFC 9110 §8.3.1; RFC 8259 §8.1 knows no other encoding.
+# RFC 9110 §8.3.1; RFC 8259 §8.1 allows no other encoding.
 _JSON: Final = re.compile(r'application/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*')
 _ESCAPED_NUL: Final = b"\\u0000"
 
@@ -26,14 +26,14 @@ S = TypeVar("S", bound=Struct)
 
 
 def is_optional(kind: type[Struct]) -> bool:
-    """Tell whether a body of ``kind`` may be left out: whether each of its members may."""
+    """True if a body of ``kind`` may be omitted: all of its members are optional."""
     return not any(field.required for field in msgspec.structs.fields(kind))
 
 
 class JsonBody(Generic[S]):
     """Reads the bodies of one operation as ``kind``, at most ``limit`` bytes.
 
-    Where every member is optional, no body at all, or an empty one, stands for ``{}``.
+    If every member is optional, a missing or empty body means ``{}``.
     """
 
     def __init__(self, kind: type[S], limit: int = MAX_BODY) -> None:
@@ -44,8 +44,8 @@ class JsonBody(Generic[S]):
     async def read(self, request: Request) -> S:
         """Return the body of ``request``.
 
-        UnsupportedMediaType, TooLarge; BadRequest for what is no JSON text (see ``strict_json``) or names a
-        member twice; ValidationFailed for JSON that breaks a rule of the type, or text with a NUL.
+        Raises UnsupportedMediaType, TooLarge, BadRequest for malformed JSON (see ``strict_json``) or
+        duplicate members, ValidationFailed for JSON that breaks a rule of the type, or text with a NUL.
         """
         if self._instead_of_none and request.content_type is None:
             if not await request.body_within(self._limit):
@@ -55,7 +55,8 @@ class JsonBody(Generic[S]):
         return self._parse(await request.body_within(self._limit) or self._instead_of_none)
 
     def _parse(self, raw: bytes) -> S:
-        # The text before its type: msgspec stops at the first value of a wrong type, whatever follows it.
+        # Syntax before types: msgspec stops at the first value of a wrong type, even if malformed JSON
+        # follows.
         plain = _well_formed(raw)
         try:
             body = self._decode(raw)
@@ -85,11 +86,11 @@ def _malformed() -> BadRequest:
 
 
 def _well_formed(raw: bytes) -> Any:
-    # msgspec keeps the last of two members with one name, other readers keep the first: what was checked by
-    # one and obeyed by another is a way around a check. Nobody reads the numbers of this result.
+    # msgspec keeps the last of two members with one name, other parsers keep the first: such differences are
+    # a way around checks. The numbers in this result are not used.
     try:
         return strict_json(raw, numbers_as_text=True)
     except DuplicateMember:
-        raise BadRequest("The body names a member of an object twice") from None
+        raise BadRequest("The body has an object with a duplicate member") from None
     except ValueError:
         raise _malformed() from None

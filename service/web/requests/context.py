@@ -1,4 +1,4 @@
-"""One request on its way through the service: what is known of it so far."""
+"""The context of one request, filled as it passes through the service."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ Scope = dict[str, Any]
 """An ASGI connection scope."""
 
 AddressOf = Callable[[Scope], str]
-"""Tells the address of the client of a connection; "" when nobody knows."""
+"""Returns the address of the client of a connection; "" if unknown."""
 
 MAX_USER_AGENT: Final = 512
-"""How much of a User-Agent is kept, in characters."""
+"""Characters of a User-Agent that are kept."""
 
 _KEY: Final = "portcullis.call"
 
-# No part of a JSON Web Token: the id is written to logs.
+# Can't match a JSON Web Token: the id is written to logs.
 _REQUEST_ID: Final = re.compile(rb"(?!eyJ)[A-Za-z0-9._-]{1,64}")
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 
 def peer_address(scope: Scope) -> str:
-    """Return the address at the other end of the connection, "" for a unix socket."""
+    """Return the peer address of the connection, "" for a unix socket."""
     client = scope.get("client")
     return client[0] if client else ""
 
 
 class RequestContext:
-    """One request; made at the entrance, filled on the way, read when its log line is written.
+    """One request; created by the middleware, filled on the way, read when its log line is written.
 
-    ``started`` is in seconds of ``perf_counter``. The gate sets ``policy``, ``caller`` and ``decision``, the
-    last it took. ``request`` is the escape hatch for what is not parsed, such as streams. ``arguments`` are
-    those of the responder: text from the path until it is read, ``query`` and ``body`` once they have been.
-    ``answer`` is the JSON of a success if the operation log keeps it, ``refusal`` what was answered instead;
-    ``cut_off`` when an answer broke off in the middle. ``event_of`` makes the entry of a logged operation.
+    ``started`` is in seconds of ``perf_counter``. The guard sets ``policy``, ``caller`` and ``decision``, its
+    latest one. ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the
+    responder: path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer``
+    is the JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead;
+    ``cut_off`` is true if an answer broke off. ``event_of`` makes the entry of a logged operation.
     """
 
-    # What is not set yet is read from the class: a request sets only what it needs.
+    # Class attributes are the defaults: a request sets only what it needs.
     request: Request
     operation: Operation | None = None
     policy: Policy | None = None
@@ -74,7 +74,7 @@ class RequestContext:
 
     @property
     def user(self) -> Caller:
-        """The logged-in caller; Unauthenticated on a public route."""
+        """The logged-in caller; raises Unauthenticated on a public route."""
         if self.caller is None:
             raise Unauthenticated
         return self.caller
@@ -86,13 +86,13 @@ class RequestContext:
 
     @property
     def user_agent(self) -> str:
-        """The User-Agent, at most ``MAX_USER_AGENT`` characters and fit for logs; "" when there is none."""
+        """The User-Agent, redacted and at most ``MAX_USER_AGENT`` characters; "" if there is none."""
         return redacted_text((self.request.user_agent or "")[:MAX_USER_AGENT])
 
     def respond_header(self, name: str, value: str) -> None:
-        """Add a header to the response of a call that succeeds; ValueError for a value that is not one line.
+        """Add a header to the response of a success; raises ValueError for a value that is not one line.
 
-        Headers of one name add up, as cookies need.
+        Several headers of one name are kept, as cookies need.
         """
         if _FIELD_VALUE.fullmatch(value) is None:
             raise ValueError(f"the value of {name} is not visible ASCII on one line")
@@ -100,7 +100,7 @@ class RequestContext:
 
 
 def context_of(request: falcon.asgi.Request) -> RequestContext:
-    """Return the call that ``request`` belongs to."""
+    """Return the context of ``request``."""
     return cast(RequestContext, request.scope[_KEY])
 
 
@@ -112,5 +112,5 @@ def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
 
 
 def new_request_id() -> str:
-    """Return an id for a request that brings none."""
+    """Return an id for a request without one."""
     return f"{getrandbits(64):016x}"

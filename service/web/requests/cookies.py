@@ -1,4 +1,4 @@
-"""Cookie mode: the tokens of a session in cookies, beside the CSRF token that pages send back in a header."""
+"""Cookie mode: the tokens of a session in cookies, with a CSRF token that pages send back in a header."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _CSRF_FIELD: Final = CSRF_HEADER.lower().encode("ascii")
 
 
 class Cookies:
-    """Reads and sets the three cookies of a session (RFC 6265); with the mode off it does neither.
+    """Reads and sets the three cookies of a session (RFC 6265); does nothing if cookie mode is off.
 
-    With ``cookie_secure`` their names start with ``__Host-``: a browser then takes them only over TLS and
-    for this host alone, so that no neighbour on another port or a subdomain can plant one.
+    With ``cookie_secure`` their names start with ``__Host-``: a browser then accepts them only over TLS and
+    for this host, so that another port or a subdomain can't set one.
     """
 
     def __init__(self, settings: Auth) -> None:
@@ -34,18 +34,18 @@ class Cookies:
         self._attributes = f"; Path=/{secure}; SameSite={settings.cookie_same_site}"
 
     def access_token(self, request: Request) -> str | None:
-        """Return the access token among the cookies of ``request``; None when there is none.
+        """Return the access token in the cookies of ``request``; None if there is none.
 
-        BadRequest for two cookies of that name; TokenInvalid for an empty one.
+        Raises BadRequest for two cookies of that name, TokenInvalid for an empty one.
         """
         return self._read(request, self.access)
 
     def refresh_token(self, request: Request) -> str | None:
-        """Return the refresh token among the cookies of ``request``, as ``access_token`` does."""
+        """Return the refresh token in the cookies of ``request``, like ``access_token``."""
         return self._read(request, self.refresh)
 
     def check_source(self, request: Request) -> None:
-        """Raise CsrfFailed for a request that another site has caused."""
+        """Raise CsrfFailed for a request caused by another site."""
         if self.on:
             check_source(
                 fetch_site=_text(request.raw_header(b"sec-fetch-site")),
@@ -54,7 +54,7 @@ class Cookies:
             )
 
     def check_meant(self, request: Request, login_id: str, issued_at: float) -> None:
-        """Raise CsrfFailed unless a page of ours sent ``request``, with the CSRF token of these cookies.
+        """Raise CsrfFailed unless our page sent ``request``, with the CSRF token of these cookies.
 
         ``login_id`` and ``issued_at`` (seconds) are ``sub`` and ``iat`` of the token in the cookie.
         """
@@ -62,14 +62,14 @@ class Cookies:
         self._proofs.check(_text(request.raw_header(_CSRF_FIELD)), login_id, round(issued_at * 1000))
 
     def set(self, context: RequestContext, pair: TokenPair) -> None:
-        """Have the browser keep ``pair`` and its CSRF token, each as long as it lives."""
+        """Set the cookies of ``pair`` and its CSRF token, each for its lifetime."""
         proof = self._proofs.issue(str(pair.user_id), pair.issued)
         self._put(context, self.access, pair.access_token, pair.expires_in)
         self._put(context, self.refresh, pair.refresh_token, pair.refresh_expires_in)
         self._put(context, self.csrf, proof, pair.refresh_expires_in, readable=True)
 
     def clear(self, context: RequestContext) -> None:
-        """Have the browser forget the session."""
+        """Delete the cookies of the session."""
         for name in (self.access, self.refresh, self.csrf):
             self._put(context, name, "", 0)
 
@@ -94,8 +94,8 @@ class Cookies:
 
 
 def _pairs(request: Request) -> list[tuple[bytes, bytes]]:
-    """Return names and values of all cookies, as sent: quotes are part of a value, and nothing is decoded."""
-    # Not Falcon's own, which reads the last of several headers, and quotes and escapes of RFC 2109.
+    """Return names and values of all cookies, undecoded; quotes are part of a value."""
+    # Falcon's own parser reads only the last of several headers, and decodes quotes of RFC 2109.
     headers = (value for name, value in request.scope["headers"] if name == b"cookie")
     parts = (part.strip(b" \t").partition(b"=") for header in headers for part in header.split(b";"))
     return [(name, value) for name, _, value in parts]

@@ -1,4 +1,4 @@
-"""Where a request carries its access token, and whether whoever sent it meant to."""
+"""Access tokens of requests, and CSRF protection where they come from cookies."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from service.web.requests.request import Request
 
 
 class HeaderToken:
-    """The token in a header, behind a prefix such as ``Bearer``."""
+    """The token in a header, after a prefix such as ``Bearer``."""
 
     def __init__(self, name: str, prefix: str) -> None:
-        """Take the header's name and what stands before the token, its space included; "" for nothing."""
+        """``name`` is the header's name; ``prefix`` precedes the token, with its space; "" for none."""
         self._name = name.lower().encode("ascii")
         self._prefix = prefix.encode("ascii")
 
     def of(self, request: Request) -> str:
         """Return the token of ``request``.
 
-        Unauthenticated without one, and with credentials of another scheme (RFC 6750 §3.1); TokenInvalid for
-        an empty one; BadRequest for two. The scheme's case does not matter (RFC 9110 §11.1).
+        Raises Unauthenticated without a token or with another scheme (RFC 6750 §3.1), TokenInvalid for an
+        empty one, BadRequest for two. The scheme is case-insensitive (RFC 9110 §11.1).
         """
         value = request.raw_header(self._name)
         if value is None:
             raise Unauthenticated
-        # Nearly every request ends here, and looks at no byte of the token twice.
+        # The fast path of nearly every request.
         if value.startswith(self._prefix):
             token = value[len(self._prefix) :]
             if token and token.isascii() and b"," not in token and b" " not in token and b"\t" not in token:
@@ -33,7 +33,7 @@ class HeaderToken:
         return self._loosely(value)
 
     def check_meant(self, request: Request, caller: Caller) -> None:
-        """Pass: no browser sends this header unless a page of ours tells it to."""
+        """Always pass: browsers send this header only if our page sets it."""
 
     def _loosely(self, value: bytes) -> str:
         if b"," in value:
@@ -52,15 +52,15 @@ class HeaderToken:
 
 
 class CookieToken(HeaderToken):
-    """The token in the access cookie; without that cookie, the one in the header."""
+    """The token in the access cookie or, without that cookie, in the header."""
 
     def __init__(self, name: str, prefix: str, cookies: Cookies) -> None:
-        """Take the header's name and prefix, and the cookies that are read before it."""
+        """``name`` and ``prefix`` are those of the header; ``cookies`` are read first."""
         super().__init__(name, prefix)
         self._cookies = cookies
 
     def of(self, request: Request) -> str:
-        """Return the token of ``request``; BadRequest when cookie and header both carry one."""
+        """Return the token of ``request``; raises BadRequest if both cookie and header have one."""
         token = self._cookies.access_token(request)
         if token is None:
             return super().of(request)
@@ -69,9 +69,9 @@ class CookieToken(HeaderToken):
         return token
 
     def check_meant(self, request: Request, caller: Caller) -> None:
-        """Raise CsrfFailed for a cookie that may have been sent without the user's will.
+        """Raise CsrfFailed if another site may have caused the request with the cookie.
 
-        ``caller`` is whom its token names.
+        ``caller`` is the user of its token.
         """
         if self._cookies.access_token(request) is not None:
             self._cookies.check_meant(request, caller.login_id, caller.issued_at)

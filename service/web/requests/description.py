@@ -1,4 +1,4 @@
-"""What an operation is, as data: one method of one URI template, its marks and its types.
+"""Operations as data: one method of one URI template, with its marks and types.
 
 The guard, the logs and the OpenAPI document read it; ``operation`` serves it.
 """
@@ -18,9 +18,9 @@ from service.web.requests.marks import Mark
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Signature:
-    """The types of a responder; ``body`` and ``query`` are None where it takes none.
+    """The types of a responder; ``body`` and ``query`` are None if it takes none.
 
-    One function at one template has one signature in a process, compared and hashed by identity.
+    Each function at each template has one signature per process, compared and hashed by identity.
     """
 
     body: type[Struct] | None
@@ -33,9 +33,9 @@ class Signature:
 class Operation:
     """One method of one URI template.
 
-    ``access`` holds the codes that its lines of the endpoint layer must have, empty when nothing was
-    declared. ``name`` is the qualified name of the responder, for messages; ``summary`` and ``description``
-    are its docstring. ``status`` is that of a success.
+    ``access`` has the codes that its lines of the endpoint layer must have, empty if nothing was declared.
+    ``name`` is the qualified name of the responder, for messages; ``summary`` and ``description`` are its
+    docstring. ``status`` is the status of a success.
     """
 
     method: str
@@ -55,5 +55,5 @@ class Operation:
 
     @cached_property
     def public(self) -> bool:
-        """True if everybody may call it, without a session."""
+        """True if it needs no session."""
         return self.access == (ANYONE,)

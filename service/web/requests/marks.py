@@ -1,7 +1,7 @@
-"""What an endpoint declares about a responder: who may call it, what is logged, what it refuses.
+"""Marks: what a responder declares about access, logging and refusals.
 
-Marks only record; they may be stacked in any order. Contradictions raise ``MarkError`` at import, since a
-responder that says two things about who may call it must not serve one request.
+Marks only record; they can be stacked in any order. Contradictions raise ``MarkError`` at import: a responder
+with contradictory access marks must not serve any request.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Logged:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """All that a responder declares.
+    """The declarations of a responder.
 
-    ``access`` holds the codes of the policy lines that the endpoint layer must have: ``@anyone``,
-    ``@login``, or permission codes of which any one would do. Empty: nothing was declared. ``media`` are the
-    media types of a ``Stream``, ``file`` is the field of the file that is uploaded, "" for none.
+    ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
+    or alternative permission codes. Empty: nothing was declared. ``media`` are the media types of a
+    ``Stream``, ``file`` is the field of an uploaded file, "" for none.
     """
 
     access: tuple[str, ...] = ()
@@ -56,23 +56,23 @@ _NOTHING: Final = Mark()
 
 
 def mark_of(function: Callable[..., Any]) -> Mark:
-    """Return what ``function``, or the function of a bound method, declares."""
+    """Return the mark of ``function`` or of the function of a bound method."""
     mark: Mark = getattr(function, _ATTRIBUTE, _NOTHING)
     return mark
 
 
 def public(function: F) -> F:
-    """Let everybody call: nobody is authenticated, and tokens are ignored."""
+    """Open to everybody: no authentication, tokens are ignored."""
     return _accessible(function, (ANYONE,))
 
 
 def login(function: F) -> F:
-    """Let every logged-in caller call."""
+    """Open to every logged-in caller."""
     return _accessible(function, (LOGIN,))
 
 
 def needs(*codes: str) -> Callable[[F], F]:
-    """Let callers call who hold any one of ``codes``; a required code has no wildcard."""
+    """Open to callers who hold any one of ``codes``, which have no wildcards."""
     if not codes:
         raise MarkError("@needs names no code")
     for code in codes:
@@ -86,7 +86,7 @@ def needs(*codes: str) -> Callable[[F], F]:
 def logged(
     module: str, action: str, kind: str, *, params: bool = True, response: bool = True
 ) -> Callable[[F], F]:
-    """Name the call in logs; ``params=False`` and ``response=False`` keep its content out of them."""
+    """Record calls in the operation log; ``params=False`` and ``response=False`` omit their content."""
     entry = Logged(module, action, kind, params, response)
 
     def mark(function: F) -> F:
@@ -98,7 +98,7 @@ def logged(
 
 
 def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
-    """Name the refusals that are this responder's own, beside those of every guarded request."""
+    """Declare the responder's own refusals, besides those of every guarded request."""
     return lambda function: _marked(function, refusals=mark_of(function).refusals + refusals)
 
 
@@ -108,7 +108,7 @@ def created(function: F) -> F:
 
 
 def sends(*media: str) -> Callable[[F], F]:
-    """Name the media types of a responder that returns a ``Stream``."""
+    """Declare the media types of a responder that returns a ``Stream``."""
     if not media:
         raise MarkError("@sends names no media type")
     return lambda function: _marked(function, media=media)
@@ -120,7 +120,7 @@ def example_body(body: Mapping[str, Any]) -> Callable[[F], F]:
 
 
 def takes_file(field: str) -> Callable[[F], F]:
-    """Say that the body is ``multipart/form-data`` with one file in ``field``; the responder reads it."""
+    """Declare that the body is ``multipart/form-data`` with one file in ``field``; the responder reads it."""
     return lambda function: _marked(function, file=field)
 
 

@@ -1,7 +1,7 @@
-"""The outermost ASGI application: what holds for every request, whether it reaches a route or not.
+"""The outermost ASGI application: applies to every request, routed or not.
 
-What the HTTP server itself refuses (a request line or header that is no HTTP) comes here too, with the
-refusal in its scope, so that it is answered and logged as any other.
+Requests that the HTTP server itself refuses (malformed request lines or headers) come here too, with the
+refusal in the scope, so that they are answered and logged like any other.
 """
 
 from __future__ import annotations
@@ -31,28 +31,28 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 REFUSAL: Final = "portcullis.refusal"
-"""The key, in the ASGI scope, of the refusal that the HTTP server has found; most requests have none."""
+"""The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
 
 _COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 _log = structlog.get_logger()
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
-"""The versions of HTTP that Falcon knows. The HTTP server passes on 0.9 and 2.0 of a request line too."""
+"""The HTTP versions that Falcon supports. The HTTP server also passes on 0.9 and 2.0."""
 
 
 def falcon_app() -> App[Request, Response]:
     """Return a Falcon application without routes that answers every error as a problem document."""
     app = App(request_type=Request, router=Router())
     app.add_error_handler(Exception, answer)
-    # Falcon takes the nearest class, and has an answer of its own to this one.
+    # Falcon uses the handler of the nearest class, and has one of its own for this class.
     app.add_error_handler(HTTPError, answer)
     return app
 
 
 class RequestMiddleware:
-    """Gives each request its id, its common headers and its log entries; refuses what can be read two ways.
+    """Gives each request its id, common headers and log entries; refuses ambiguous requests.
 
-    Logging must be configured before it is made.
+    Logging must be configured before it is created.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class RequestMiddleware:
         record: Callable[[OperationEvent], None] | None = None,
         stop: Callable[[], None] = lambda: None,
     ) -> None:
-        """Call ``count``, if there is one, with each request that is over.
+        """``count``, if given, is called with each finished request.
 
-        ``record`` takes the entries of logged operations; it neither waits nor fails. ``stop`` is called once
+        ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
         when the process is about to stop.
         """
         self._app = app
@@ -76,7 +76,7 @@ class RequestMiddleware:
         self._stop = stop
 
     def stop(self) -> None:
-        """Say that the process is about to stop: from now on it is not ready."""
+        """Announce that the process is about to stop: from now on it is not ready."""
         self._stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -99,7 +99,7 @@ class RequestMiddleware:
             _refuse_ambiguous(scope)
             await self._app(scope, _without_waiting(scope, receive), send_with_headers)
         except ClientGone:
-            context.cut_off = True  # the server sees no end of the answer, if anybody is there after all
+            context.cut_off = True  # the answer has no end for the server, if the client is still connected
         except Exception as error:
             if context.status:
                 context.cut_off = True
@@ -130,10 +130,10 @@ class RequestMiddleware:
 
 
 def _without_waiting(scope: Scope, receive: Receive) -> Receive:
-    """Return what Falcon is to call instead of ``receive``.
+    """Return a function for Falcon to call instead of ``receive``.
 
-    Falcon takes the first event before it looks for a route. Of a request with a body that is its first
-    piece: a client that sends none would wait for its refusal, or be invited to send it (RFC 9110 §10.1.1).
+    Falcon takes the first event before routing. For a request with a body this is its first piece: a client
+    that waits with the body would not get its refusal, or would be asked to send it (RFC 9110 §10.1.1).
     """
     if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
         return receive
@@ -153,7 +153,7 @@ def _refuse_ambiguous(scope: Scope) -> None:
     if scope.get("http_version", "1.1") not in _VERSIONS:
         raise BadRequest("The request line names a version of HTTP that is not spoken here")
     raw_path = scope.get("raw_path")
-    # A server that sends no raw path has decoded it; encoding it anew finds what the router would read.
+    # A server without a raw path has decoded it; encoding it again gives what the router would read.
     scope["path"] = canonical(quote(scope["path"]) if raw_path is None else raw_path)
     if not scope["query_string"].isascii():
         raise BadRequest("The query holds bytes that must be percent-encoded")
@@ -167,7 +167,7 @@ def _headers(context: RequestContext) -> list[tuple[bytes, bytes]]:
 
 
 def raw_answer(refusal: Refusal) -> bytes:
-    """Return the whole HTTP/1.1 answer to a client whose request is not read, before it is disconnected."""
+    """Return a complete HTTP/1.1 answer for a client whose request is not read before disconnecting it."""
     request_id = new_request_id()
     body = document(refusal, request_id)
     headers = {

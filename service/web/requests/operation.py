@@ -1,6 +1,6 @@
-"""Serves one operation: built once, then the whole way of each of its requests.
+"""Serves the requests of one operation; built once at registration.
 
-The way is: admit, parse, call, encode. Everything that can be looked up is looked up at registration.
+The steps are: admit, parse, call, encode. Everything that can be looked up is looked up at registration.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Responder = Callable[..., Awaitable[Any]]
 def responder_of(operation: Operation, function: Responder, guard: AuthorizationGuard | None) -> Responder:
     """Return the Falcon responder that serves ``operation`` by ``function``, the endpoint's own responder.
 
-    None as ``guard`` lets every request in.
+    With ``guard`` None every request is admitted.
     """
     status = operation.status
     admit = None if guard is None else guard.admit

@@ -1,7 +1,7 @@
-"""Nobody overwrites what he has not seen: entity tags, and ``If-Match`` (RFC 9110 §8.8.3 and §13.1.1).
+"""Protection against lost updates: entity tags and ``If-Match`` (RFC 9110 §8.8.3 and §13.1.1).
 
-Whoever reads a record gets its ``ETag``. Whoever sends that back as ``If-Match`` changes the record only as
-long as it still is the one that was read. Without ``If-Match`` the last writer wins.
+Reads of a record return its ``ETag``. A change with that tag in ``If-Match`` succeeds only if the record is
+unchanged since. Without ``If-Match`` the last writer wins.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ _ONE: Final = re.compile(_TAG.encode())
 
 
 def version_tag(version: int) -> str:
-    """Return the entity tag of a record by the version that each edit raises."""
+    """Return the entity tag of a record with a version, which each edit increments."""
     return f'"{version}"'
 
 
 def content_tag(answer: object) -> str:
-    """Return the entity tag of a record that has no version, by all that ``answer`` shows of it."""
+    """Return the entity tag of a record without a version, from the content of ``answer``."""
     return f'"{hashlib.sha256(envelope(answer)).hexdigest()[:16]}"'
 
 
 def answer_tag(context: RequestContext, tag: str) -> None:
-    """Have the answer of ``call`` name the entity tag of the record that it holds."""
+    """Add ``tag`` as the ``ETag`` of the record in the answer."""
     context.respond_header("ETag", tag)
 
 
 def require_match(context: RequestContext, tag: str) -> None:
-    """Return when ``call`` has no ``If-Match``, or one that names ``tag`` or any record (``*``).
+    """Check that the request has no ``If-Match``, or one with ``tag`` or ``*``.
 
-    PreconditionFailed else; BadRequest for what is no list of entity tags. Call it in the transaction that
-    changes the record, behind its lock.
+    Raises PreconditionFailed otherwise, BadRequest for a malformed header. Call it in the transaction that
+    changes the record, after locking it.
     """
     given = context.request.raw_header(b"if-match")
     if given is None or given.strip() == b"*":

@@ -31,7 +31,8 @@ class Query(Generic[S]):
     def read(self, query_string: str) -> S:
         """Return the parameters of ``query_string`` (without ``?``).
 
-        ValidationFailed for a parameter that is unknown, repeated or not UTF-8, or whose value breaks a rule.
+        Raises ValidationFailed for a parameter that is unknown, repeated or not UTF-8, or has an invalid
+        value.
         """
         if not query_string and self._optional:
             return self._kind()
@@ -43,7 +44,7 @@ class Query(Generic[S]):
 
 
 def no_query(query_string: str) -> None:
-    """Refuse any parameter: ValidationFailed. A ``dryRun`` that is ignored would be a change made."""
+    """Raise ValidationFailed for any parameter. An ignored ``dryRun`` would make a real change."""
     if query_string:
         for name in _parameters(query_string):
             raise ValidationFailed((_shown(name), "There is no such parameter"))
@@ -51,7 +52,7 @@ def no_query(query_string: str) -> None:
 
 def _parameters(query_string: str) -> dict[str, str]:
     values: dict[str, str] = {}
-    # The separators are those of the URL standard's application/x-www-form-urlencoded.
+    # Separators as in application/x-www-form-urlencoded of the URL standard.
     for part in query_string.split("&", MAX_PARAMETERS):
         name, _, value = part.partition("=")
         try:
@@ -70,10 +71,10 @@ def _shown(name: str) -> str:
 
 
 def path_reader(name: str, kind: Any) -> Callable[[str], Any] | None:
-    """Return what turns the path parameter ``name`` from text into ``kind``; None when text is all it takes.
+    """Return a parser of the path parameter ``name`` into ``kind``; None if ``kind`` is plain text.
 
-    ``name`` is the field that ValidationFailed names. An ``int`` is an id in its one decimal spelling, so
-    that no two paths name one thing.
+    ValidationFailed has the field ``name``. An ``int`` is an id in canonical decimal form, so that no two
+    paths mean the same record.
     """
     if kind is str:
         return None

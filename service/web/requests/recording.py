@@ -1,8 +1,8 @@
-"""What the operation log is told of a call: everything but what is secret or was not understood.
+"""Entries of the operation log: everything about a call except secrets and input that was not understood.
 
-Values are kept once they have been read into the types of the operation, and never as they were sent: a
-refused body, an unknown parameter, or text in the place of an id may be anything, a password pasted into the
-wrong field among it. What a refusal names is kept instead.
+Values are kept only after they were parsed into the types of the operation, never as sent: a refused body, an
+unknown parameter, or text in place of an id may be anything, such as a password in the wrong field. The
+fields named by the refusal are kept instead.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from service.web.requests.problems import document
 from service.web.requests.schema import Document, schema_of
 
 UNANSWERED: Final = 499
-"""The status of a call that ended without an answer, as proxies write it; its error is ``unanswered``."""
+"""The status of a call that ended without an answer, as proxies log it; its error is ``unanswered``."""
 
 _REFUSED: Final = 400
 _HIDDEN: Final = "\u2026"
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ID: Final = re.compile(r"[1-9][0-9]{0,18}")
 _UNNAMED: Final = (None, Document, Stream)
-"""What has no members; nothing is kept of answers that are no JSON."""
+"""Types without members; answers that are not JSON are not kept."""
 
 
 class Recording:
-    """How calls of one logged operation are recorded; whatever can be known beforehand is found out once."""
+    """Records the calls of one logged operation; everything static is computed once."""
 
     def __init__(self, operation: Operation) -> None:
         """Read the mark ``@logged`` and the types of ``operation``."""
@@ -47,7 +47,7 @@ class Recording:
         self._method = operation.method
         self._template = operation.template
         self._segments = operation.template.split("/") if signature.path else []
-        # The path of a public route may be all that it takes to be let in.
+        # The path of a public route may contain a credential.
         self._path = {
             name: kind
             for name, kind in signature.path.items()
@@ -60,7 +60,7 @@ class Recording:
         self.keeps_answer = logged.response and signature.answer not in _UNNAMED
 
     def event(self, context: RequestContext) -> OperationEvent:
-        """Return the entry of ``call``, which is over."""
+        """Return the entry of the finished request ``context``."""
         logged, caller, decision = self._logged, context.caller, context.decision
         policy = decision or context.policy
         return OperationEvent(
@@ -87,7 +87,7 @@ class Recording:
         )
 
     def _url(self, context: RequestContext) -> str:
-        """Return the path; what may be secret, or was not understood, as the template writes it."""
+        """Return the path; parts that may be secret or were not understood as in the template."""
         shown = self._understood_path(context)
         segments = context.scope["path"].split("/")
         return "/".join(
@@ -96,12 +96,12 @@ class Recording:
         )
 
     def _understood_path(self, context: RequestContext) -> dict[str, Any]:
-        """Return the arguments of the path: ids, and text that has led to a success."""
+        """Return the parsed path arguments: ids, and text if the call succeeded."""
         succeeded = 0 < context.status < _REFUSED
         understood: dict[str, Any] = {}
         for name, kind in self._path.items():
             value = context.arguments[name]
-            if kind is int and isinstance(value, str):  # the call was refused before it was read
+            if kind is int and isinstance(value, str):  # the call was refused before it was parsed
                 value = int(value) if _ID.fullmatch(value) else value
             if succeeded or isinstance(value, int):
                 understood[name] = value
@@ -113,7 +113,7 @@ class Recording:
             return None
         if "query" in context.arguments:
             return redacted_query(query)
-        # Refused, or not read because the call was: which of the known parameters there were.
+        # Refused, or not parsed because the call was refused: only the names of known parameters.
         names = (part.partition("=")[0] for part in query.split("&"))
         return "&".join(f"{name}={_HIDDEN}" for name in dict.fromkeys(names) if name in self._query.names)
 
@@ -132,7 +132,7 @@ class Recording:
         return kept(context.answer, redact=self.redacts_response) if context.answer else None
 
     def _known(self, error: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a fault of a field; what is no field of this operation is not named."""
+        """Return a fault of a field, without the names of unknown fields."""
         known = self._names.issuperset(_NAME.findall(error["field"]))
         return {**error, "field": error["field"] if known else _HIDDEN}
 
@@ -146,7 +146,7 @@ def _error(context: RequestContext) -> str | None:
 
 
 class _Names:
-    """The names of the members of some types, and whether one may hold what is withheld."""
+    """The names of the members of some types, and whether any of them is sensitive."""
 
     def __init__(self, *kinds: Any) -> None:
         found = [kind for kind in kinds if kind not in _UNNAMED]
@@ -161,7 +161,7 @@ class _Names:
             for each in schema:
                 self._read(each)
         elif isinstance(schema, dict):
-            # A dictionary or Any: its names are known only when it is there.
+            # A dictionary or Any: its names are known only at run time.
             self._is_open |= not schema or schema.get("additionalProperties", False) is not False
             self.names |= set(schema.get("properties", ()))
             for name, below in schema.items():
@@ -170,6 +170,6 @@ class _Names:
 
 @cache
 def _names_of(signature: Signature) -> tuple[_Names, _Names, _Names]:
-    """Return the names of the query, of all that is given, and of the answer."""
+    """Return the names of the query, of all input, and of the answer."""
     given = _Names(signature.body, signature.query, *signature.path.values())
     return _Names(signature.query), given, _Names(signature.answer)

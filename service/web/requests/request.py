@@ -1,4 +1,4 @@
-"""Falcon's request with what it lacks: headers as they were sent, and a body that is read within a limit."""
+"""Falcon's request with raw headers and a size limit on bodies."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Request(falcon.asgi.Request):
     """A request within the service."""
 
     def raw_header(self, name: bytes) -> bytes | None:
-        """Return the header ``name`` (lower case) as sent; several of one name are joined by commas."""
+        """Return the header ``name`` (lower case) as sent; repeated headers are joined by commas."""
         return self._asgi_headers.get(name)
 
     async def body_within(self, limit: int) -> bytes:
-        """Return the body; TooLarge as soon as it is known to be longer than ``limit`` bytes.
+        """Return the body; raises TooLarge as soon as it is longer than ``limit`` bytes.
 
-        The connection is closed then, since the rest of the body would be read as the next request.
-        BadRequest when the client goes away in the middle: half a body must not be taken for a whole one,
-        which is why Falcon's own stream is not used.
+        The connection is then closed, since the rest of the body would be read as the next request. Raises
+        BadRequest if the client disconnects before the end: half a body must not look complete, which is why
+        Falcon's own stream is not used.
         """
         if (self.content_length or 0) > limit:
             raise _too_large(limit)
@@ -40,7 +40,7 @@ class Request(falcon.asgi.Request):
     async def body_pieces(self, silence: float) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives.
 
-        BadRequest when the client goes away in the middle, or says nothing for ``silence`` seconds.
+        Raises BadRequest if the client disconnects before the end, or sends nothing for ``silence`` seconds.
         """
         event = self._first_event or {}
         yield event.get("body", b"")
@@ -55,12 +55,12 @@ class Request(falcon.asgi.Request):
             yield event.get("body", b"")
 
     async def until_gone(self) -> None:
-        """Return when the client has gone away, or has got its answer; what it still sends is dropped."""
+        """Wait until the client has disconnected or got its answer; drop what it still sends."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
     async def is_gone(self) -> bool:
-        """Tell whether the client has gone away before its answer, as far as the connection has told yet."""
+        """True if the client is known to have disconnected before its answer."""
         watching = asyncio.ensure_future(self.until_gone())
         await asyncio.sleep(0)
         gone = watching.done()

@@ -1,4 +1,4 @@
-"""The table of routes: which endpoint serves which URI template, and does every route say who may call."""
+"""The table of routes: endpoints by URI template, and the check that every route declares its access."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from service.web.requests.request import Request
 from service.web.requests.signature import describe
 
 GROUP: Final = "/api/"
-"""What the templates of all guarded routes start with."""
+"""Prefix of the templates of all guarded routes."""
 
 
 class RoutesError(OperatorError):
-    """Routes that must not be served; ``faults`` has a sentence for each."""
+    """The routes can't be served; ``faults`` has a sentence for each reason."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -34,21 +34,21 @@ class RoutesError(OperatorError):
 
 
 class Router(CompiledRouter):
-    """Falcon's router; the map from methods to responders is made by ``Routes``, whole."""
+    """Falcon's router, with the map from methods to responders made by ``Routes``."""
 
     def map_http_methods(self, resource: object, **_options: Any) -> dict[str, Any]:
-        """Return ``resource``, which is that map already."""
+        """Return ``resource``, which already is that map."""
         assert isinstance(resource, _Methods)  # noqa: S101 - Routes alone adds routes
         return resource
 
 
 class _Methods(dict[str, Responder]):
-    """Responders by method. Any method without one is answered 405, whether Falcon knows it or not."""
+    """Responders by method. Any other method, known to Falcon or not, is answered 405."""
 
     def __init__(self, responders: dict[str, Responder]) -> None:
         super().__init__(responders)
         self._refuse = _refuser(sorted(responders))
-        # Falcon answers OPTIONS by itself where nothing else does.
+        # Falcon adds an answer to OPTIONS if there is none.
         for method in COMBINED_METHODS:
             self.setdefault(method, self._refuse)
 
@@ -66,7 +66,7 @@ def _refuser(allowed: list[str]) -> Responder:
 class Routes:
     """Registers endpoints: objects with ``on_get``, ``on_post``, ``on_put``, ``on_patch`` or ``on_delete``.
 
-    ``operations`` are those of the group in the order of registration, ``outside`` those outside it.
+    ``operations`` are those of the group in order of registration, ``outside`` all others.
     """
 
     def __init__(self, app: App[Request, Response], guard: AuthorizationGuard) -> None:
@@ -77,16 +77,16 @@ class Routes:
         self.outside: list[Operation] = []
 
     def add(self, template: str, endpoint: object, *, public: Collection[str] = ()) -> None:
-        """Serve ``template``, which is in the group, by ``endpoint``, every request through the gate.
+        """Serve ``template``, within the group, by ``endpoint``; every request passes the guard.
 
-        ``public`` names methods that everybody may call, as ``@public`` would.
+        ``public`` names methods that are open to everybody, like ``@public``.
         """
         if not template.startswith(GROUP):
             raise RoutesError([f"{template} is not in {GROUP}: use add_outside"])
         self.operations += self._add(template, endpoint, self._guard, public)
 
     def add_outside(self, template: str, endpoint: object) -> None:
-        """Serve ``template``, outside the group, by ``endpoint``, to everybody and without the gate."""
+        """Serve ``template``, outside the group, by ``endpoint``, to everybody without the guard."""
         if template.startswith(GROUP):
             raise RoutesError([f"{template} is in {GROUP}: use add"])
         self.outside += self._add(template, endpoint, None, ())
@@ -94,10 +94,10 @@ class Routes:
     def check(
         self, endpoint_rules: Iterable[Rule], catalogue: Mapping[str, AbstractSet[str]] | None = None
     ) -> None:
-        """Raise RoutesFault with all routes that lack a mark, and all differences from ``endpoint_rules``.
+        """Raise RoutesError with all routes that lack a mark, and all differences from ``endpoint_rules``.
 
-        As well those from ``catalogue``, the codes by endpoint, unless these routes have none.
-        Every method but GET needs ``@logged`` as well.
+        Also with those from ``catalogue``, the codes by endpoint, if it is given. Every method except GET
+        also needs ``@logged``.
         """
         faults = [
             f"{operation.object}: {operation.name} has no @public, @login or @needs"

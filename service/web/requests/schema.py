@@ -1,6 +1,6 @@
-"""The shapes that bodies, queries and answers share, and the one encoder of answers.
+"""Base types of bodies, queries and answers, and the encoder of answers.
 
-Times are ``Moment`` in answers, since msgspec writes a ``datetime`` with microseconds and the contract has
+Times in answers are ``Moment``, since msgspec writes a ``datetime`` with microseconds and the API uses
 milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[datetime, Meta(tz=True)]``).
 """
 
@@ -30,29 +30,29 @@ W = TypeVar("W", bound="Schema")
 
 
 class Moment(str):
-    """A time in an answer, already written as RFC 3339, UTC, with milliseconds."""
+    """A time in an answer, formatted as RFC 3339, UTC, with milliseconds."""
 
     __slots__ = ()
 
 
 def moment(at: datetime) -> Moment:
-    """Return the aware time ``at`` as the wire writes it."""
+    """Return the aware time ``at`` in the format of answers."""
     return Moment(rfc3339(at))
 
 
 class Schema(Struct, forbid_unknown_fields=True, rename="camel"):
-    """The base of every body, query and answer: camelCase names, unknown fields refused."""
+    """The base of all bodies, queries and answers: camelCase names, unknown fields are refused."""
 
     @classmethod
     def of(cls, record: object) -> Self:
-        """Return the answer made from the attributes of ``record`` that have the names of its fields.
+        """Return the answer made from the attributes of ``record`` with the names of its fields.
 
         Nested records and lists of them become nested answers; an aware ``datetime`` becomes a ``Moment``.
         """
         return msgspec.convert(record, cls, from_attributes=True, dec_hook=_decode_moment)
 
     def given(self) -> dict[str, Any]:
-        """Return the fields that a body did not leave out (``UNSET``), by their Python names."""
+        """Return the fields that are set (not ``UNSET``), by their Python names."""
         fields = msgspec.structs.asdict(self)
         return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
 
@@ -61,7 +61,7 @@ PageNumber = Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, 
 """The number of a page."""
 
 PageSize = Annotated[int, Meta(ge=1, le=200, description="Items on a page.")]
-"""How many items a page has."""
+"""The number of items on a page."""
 
 
 class Page(Schema, Generic[T]):
@@ -74,7 +74,7 @@ class Page(Schema, Generic[T]):
 
 
 class PageQuery(Schema):
-    """The query of a list that is read page by page; lists add their filters as further fields."""
+    """The query of a paged list; lists add their filters as further fields."""
 
     page: PageNumber = 1
     size: PageSize = 20
@@ -85,7 +85,7 @@ class PageQuery(Schema):
         return (self.page - 1) * self.size
 
     def filter(self, kind: Callable[..., F]) -> F:
-        """Return the filter that the other parameters make; ``kind`` takes each of them by its name."""
+        """Return a ``kind`` made from the other parameters, passed by name."""
         return kind(
             **{name: getattr(self, name) for name in self.__struct_fields__ if name not in _NO_FILTERS}
         )
@@ -95,7 +95,7 @@ _NO_FILTERS: Final = ("page", "size", "sort")
 
 
 class Found(Protocol):
-    """The records of a page, and how many there are on all pages."""
+    """The records of a page, and their number on all pages."""
 
     @property
     def items(self) -> Sequence[object]:
@@ -103,11 +103,11 @@ class Found(Protocol):
 
     @property
     def total(self) -> int:
-        """The number of records of all pages."""
+        """The number of records on all pages."""
 
 
 def page_answer(query: PageQuery, found: Found, kind: type[W]) -> Page[W]:
-    """Return the page that ``query`` asked for, each record as ``kind``."""
+    """Return the page of ``query``, each record as ``kind``."""
     items = [kind.of(one) for one in found.items]
     return Page(items=items, page=query.page, size=query.size, total=found.total)
 
@@ -119,23 +119,23 @@ class Published(Schema):
 
 
 class Document(Struct, frozen=True):
-    """An answer that is no JSON envelope: sent as it stands, with its media type."""
+    """An answer without a JSON envelope: sent unchanged, with its media type."""
 
     content: bytes
     media_type: str
 
 
 def whole(pattern: str) -> str:
-    """Return a regular expression that only a whole text matches, for ``Meta(pattern=…)``.
+    """Return a regular expression that matches whole texts only, for ``Meta(pattern=…)``.
 
-    msgspec searches, and in Python ``$`` also matches before a final line feed. The result means the same in
-    Python and in ECMA-262, which JSON Schema uses.
+    msgspec searches within texts, and in Python ``$`` also matches before a final line feed. The result means
+    the same in Python and in ECMA-262, which JSON Schema uses.
     """
     return rf"^(?:{pattern})(?![\s\S])"
 
 
 ONE_LINE: Final = whole(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?")
-"""What names for people look like: one line, no space at either end."""
+"""The pattern of display names: one line, no space at either end."""
 
 
 def envelope(data: object) -> bytes:
@@ -144,7 +144,7 @@ def envelope(data: object) -> bytes:
 
 
 def schema_of(kind: type) -> dict[str, Any]:
-    """Return the JSON schema of a type that msgspec does not know."""
+    """Return the JSON schema of a type that msgspec does not support."""
     if kind is Moment:
         return {"type": "string", "format": "date-time", "examples": ["2026-11-21T02:33:53.123Z"]}
     raise NotImplementedError

@@ -1,4 +1,4 @@
-"""From a responder to its description: its marks and annotations, read once, when its route is registered."""
+"""Descriptions of responders from their marks and annotations, read once at registration."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _read: Final[dict[tuple[Callable[..., Any], str], Signature]] = {}
 
 
 class SignatureError(TypeError):
-    """A responder whose annotations do not fit its route."""
+    """The annotations of a responder do not fit its route."""
 
 
 def describe(method: str, template: str, responder: Callable[..., Any], *, public: bool = False) -> Operation:
     """Return the description of the bound ``responder`` that serves ``method`` of ``template``.
 
-    ``public`` opens the route as ``@public`` would. Raises ``MarkError`` where that contradicts a mark, or
-    marks and types contradict one another, and ``SignatureError`` as ``signature_of`` does.
+    ``public`` opens the route like ``@public``. Raises ``MarkError`` if that contradicts a mark, or marks
+    contradict types, and ``SignatureError`` like ``signature_of``.
     """
     mark = mark_of(responder)
     if public and mark.access not in ((), (ANYONE,)):
@@ -56,10 +56,10 @@ def describe(method: str, template: str, responder: Callable[..., Any], *, publi
 
 
 def signature_of(responder: Callable[..., Any], template: str) -> Signature:
-    """Read the annotations of a bound ``responder``; SignatureFault when they do not fit ``template``.
+    """Return the types of a bound ``responder``; raises SignatureError if they do not fit ``template``.
 
-    ``call: Call`` comes first; ``body`` and ``query`` are Structs; every other parameter is a field of the
-    template, ``int`` (an id), ``str``, or a text with constraints. What was read once is kept.
+    ``context: RequestContext`` comes first; ``body`` and ``query`` are Structs; every other parameter is a
+    field of the template, ``int`` (an id), ``str``, or a text with constraints. Results are cached.
     """
     key = (getattr(responder, "__func__", responder), template)
     if key not in _read:
@@ -76,7 +76,7 @@ def _signature(responder: Callable[..., Any], template: str) -> Signature:
     if missing := [parameter for parameter in (*parameters, "return") if parameter not in hints]:
         raise SignatureError(f"{name} does not annotate {', '.join(missing)}")
     if not parameters or hints[parameters[0]] is not RequestContext:
-        raise SignatureError(f"the first parameter of {name} is not call: Call")
+        raise SignatureError(f"the first parameter of {name} is not context: RequestContext")
     path = {parameter: hints[parameter] for parameter in parameters[1:] if parameter not in ("body", "query")}
     if set(path) != set(fields := _FIELD.findall(template)):
         raise SignatureError(f"{name} takes {sorted(path)} of {template}, whose fields are {sorted(fields)}")

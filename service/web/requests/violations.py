@@ -1,4 +1,4 @@
-"""From what msgspec says of bad input to the fields of ``validation_failed``, without echoing any value."""
+"""Translates msgspec's validation errors into fields of ``validation_failed``, without echoing values."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import msgspec
 from service.errors import ValidationFailed
 
 WHOLE: Final = "body"
-"""The field that is named when the fault is with all of the body."""
+"""The field named in faults of the whole body."""
 
-# Greedy: the place is the last one in the text, since names that clients send may imitate one.
+# Greedy: the last match in the text, since names that clients send may imitate one.
 _PLACED: Final = re.compile(r"(?s)(.*) - at `(?:key` in `)?\$\.?(.*)`")
 _MISSING: Final = re.compile(r"Object missing required field `(.*)`")
 _UNKNOWN: Final = re.compile(r"(?s)Object contains unknown field `(.*)`")
@@ -22,12 +22,12 @@ _FIELD: Final = re.compile(r"[A-Za-z0-9_.\[\]]{1,80}")
 
 
 def refusal_for(error: msgspec.ValidationError, whole: str = WHOLE) -> ValidationFailed:
-    """Return the refusal for ``error``: the field as a dotted camelCase path, and a message for people.
+    """Return the refusal for ``error``: the field as a dotted camelCase path, and a readable message.
 
-    ``whole`` is the field to name when the fault is with all of the input.
+    ``whole`` is the field for faults of the whole input.
 
-    A message of our own (a ValueError raised by ``__post_init__``) is passed on. Values are never repeated,
-    and the name of an unknown field only when it looks like a name.
+    Our own messages (a ValueError raised by ``__post_init__``) are passed on. Values are never repeated, and
+    the name of an unknown field only if it looks like a name.
     """
     place, message = _described(str(error), own=error.__cause__ is not None)
     return _failed(place, message, whole)
@@ -50,9 +50,9 @@ def _described(text: str, *, own: bool) -> tuple[str, str]:
 
 
 def check_text(value: Any, field: str = "") -> None:
-    """Refuse plain JSON values when a text in them, or the name of a member, holds a NUL.
+    """Refuse plain JSON values with a NUL in a text or in the name of a member.
 
-    ValidationFailed names the first field; PostgreSQL can't store the character.
+    Raises ValidationFailed with the first such field; PostgreSQL can't store the character.
     """
     if isinstance(value, str):
         if "\0" in value:
