@@ -5,4 +5,4 @@ Imports point down this list only: ``__main__``, ``launch``, ``app``, ``endpoint
 ``records``, ``keyspace``, ``embedded``, ``settings``, ``errors`` and ``kernel``.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
