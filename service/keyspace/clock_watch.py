@@ -1,4 +1,4 @@
-"""Asks the session store for its time now and then, and tells the log when clocks are apart."""
+"""Asks the session store for its time every two seconds, and logs when clocks differ."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.keyspace.store import SessionStore
 
 EVERY: Final = 2.0
 """Seconds between two questions."""
-SAY_EVERY: Final = 300.0
+WARN_EVERY: Final = 300.0
 """Seconds between two warnings for the same cause."""
 
 _log = structlog.get_logger(__name__)
@@ -25,33 +25,33 @@ class ClockWatch:
     """Keeps the synchronized clock of ``store`` close to the store's."""
 
     def __init__(self, store: SessionStore, *, leeway: float, access_timeout: float) -> None:
-        """Warn when this machine's clock is more than ``leeway`` seconds from the store's."""
+        """``leeway``: seconds by which clocks may differ; ``access_timeout``: seconds that tokens live."""
         self._store = store
         self._clock = store.synchronized
         self._leeway = leeway
         self._access_timeout = access_timeout
         self._since_boot: float | None = None
-        self._say_again = 0.0
+        self._warn_again = 0.0
         self._apart = False
 
     async def run(self) -> None:
-        """Ask now and then until cancelled; while the store is away, the last offset stays."""
+        """Ask every ``EVERY`` seconds until cancelled; while the store is away, the last offset stays."""
         while True:
             await self.look()
             await asyncio.sleep(EVERY)
 
     async def look(self) -> None:
-        """Ask once, and warn if clocks are apart or the store's has been set; raises nothing."""
+        """Ask once, and warn if clocks differ or the store's has been set; raises nothing."""
         with suppress(Unavailable):
             await self._store.clock()
-            self._tell_step()
-            self._tell_offset()
+            self._log_step()
+            self._log_offset()
 
     def health(self) -> Health:
-        """Return whether clocks agree.
+        """Return whether the clocks agree.
 
-        ``degraded`` when this machine's clock is further than the leeway from the store's, or the store has
-        not answered yet; ``down`` when a token would have expired at the moment when it is issued.
+        ``degraded`` if this machine's clock differs from the store's by more than the leeway, or the store
+        has not answered yet; ``down`` if a token would be expired at the moment when it is issued.
         """
         offset, lead = self._clock.offset, self._clock.lead
         if offset is None:
@@ -61,7 +61,7 @@ class ClockWatch:
             return Health("down", details)
         return Health("degraded" if abs(offset) > self._leeway else "up", details)
 
-    def _tell_step(self) -> None:
+    def _log_step(self) -> None:
         before, self._since_boot = self._since_boot, self._clock.since_boot
         if before is None or self._since_boot is None:
             return
@@ -69,11 +69,11 @@ class ClockWatch:
         if abs(step) > self._leeway:
             _log.warning("the session store's clock was set", event_type="security", step=round(step, 3))
 
-    def _tell_offset(self) -> None:
+    def _log_offset(self) -> None:
         offset = self._clock.offset or 0.0
         apart = abs(offset) > self._leeway
-        if apart and monotonic() >= self._say_again:
-            self._say_again = monotonic() + SAY_EVERY
+        if apart and monotonic() >= self._warn_again:
+            self._warn_again = monotonic() + WARN_EVERY
             _log.warning(
                 "this machine's clock differs from the session store's",
                 offset=round(offset, 3),

@@ -18,11 +18,11 @@ POOL_SIZE = 16
 
 
 def open_pool(url: str, timeout: float) -> BlockingConnectionPool:
-    """Return a pool for ``url`` (redis://, rediss:// or unix://); nothing is connected yet.
+    """Return a pool for ``url`` (redis://, rediss:// or unix://); it connects when it is first used.
 
-    A pool that waits, because redis-py's default one raises above its limit. No retries: a script whose
-    answer was lost may have run, and ``within`` bounds the whole. RESP2, because the handshake of
-    RESP3 asks for notifications that Valkey doesn't have.
+    The pool waits for a free connection, up to ``timeout`` seconds; redis-py's default pool raises at its
+    limit. No retries: a script whose answer was lost may have run, and ``within`` bounds the whole call.
+    RESP2, because the handshake of RESP3 asks for notifications that Valkey doesn't have.
     """
     return BlockingConnectionPool.from_url(
         url,
@@ -37,14 +37,14 @@ def open_pool(url: str, timeout: float) -> BlockingConnectionPool:
 
 
 def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:
-    """Return a connection like those of the pool, and outside of it; it connects when it is first used."""
+    """Return a connection configured like the pool's, but not part of it; it connects when first used."""
     connection: AbstractConnection = pool.make_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
     return connection
 
 
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """Give the block ``seconds``; raise ``Unavailable`` when they pass or the store fails."""
+    """Run the block; raise ``Unavailable`` if it takes longer than ``seconds`` or the store fails."""
     try:
         async with asyncio.timeout(seconds):
             yield

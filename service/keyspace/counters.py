@@ -20,8 +20,8 @@ _AT_ONCE: Final = 1000  # keys that one step of a walk looks at
 class Counters:
     """Sliding windows in the store (library ``limits``): one script counts and decides.
 
-    Windows slide on the store's clock. A refused attempt is not counted, so that hammering an account does
-    not keep it locked for ever.
+    Windows slide on the store's clock. A refused attempt is not counted, so that repeated attempts do not
+    keep an account locked forever.
     """
 
     def __init__(self, pool: BlockingConnectionPool, timeout: float) -> None:
@@ -36,9 +36,9 @@ class Counters:
         self._limiter = SlidingWindowCounterRateLimiter(storage)
 
     async def hit(self, most: int, window: int, *name: str) -> int | None:
-        """Count an attempt at ``name``; None when it is among the ``most`` of the last ``window`` seconds.
+        """Count an attempt at ``name``; at most ``most`` are allowed in ``window`` seconds.
 
-        Else the seconds until another one may be.
+        Returns None if it is allowed, else the whole seconds until the next attempt may be.
         """
         limit = RateLimitItemPerSecond(most, window)
         async with within(self._timeout):
@@ -48,15 +48,15 @@ class Counters:
         return max(1, math.ceil(stats.reset_time - time.time()))
 
     async def clear(self, most: int, window: int, *name: str) -> None:
-        """Forget the attempts at ``name``."""
+        """Reset the count of ``name``; ``most`` and ``window`` as in ``hit``."""
         async with within(self._timeout):
             await self._limiter.clear(RateLimitItemPerSecond(most, window), *name)
 
     async def clear_below(self, *name: str) -> None:
-        """Forget the attempts at every name that begins with ``name``, whatever their limits.
+        """Reset the counts of all names that begin with ``name``, whatever their limits.
 
-        Walks all keys of the store, some at a time: for the operator, not for requests. The parts of the name
-        are plain words.
+        Scans all keys of the store in small steps: for the operator, not for requests. The parts of the name
+        must have no pattern characters.
         """
         pattern = f"rate:*/{'/'.join(name)}/*"
         cursor = 0
@@ -69,11 +69,11 @@ class Counters:
                 return
 
     async def know(self, fingerprint: str, life: int) -> None:
-        """Note for ``life`` seconds that a device has logged in."""
+        """Remember for ``life`` seconds that a device has logged in."""
         async with within(self._timeout):
             await self._client.set(keys.known_device(fingerprint), "1", ex=life)
 
     async def knows(self, fingerprint: str) -> bool:
-        """Tell whether a device has logged in."""
+        """True if the device is remembered."""
         async with within(self._timeout):
             return bool(await self._client.exists(keys.known_device(fingerprint)))

@@ -1,4 +1,4 @@
-"""What the session store says of itself: for whoever looks after it, not for requests."""
+"""Facts about the session store server, for the operator."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from service.settings import Redis as RedisSettings
 
 @dataclass(frozen=True, slots=True)
 class StoreFacts:
-    """``version`` counts as Redis counts; Valkey tells one as well. ``ahead``: seconds before our clock.
+    """The facts of one server; None for what this account is not permitted to read.
 
-    ``memory`` is the limit in bytes, 0 for none, and ``policy`` what happens there. ``appends`` and
-    ``snapshots`` say how data is kept. None stands for what this account may not ask.
+    ``version`` is the Redis version, which Valkey reports too. ``memory`` is the limit in bytes (0: none),
+    and ``policy`` what the server does at the limit. ``appends`` (AOF) and ``snapshots`` (RDB) say how data
+    is persisted. ``ahead``: seconds that its clock is ahead of this machine's.
     """
 
     product: str | None
@@ -33,7 +34,7 @@ class StoreFacts:
 
 
 async def inspect(settings: RedisSettings) -> StoreFacts:
-    """Ask the store of ``settings``; raises ``Unavailable``."""
+    """Return the facts of the store of ``settings``; raises ``Unavailable``."""
     pool = open_pool(settings.url, settings.timeout)
     client = Redis(connection_pool=pool)
     try:
@@ -57,7 +58,7 @@ async def _info(client: Redis) -> dict[str, Any]:
 
 
 async def _saves(client: Redis) -> bool | None:
-    """Tell whether the store takes snapshots by itself."""
+    """True if the store takes snapshots by itself; None if that may not be read."""
     try:
         return bool((await client.config_get("save")).get("save"))
     except ResponseError:

@@ -18,15 +18,15 @@ def device(login_id: str, device: str) -> str:
 
 
 def undelivered(login_id: str, device: str, issued: int) -> str:
-    """Name the note that nobody is known to have got the tokens of this ``iat`` (milliseconds)."""
+    """Name the key of tokens not known to be delivered; ``issued`` is their ``iat`` in milliseconds."""
     return f"auth:undelivered:{login_id}:{device}:{issued}"
 
 
 def snapshots(machine: str) -> str:
-    """Name the metrics that the workers of a machine leave for one another."""
+    """Name the hash of the metrics that the workers of a machine share."""
     return f"auth:metrics:{machine}"
 
 
 def known_device(fingerprint: str) -> str:
-    """Name the note that a login from this device has succeeded."""
+    """Name the key that remembers a successful login from this device."""
     return f"rate:known:{fingerprint}"

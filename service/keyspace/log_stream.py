@@ -10,7 +10,7 @@ from service.keyspace.scripts import Scripts
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Entries that went into the stream together; ``content`` is theirs who put it there."""
+    """Entries that were added together; ``id`` is the stream's, ``content`` the sender's bytes."""
 
     id: str
     content: bytes
@@ -18,7 +18,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of the entries of a batch."""
+    """A finished batch, and how many of its entries were written and set aside."""
 
     batch: Batch
     written: int
@@ -27,9 +27,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class LogCounts:
-    """Entries of all workers since the store was new.
+    """Numbers of entries of all workers since the store was new.
 
-    ``accepted`` is the sum of the others, at every moment: each step of an entry is one script.
+    ``accepted`` always equals the sum of the others: each step of an entry is one script.
     """
 
     accepted: int
@@ -42,8 +42,8 @@ class LogCounts:
 class LogStream:
     """One stream for all workers, read by a consumer group: each batch has one writer at a time.
 
-    The stream is never trimmed: a batch stays until a writer says that it is done with it. Every method
-    raises ``Unavailable``.
+    The stream is never trimmed: a batch stays until a writer reports it as done. Every method raises
+    ``Unavailable``.
     """
 
     def __init__(self, scripts: Scripts) -> None:
@@ -52,33 +52,33 @@ class LogStream:
     async def add(
         self, sender: str, number: int, content: bytes, *, count: int, dropped: int, most_bytes: int
     ) -> bool:
-        """Put in a batch of ``count`` entries; False when the stream would exceed ``most_bytes``.
+        """Add a batch of ``count`` entries; returns False if the stream would exceed ``most_bytes``.
 
-        ``number`` rises with each batch of a ``sender``: a batch that is sent again, since its answer was
-        lost, is not added again. ``dropped`` are the entries that the sender had to drop since the batch
-        before; they are counted.
+        ``number`` rises with each batch of a ``sender``: a batch that is sent again because the reply was
+        lost is not added twice. ``dropped`` counts the entries that the sender dropped since its previous
+        batch.
         """
         return bool(await self._scripts.run("log_add", sender, number, content, count, dropped, most_bytes))
 
     async def take(self, writer: str, *, most: int, again: bool = False, idle: float = 0) -> list[Batch]:
-        """Return up to ``most`` batches that nobody has had; with ``again``, those that ``writer`` has.
+        """Return up to ``most`` new batches, or with ``again`` those that ``writer`` took before.
 
-        With ``idle`` also up to ``most`` that other writers took and did not finish within so many seconds.
+        With ``idle`` (seconds) also up to ``most`` that other writers took longer ago and did not finish.
         """
         found = await self._scripts.run("log_take", writer, "0" if again else ">", most, round(1000 * idle))
         return [Batch(name.decode(), content) for name, content in zip(found[::2], found[1::2], strict=True)]
 
     async def done(self, batches: Iterable[Done]) -> None:
-        """Remove batches and count what became of them; a batch that was removed before does not count."""
+        """Remove batches and count their entries; a batch that was already removed is not counted again."""
         words: list[str | int] = []
         for one in batches:
             words += [one.batch.id, len(one.batch.content), one.written, one.set_aside]
         await self._scripts.run("log_done", *words)
 
     async def counts(self) -> LogCounts:
-        """Return what became of all entries."""
+        """Return the counts of all entries."""
         return LogCounts(*await self._scripts.run("log_counts"))
 
     async def leave(self, writer: str) -> None:
-        """Forget a writer that ends; what it has not finished, if anything, others will claim."""
+        """Remove a writer that ends, unless it has unfinished batches: other writers claim those later."""
         await self._scripts.run("log_leave", writer)

@@ -1,4 +1,4 @@
-"""The online list: paged from the indexes, never by walking the keys."""
+"""The online list: paged from the indexes, never by scanning keys."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import msgspec
 from service.keyspace.scripts import Scripts
 from service.keyspace.values import DeviceSession, OnlinePage, OnlineSession
 
-MOST_ROWS = 2**53  # beyond, Lua's numbers are no longer exact
+MOST_ROWS = 2**53  # above this Lua's numbers are not exact
 _session = msgspec.json.Decoder(DeviceSession)
 
 
 class Online:
-    """All live device sessions, those that run out last first: the latest to log in or refresh."""
+    """All live device sessions, latest expiry first: the most recent login or refresh."""
 
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
@@ -33,7 +33,7 @@ class Online:
     ) -> OnlinePage:
         """Return page ``number`` (from 1), or the page after ``cursor``.
 
-        The filters are exact; an empty one takes everything. ValueError for a cursor that was not made here.
+        The filters are exact; an empty one matches everything. ValueError for a cursor from anywhere else.
         """
         indexes = _indexes(user_name, login_ip, device)
         if cursor is None:

@@ -1,4 +1,4 @@
-"""Whether the session store can be read and written: for the readiness check."""
+"""Checks that the session store can be written, for the readiness check."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _LIFE: Final = 10_000  # milliseconds
 
 
 class Probe:
-    """Tries a write."""
+    """Tests the store with a write."""
 
     def __init__(self, pool: BlockingConnectionPool, timeout: float) -> None:
         self._client = Redis(connection_pool=pool)
         self._timeout = timeout
 
     async def health(self) -> Health:
-        """Write a key that runs out in seconds; raises ``Unavailable``.
+        """Write a key that expires after 10 seconds; raises ``Unavailable``.
 
-        ``read_only``: the store answers and refuses the write, as a replica, without memory, after a failed
-        snapshot or with too few replicas.
+        ``read_only``: the store answers but refuses the write: it is a replica, is out of memory, failed to
+        save a snapshot, or has too few replicas.
         """
         try:
             async with within(self._timeout):

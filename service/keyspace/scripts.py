@@ -52,9 +52,9 @@ class Scripts:
         }
 
     async def run(self, name: Name, *arguments: str | bytes | int) -> Any:
-        """Run a script and return its answer, texts as bytes; raises ``Unavailable``.
+        """Run a script and return its answer, with texts as bytes; raises ``Unavailable``.
 
-        The text itself is sent only to a store that doesn't know it: a new one, or one that was restarted.
+        The script's text is sent only to a store that doesn't have it: a new or restarted one.
         """
         async with within(self._timeout):
             try:

@@ -1,4 +1,4 @@
-"""The metrics that the workers of one machine leave for one another: one hash for each machine."""
+"""The metrics that the workers of one machine share: one hash for each machine."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from service.keyspace import keys
 from service.keyspace.connection import within
 
 FRESH: Final = 15.0
-"""Seconds after which a worker that has left no new snapshot counts as gone."""
+"""Seconds without a new snapshot after which a worker counts as gone."""
 
 
 class Snapshots:
-    """Snapshots by worker. A hash that nobody writes to expires; one worker that has gone is left out.
+    """Snapshots by worker; each method raises ``Unavailable``.
 
-    Times are this machine's, which wrote all of them.
+    Snapshots of workers that have gone are removed, and an unused hash expires. Times are this machine's.
     """
 
     def __init__(self, pool: BlockingConnectionPool, timeout: float, machine: str) -> None:
@@ -26,14 +26,14 @@ class Snapshots:
         self._key = keys.snapshots(machine)
 
     async def post(self, worker: str, snapshot: bytes) -> None:
-        """Leave the snapshot of a worker in place of its last one; Unavailable."""
+        """Replace the snapshot of a worker."""
         async with within(self._timeout), self._client.pipeline(transaction=False) as both:
             both.hset(self._key, worker, b"%d %b" % (time.time(), snapshot))
             both.expire(self._key, round(4 * FRESH))
             await both.execute()
 
     async def read(self) -> dict[str, bytes]:
-        """Return the snapshots of the workers that still leave any; Unavailable."""
+        """Return the snapshots of running workers, by worker."""
         least = time.time() - FRESH
         fresh: dict[str, bytes] = {}
         gone: list[bytes] = []
@@ -50,6 +50,6 @@ class Snapshots:
         return fresh
 
     async def withdraw(self, worker: str) -> None:
-        """Take the snapshot of a worker away; Unavailable."""
+        """Remove the snapshot of a worker."""
         async with within(self._timeout):
             await self._client.hdel(self._key, worker)

@@ -1,4 +1,4 @@
-"""The session store, whole: what the rest of the service asks of it."""
+"""The session store: the interface that the rest of the service uses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from service.settings import Redis as RedisSettings
 MARK_BATCH = 500
 SHORT_MARK = 60_000
 HAND_OUT = 1.0
-"""Seconds, beyond the longest wait for the store, that a request may take to hand out what it was leased."""
+"""Seconds, beyond the longest wait for the store, that a request may take to deliver leased tokens."""
 _MARGIN = 60
 
 _facts = msgspec.json.Encoder()
@@ -40,9 +40,9 @@ _note = msgspec.json.Decoder(BanNote)
 class SessionStore:
     """Device sessions, refresh ids, deny markers and the online list.
 
-    Every method raises ``Unavailable`` when the store does not answer in time, and none retries: the
-    caller's request fails as a whole. ``login_id`` is decimal, ``device`` and ``rid`` follow their grammars:
-    they become parts of keys, so they must have been checked.
+    Every method raises ``Unavailable`` if the store does not answer in time, and none retries: the caller's
+    request fails as a whole. ``login_id``, ``device`` and ``rid`` become parts of keys: callers must have
+    checked that ``login_id`` is decimal and the others match their grammars.
     """
 
     def __init__(self, settings: RedisSettings, auth: Auth) -> None:
@@ -72,15 +72,15 @@ class SessionStore:
         return await self._checks.ask(keys.deny(login_id), keys.device(login_id, device))
 
     async def clock(self) -> int:
-        """Return the store's time in milliseconds; ``synchronized`` takes it in as well."""
+        """Return the store's time in milliseconds, and synchronize ``synchronized`` with it."""
         began = self.synchronized.begin()
         async with within(self._timeout):
             seconds, microseconds = await self._client.time()
         self.synchronized.observe(int(seconds) + int(microseconds) / 1e6, began)
         return int(seconds) * 1000 + int(microseconds) // 1000
 
-    def _given_up(self) -> int:
-        """Return the store's time when a command that is sent now has been given up; 0 when nobody knows."""
+    def _deadline(self) -> int:
+        """Return the store's time (ms) at which a command sent now has timed out here; 0 if unknown."""
         if (offset := self.synchronized.since_boot) is None:
             return 0
         return round(1000 * (offset + self.synchronized.begin() + self._timeout))
@@ -88,10 +88,10 @@ class SessionStore:
     async def open_session(
         self, login_id: str, device: str, rid: str, facts: SessionFacts, *, as_of: int
     ) -> Opening:
-        """Open a device session with the refresh id ``rid``, ending those that it replaces or pushes out.
+        """Open a device session with the refresh id ``rid``; end the ones that it replaces or evicts.
 
-        ``as_of`` is the store's time from before the user was read: if the user was marked since, nothing is
-        opened (``stale``).
+        ``as_of`` (ms) is the store's time from before the user was read: if the user was marked since,
+        nothing is opened (``stale``).
         """
         auth = self._auth
         most = auth.max_devices if auth.concurrent_login else 1
@@ -110,17 +110,17 @@ class SessionStore:
     async def rotate_session(
         self, login_id: str, rid: str, next_rid: str, *, user_name: str, nick_name: str, as_of: int
     ) -> Rotation:
-        """Replace ``rid`` by ``next_rid`` and take over the user's names; ``as_of`` as for opening.
+        """Replace ``rid`` by ``next_rid`` and update the user's names; ``as_of`` as for opening.
 
-        Whoever gets tokens to hand out confirms or releases their lease with ``deliveries``. After
-        ``Unavailable`` nobody knows what became of it, and the same call made again finds out.
+        A caller that gets tokens must confirm or release their lease with ``deliveries``. After
+        ``Unavailable`` the rotation may have happened or not; repeating the same call finds out.
         """
         auth = self._auth
         lives = (1000 * auth.refresh_timeout, 1000 * auth.session_max_age)
         windows = (1000 * auth.refresh_race_window, 1000 * auth.refresh_grace)
         changes = _facts.encode({"user_name": user_name, "nick_name": nick_name})
         lease = self._timeout + HAND_OUT
-        limits = (self._mark_life, self._given_up(), round(1000 * lease))
+        limits = (self._mark_life, self._deadline(), round(1000 * lease))
         by = time.monotonic() + lease
         arguments = (login_id, rid, next_rid, changes, *lives, *windows, as_of, *limits)
         outcome, *rest = await self._scripts.run("rotate", *arguments)
@@ -143,9 +143,9 @@ class SessionStore:
                 return Rotation(outcome.decode())
 
     async def close_session(self, login_id: str, device: str, *, opened_by: float = 0.0) -> bool:
-        """End one device session and mark the user; False when there is no such session.
+        """End one device session and mark the user; returns False if there is no such session.
 
-        With ``opened_by`` (seconds) a session that was opened later is left alone.
+        With ``opened_by`` (seconds since the epoch) a session that was opened later is not ended.
         """
         before = round(1000 * opened_by)
         return bool(await self._scripts.run("close", login_id, self._mark_life, before, device, ""))
@@ -153,13 +153,13 @@ class SessionStore:
     async def close_sessions(self, login_id: str, *, keep: str = "", opened_by: float = 0.0) -> int:
         """End all device sessions but the one on ``keep``, mark the user, and return how many ended.
 
-        With ``opened_by`` (seconds) a session that was opened later is not kept, whatever its device.
+        With ``opened_by`` (seconds since the epoch) a session opened later is ended too, even on ``keep``.
         """
         before = round(1000 * opened_by)
         return len(await self._scripts.run("close", login_id, self._mark_life, before, "", keep))
 
     async def sessions(self, login_id: str) -> dict[str, DeviceSession]:
-        """Return the live sessions of a user by device."""
+        """Return the live sessions of a user, by device."""
         found = await self._scripts.run("sessions", login_id)
         texts = zip(found[::2], found[1::2], strict=True)
         return {device.decode(): _session.decode(text) for device, text in texts}
@@ -167,7 +167,7 @@ class SessionStore:
     async def mark(self, login_ids: Iterable[str]) -> int:
         """Set ``refresh:{now}`` for the users, in batches; return how many of them had a session.
 
-        Call it after the change is committed. ``banned`` stays, and no marker moves back.
+        Call it after the change is committed. A ``banned`` marker stays, and no marker gets an earlier time.
         """
         remaining = iter(login_ids)
         online = 0
@@ -176,15 +176,15 @@ class SessionStore:
         return online
 
     async def ban(self, login_id: str, until: int | None, reason: str) -> int:
-        """Repeat a ban that the database holds, end all sessions and return how many.
+        """Copy a ban from the database, end all sessions and return how many ended.
 
-        ``until`` is its end, None when it has none.
+        ``until`` is its end in milliseconds since the epoch, None for a ban without end.
         """
         ended: int = await self._scripts.run("ban", login_id, -1 if until is None else until, reason)
         return ended
 
     async def ban_of(self, login_id: str) -> Ban | None:
-        """Return the ban of a user; None when there is none."""
+        """Return the ban of a user, or None."""
         found = await self._scripts.run("ban_of", login_id)
         if not found:
             return None
@@ -192,11 +192,11 @@ class SessionStore:
         return Ban(_until(ends), _note.decode(text) if text else BanNote())
 
     async def unban(self, login_id: str, *, all_bans: bool = False) -> bool:
-        """Clear a ban that repeats one of the database, or any with ``all_bans``; tell if there was one."""
+        """Clear a ban copied from the database, or any with ``all_bans``; True if there was one."""
         return bool(await self._scripts.run("unban", login_id, int(all_bans)))
 
     async def ping(self) -> None:
-        """Ask whether the store answers."""
+        """Return if the store answers."""
         async with within(self._timeout):
             await self._client.ping()
 

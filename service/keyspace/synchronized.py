@@ -1,4 +1,4 @@
-"""The session store's time, told by this machine between two questions to the store."""
+"""The session store's time, estimated by this machine between two questions to the store."""
 
 from __future__ import annotations
 
@@ -7,47 +7,47 @@ from collections.abc import Callable
 from typing import Final
 
 MOST_BEHIND: Final = 60.0
-"""Seconds that the store's clock may be behind this machine's and still decide alone what has expired."""
+"""Seconds that the store's clock may be behind this machine's before it is no longer trusted."""
 MOST_AHEAD: Final = 300.0
-"""Seconds that time stands still at most after the store's clock was set back."""
+"""The longest time in seconds that this clock stands still after the store's clock was set back."""
 
 Clock = Callable[[], float]
 """Returns the current time in seconds."""
 
 
 def _since_boot() -> float:
-    # Nobody can set this clock, and it goes on while the machine is suspended.
+    # This clock can't be set, and runs on while the machine is suspended.
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class SynchronizedClock:
     """The store's time, by which all nodes judge tokens: Cristian's algorithm over the clock since boot.
 
-    It never runs backwards, so a token that has expired stays expired, unless the time that was told is
-    more than ``MOST_AHEAD`` ahead of both clocks: then the store's clock was wrong and has been corrected. A
-    store whose clock is more than ``MOST_BEHIND`` behind this machine's is not believed any further: tokens
-    would live on. Before the first answer of the store this machine's clock is all there is.
+    It never runs backwards, so an expired token stays expired, unless its latest time is more than
+    ``MOST_AHEAD`` ahead of both clocks: then the store's clock was wrong and has been corrected. It is never
+    more than ``MOST_BEHIND`` behind this machine's clock, whatever the store says: tokens would live on.
+    Before the store's first answer it is this machine's clock.
     """
 
     def __init__(self, *, wall: Clock | None = None, steady: Clock = _since_boot) -> None:
-        """``wall`` is this machine's clock (``time.time``), ``steady`` one that nobody sets."""
+        """``wall`` is this machine's clock (``time.time``), ``steady`` one that can't be set."""
         self._wall = wall or (lambda: time.time())  # noqa: PLW0108 - looked up at each call
         self._steady = steady
         self._offset: float | None = None  # the store's time less the steady clock's
         self._latest = 0.0
 
     def begin(self) -> float:
-        """Return the moment at which a question leaves, for ``observe``."""
+        """Return the time before a question is sent, for ``observe``."""
         return self._steady()
 
-    def observe(self, told: float, began: float) -> None:
-        """Take in the store's time ``told``, in seconds, which was asked for at ``began``.
+    def observe(self, answered: float, began: float) -> None:
+        """Take the store's time ``answered``, in seconds, to a question sent at ``began``.
 
         The store read its clock between then and now. The first answer counts as read halfway; a later one
-        moves the offset no further than to the edge of what it leaves possible, so that a slow answer does
-        not spoil what a fast one has told.
+        moves the offset only as far as necessary to make it possible, so that a slow answer does not spoil
+        the precision of a fast one.
         """
-        least, most = told - self._steady(), told - began
+        least, most = answered - self._steady(), answered - began
         if self._offset is None:
             self._offset = (least + most) / 2
         else:
@@ -65,15 +65,15 @@ class SynchronizedClock:
 
     @property
     def offset(self) -> float | None:
-        """Seconds that the store's clock is ahead of this machine's; None before the store has answered."""
+        """Seconds that the store's clock is ahead of this machine's; None before its first answer."""
         return None if self._offset is None else self._steady() + self._offset - self._wall()
 
     @property
     def since_boot(self) -> float | None:
-        """The store's time less that of the steady clock, in seconds: it changes when the store's is set."""
+        """The store's time minus the steady clock's, in seconds: it changes when the store's clock is set."""
         return self._offset
 
     @property
     def lead(self) -> float:
-        """Seconds that the time by which tokens are judged is ahead of the store's; 0 when all is well."""
+        """Seconds that the time by which tokens are judged is ahead of the store's; normally 0."""
         return 0.0 if self._offset is None else self.now() - self._steady() - self._offset

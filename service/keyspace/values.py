@@ -1,4 +1,4 @@
-"""What the session store takes and gives: plain values, times in milliseconds unless they say seconds."""
+"""Plain values that go into and come out of the session store; times in milliseconds unless noted."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class SessionFacts(Struct, frozen=True):
-    """What is known of a device session when it opens."""
+    """The facts of a device session when it opens."""
 
     user_name: str
     nick_name: str
@@ -35,10 +35,10 @@ class DeviceSession(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What came of opening a session.
+    """The outcome of opening a session.
 
-    ``opened``: ``issued`` and ``ends`` are the moments for the tokens, and ``ended`` are the devices that had
-    to go. ``stale``: the user changed since the caller read them. ``banned``: ``until`` is when that ends.
+    ``opened``: ``issued`` and ``ends`` are the times for the tokens, ``ended`` the devices of the sessions
+    that were ended. ``stale``: the user changed after the caller's read. ``banned``: ``until`` the ban's end.
     """
 
     outcome: Literal["opened", "stale", "banned"]
@@ -50,10 +50,10 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right of one request to hand out the tokens of a rotation.
+    """The right of one request to deliver the tokens of a rotation.
 
-    ``until`` is when it ends by the store, ``by`` when it ends at the latest for
-    the request, in seconds of ``time.monotonic``.
+    ``until`` is its end by the store's clock, ``by`` the latest end for the request, in seconds of
+    ``time.monotonic``.
     """
 
     login_id: str
@@ -65,13 +65,13 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """What came of rotating a refresh id.
+    """The outcome of rotating a refresh id.
 
-    ``rotated`` and ``again`` (the same successor: nobody has got it, or within the grace): ``rid``,
-    ``device``, ``issued`` and ``ends`` are for the tokens, and ``lease`` is for handing them out.
-    ``pending``: another request is about to hand the successor out. ``reused``: the session on ``device``
-    was ended. ``superseded``, ``ended`` and ``unknown`` are refused. ``late``: the store came to it after
-    its caller had given up, and did nothing. ``stale`` and ``banned`` as for ``Opening``.
+    ``rotated`` and ``again`` (the same successor: not yet delivered, or within the grace): ``rid``,
+    ``device``, ``issued`` and ``ends`` are for the tokens, and ``lease`` for their delivery. ``pending``:
+    another request is about to deliver the successor. ``reused``: the session on ``device`` was ended.
+    ``superseded``, ``ended`` and ``unknown`` are refused. ``late``: the store ran it after the caller had
+    timed out, and changed nothing. ``stale`` and ``banned`` as for ``Opening``.
     """
 
     outcome: Literal[
@@ -86,7 +86,7 @@ class Rotation:
 
 
 class BanNote(Struct, frozen=True):
-    """What a ban was for; ``since`` in seconds; ``cached`` when it repeats one of the database."""
+    """The reason for a ban; ``since`` in seconds; ``cached`` if it is copied from the database."""
 
     reason: str = ""
     since: float = 0.0
@@ -95,7 +95,7 @@ class BanNote(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """A ban in force; ``until`` is None when it doesn't end by itself."""
+    """A ban in force; ``until`` is None for a ban without end."""
 
     until: int | None
     note: BanNote
@@ -112,7 +112,7 @@ class OnlineSession:
 
 @dataclass(frozen=True, slots=True)
 class OnlinePage:
-    """A page of the online list: how many live sessions fit, exactly, and where the next page starts."""
+    """A page of the online list: the exact number of matching live sessions, and the next page's cursor."""
 
     total: int
     rows: tuple[OnlineSession, ...]

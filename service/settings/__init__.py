@@ -1,7 +1,7 @@
-"""What the operator may set: one table, read once from the environment and a configuration file.
+"""The settings: one table, read once from the environment and a configuration file.
 
-Owns the names, defaults, units and checks of all settings, the rules that join them, and the signing
-secret of a local installation. It opens no connection and starts nothing; ``load`` only reads. It must
+Owns the names, defaults, units and checks of all settings, the rules between them, and the signing
+secret of a local installation. It opens no connection and starts nothing; ``load`` only reads. It does
 not know which part of the service uses a setting.
 """
 

@@ -25,7 +25,7 @@ class Auth:
         604_800,
         unit="s",
         check=between(1, _YEAR),
-        help="Life of a refresh token; each refresh starts it anew.",
+        help="Life of a refresh token; each refresh restarts it.",
     )
     session_max_age: int = setting(
         2_592_000,
@@ -37,7 +37,7 @@ class Auth:
         10,
         unit="s",
         check=between(0, 300),
-        help="A spent refresh token that comes back within this time is refused as `superseded` and nothing "
+        help="A used refresh token that comes back within this time is refused as `superseded` and nothing "
         "else happens (two tabs racing). Later it counts as theft: the device session ends.",
     )
     refresh_grace: int = setting(
@@ -57,8 +57,8 @@ class Auth:
         default=True,
         help="Ask the session store on each request for the user's deny marker and device session, in one "
         "round trip that all requests in flight share. `false` saves that round trip, and an access token "
-        "then works until it expires: logout, kick, ban, disabling and changed permissions take up to "
-        "`access_timeout` to bite. Refreshes are checked always.",
+        "then works until it expires: logout, kick, ban, disabling and changed permissions take effect only "
+        "after up to `access_timeout`. Refreshes are always checked.",
     )
     is_read_cookie: bool = setting(
         default=False,
@@ -68,7 +68,7 @@ class Auth:
     cookie_secure: bool = setting(
         default=True,
         help="Cookie mode: cookies travel over TLS only, and their names start with `__Host-`. `false`: for "
-        "plain HTTP on a machine of one's own.",
+        "plain HTTP on a development machine.",
     )
     cookie_same_site: Literal["Strict", "Lax"] = setting(
         "Strict",
@@ -79,7 +79,7 @@ class Auth:
         "Authorization", check=field_name, help="The request header that carries the access token."
     )
     token_prefix: str = setting(
-        "Bearer ", check=token_prefix, help="What stands before the token in that header, its space included."
+        "Bearer ", check=token_prefix, help="The text before the token in that header, including the space."
     )
     jwt_audience: str = setting(
         "portcullis", check=not_empty, help="The `aud` claim, required in every token."
@@ -87,7 +87,7 @@ class Auth:
     jwt_issuer: str = setting("portcullis", check=not_empty, help="The `iss` claim, required in every token.")
     jwt_algorithm: Algorithm = setting(
         "HS256",
-        help="The one signature algorithm: HS256, HS384, HS512, RS256, RS384, RS512, ES256, ES384 or EdDSA. "
+        help="The only signature algorithm: HS256, HS384, HS512, RS256, RS384, RS512, ES256, ES384 or EdDSA. "
         "A token signed with any other is refused.",
     )
     jwt_secret: str = setting(
@@ -100,7 +100,7 @@ class Auth:
     )
     jwt_private_key: OptionalPath = setting(
         None,
-        help="PEM file of the private key, for the RS, ES and EdDSA algorithms; its owner alone may read it.",
+        help="PEM file of the private key, for the RS, ES and EdDSA algorithms; only its owner may read it.",
     )
     jwt_public_key: OptionalPath = setting(
         None, help="PEM file of the public key, for the RS, ES and EdDSA algorithms."
@@ -109,8 +109,8 @@ class Auth:
         5,
         unit="s",
         check=between(0, 60),
-        help="How far in the future, by the session store's clock, an `iat` may lie. A machine whose own "
-        "clock is further from the store's than this is told to the log and by `/health/ready`.",
+        help="How far in the future, by the session store's clock, an `iat` may lie. The log and "
+        "`/health/ready` report a machine whose own clock differs from the store's by more.",
     )
 
 
@@ -122,16 +122,19 @@ class Password:
         19_456,
         unit="KiB",
         check=between(19_456, 1_048_576),
-        help="Memory of one hash. Raised: each user's hash is renewed at the next login.",
+        help="Memory of one hash. After a raise, each user's hash is renewed at the next login.",
     )
     argon2_time: int = setting(2, unit="passes", check=between(2, 16), help="Passes over the memory.")
     argon2_parallelism: int = setting(1, unit="lanes", check=between(1, 16), help="Lanes of one hash.")
     max_waiting: int = setting(
         64,
         check=between(1, 10_000),
-        help="Logins of one worker that may wait for their hash; one more is answered 503 at once.",
+        help="Logins of one worker that may wait for their hash; further ones are answered 503 at once.",
     )
     min_length: int = setting(8, unit="characters", check=between(8, 128), help="Shortest new password.")
     max_length: int = setting(
-        128, unit="characters", check=between(64, 1024), help="Longest password; none is ever cut short."
+        128,
+        unit="characters",
+        check=between(64, 1024),
+        help="Longest password; none is ever truncated.",
     )

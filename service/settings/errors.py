@@ -1,4 +1,4 @@
-"""What is wrong with the settings, by name."""
+"""Faults of the settings, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Fault(NamedTuple):
 
 
 class SettingsError(OperatorError):
-    """The settings can't be used; ``faults`` holds every reason found, in the order of the table."""
+    """The settings can't be used; ``faults`` holds every fault found, in the order of the table."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults = tuple(faults)

@@ -16,7 +16,7 @@ _REFERENCE = re.compile(r"\$(\$\{)|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::([^}]*))?\
 
 
 def read(path: Path) -> tuple[dict[str, Any], list[Fault]]:
-    """Return the tables of the file at ``path``, or the reason why it can't be read."""
+    """Return the tables of the file at ``path``, and faults: one if the file can't be read."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8")), []
     except OSError as error:
@@ -32,7 +32,7 @@ def substitute(value: object, environ: Mapping[str, str]) -> Any:
     """Return ``value`` with the references in its strings replaced from ``environ``.
 
     ``${NAME}`` must be set; ``${NAME:fallback}`` need not be. A variable that is set but empty counts
-    as set. What is put in is not searched again. ValueError names a variable that is not set.
+    as set. Values are not searched for further references. ValueError names a variable that is not set.
     """
     if isinstance(value, list):
         return [substitute(part, environ) for part in value]
@@ -45,7 +45,7 @@ def substitute(value: object, environ: Mapping[str, str]) -> Any:
             return "${"
         if name is None:
             raise ValueError(
-                "holds a ${ that does not read ${NAME} or ${NAME:fallback}; write $${ for the characters"
+                "has a ${ that is not part of ${NAME} or ${NAME:fallback}; write $${ for the characters ${"
             )
         found = environ.get(name, fallback)
         if found is None:

@@ -1,4 +1,4 @@
-"""From the environment and the file to checked settings: environment beats file beats default."""
+"""Loads and checks the settings: the environment goes before the file, the file before the defaults."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ CONFIG = "PORTCULLIS_CONFIG"
 DEFAULT_FILE = "portcullis.toml"
 
 OUTSIDE_THE_TABLE = frozenset({CONFIG, "PORTCULLIS_ADMIN_PASSWORD"})
-"""Variables of this program that are no settings."""
+"""Variables of this program that are not settings."""
 
-# Kubernetes gives every pod these variables for a Service of the name "portcullis"; nobody chose to set them.
+# Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".
 _SERVICE_LINK = re.compile(
     r"PORTCULLIS_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_\w+)?)=.*"
     r"|PORTCULLIS_PORT=(tcp|udp|sctp)://.*",
@@ -30,11 +30,11 @@ _SERVICE_LINK = re.compile(
 
 
 def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
-    """Return the settings that ``environ`` and the configuration file give. Reads only; changes nothing.
+    """Return the settings from ``environ`` and the configuration file. Only reads; changes nothing.
 
-    The file is ``file``, else what ``PORTCULLIS_CONFIG`` names (empty: none), else ``portcullis.toml`` in the
-    working directory if there is one. An option of a command line goes into ``environ`` as its variable.
-    Raises SettingsError with every fault found; no message holds the value of a secret.
+    The file is ``file``, else the one that ``PORTCULLIS_CONFIG`` names (empty: none), else
+    ``portcullis.toml`` in the working directory if it exists. Put a command-line option into ``environ`` as
+    its variable. Raises SettingsError with every fault found; no message holds the value of a secret.
     """
     path = file or configured_file(environ)
     tables, unreadable = configuration.read(path) if path else ({}, [])
@@ -46,7 +46,7 @@ def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
             values[row.section][row.name] = _value(row, environ, tables)
         except ValueError as error:
             faults.append(Fault(row.title, str(error)))
-    # A faulty value is left out, so its default stands in for it; rules that read it are not asked.
+    # A faulty value is left out, so its default is used; rules that read it are skipped.
     settings = Settings(**{name: kind(**values[name]) for name, kind in get_type_hints(Settings).items()})
     if not unreadable:
         faults += broken_rules(settings, {fault.name for fault in faults})
@@ -56,16 +56,16 @@ def load(environ: Mapping[str, str], *, file: Path | None = None) -> Settings:
 
 
 def configured_file(environ: Mapping[str, str]) -> Path | None:
-    """Return the configuration file that ``load`` reads with ``environ``; None when there is none."""
+    """Return the path of the configuration file that ``load`` reads with ``environ``, or None."""
     if CONFIG in environ:
         return Path(environ[CONFIG]) if environ[CONFIG] else None
     return Path(DEFAULT_FILE) if Path(DEFAULT_FILE).exists() else None
 
 
 def written_secrets(path: Path) -> tuple[str, ...]:
-    """Return the titles of the secrets that the file at ``path`` holds itself, without a reference.
+    """Return the titles of the secrets that the file at ``path`` holds in plain text, not by reference.
 
-    A file that can't be read holds none that anybody knows of.
+    Returns none for a file that can't be read.
     """
     tables, _ = configuration.read(path)
     return tuple(
@@ -90,7 +90,7 @@ def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> A
     if not isinstance(section, dict) or row.name not in section:
         return row.derive(environ)
     value = configuration.substitute(section[row.name], environ)
-    # What a reference put in may come from a secret variable, so it is not echoed.
+    # A substituted value may come from a secret variable, so it is not echoed.
     return _checked(row, value, "from the file", echo=value == section[row.name])
 
 
@@ -114,12 +114,12 @@ def _unknown_in_file(tables: Mapping[str, Any], rows: Iterable[Row]) -> Iterator
         sections.setdefault(row.section, []).append(row.name)
     for section, content in tables.items():
         if section not in sections:
-            yield Fault(section, "is no section of the file" + _meant(section, sections))
+            yield Fault(section, "is no section of the file" + _suggestion(section, sections))
         elif not isinstance(content, dict):
             yield Fault(section, "must be a table of settings, not a value")
         else:
             for name in content.keys() - set(sections[section]):
-                yield Fault(f"{section}.{name}", "is no setting" + _meant(name, sections[section]))
+                yield Fault(f"{section}.{name}", "is no setting" + _suggestion(name, sections[section]))
 
 
 def _unknown_variables(environ: Mapping[str, str], rows: Iterable[Row]) -> Iterator[Fault]:
@@ -130,9 +130,9 @@ def _unknown_variables(environ: Mapping[str, str], rows: Iterable[Row]) -> Itera
             and name not in known
             and not _SERVICE_LINK.fullmatch(f"{name}={environ[name]}")
         ):
-            yield Fault(name, "is no setting's variable" + _meant(name, known))
+            yield Fault(name, "is no setting's variable" + _suggestion(name, known))
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Iterable[str]) -> str:
     close = get_close_matches(name, list(known), n=1, cutoff=0.75)
     return f"; did you mean {close[0]}?" if close else ""

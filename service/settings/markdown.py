@@ -12,7 +12,7 @@ _HEAD = ("Setting", "Variable", "Default", "Unit", "Meaning")
 
 
 def markdown() -> str:
-    """Return one Markdown table per section, each under a heading with its name and what it is about."""
+    """Return one Markdown table per section, each under a heading and the section's summary."""
     owners = get_type_hints(Settings)
     return "\n".join(
         "\n".join([f"### `[{section}]`", "", owners[section].__doc__ or "", "", *_lines(list(rows)), ""])

@@ -25,22 +25,22 @@ class Oplog:
         16 * _MIB,
         unit="bytes",
         check=between(_MIB, 1024 * _MIB),
-        help="Entries that wait in the memory of one worker while the session store can't take them; more "
-        "are dropped and counted.",
+        help="Entries that wait in the memory of one worker while the session store can't take them; further "
+        "ones are dropped and counted.",
     )
     stream_limit: int = setting(
         256 * _MIB,
         unit="bytes",
         check=between(_MIB, 65_536 * _MIB),
-        help="Entries that wait in the session store while the database can't take them; more wait in "
-        "memory.",
+        help="Entries that wait in the session store while the database can't take them; further ones wait "
+        "in memory.",
     )
     operation_days: int = setting(
         0,
         unit="days",
         check=between(0, 36_500),
-        help="How long operations are kept; 0 is for ever. A month goes as a whole, once its last day is "
-        "so old.",
+        help="How long operations are kept; 0: forever. A month is dropped as a whole, once its last day is "
+        "older than this.",
     )
     login_days: int = setting(
         0, unit="days", check=between(0, 36_500), help="How long logins are kept; as `operation_days`."
@@ -49,6 +49,6 @@ class Oplog:
         "",
         secret=True,
         check=_chain_key,
-        help="Keys the hashes that chain the entries of a day, so that nobody without it can make new ones. "
-        "All workers must have the same.",
+        help="The key of the hashes that chain the entries of a day: nobody can forge one without it. All "
+        "workers must have the same.",
     )

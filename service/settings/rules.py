@@ -1,4 +1,4 @@
-"""The rules that join several settings."""
+"""The rules between several settings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Rule = Callable[[Settings, Collection[str]], Iterator[Fault]]
 
 
 def broken_rules(settings: Settings, faulty: Collection[str]) -> Iterator[Fault]:
-    """Yield what the rules find; a rule that reads a setting in ``faulty`` is not asked."""
+    """Yield the faults that the rules find; a rule that reads a setting in ``faulty`` is skipped."""
     for names, rule in _RULES.items():
         if not any(name in faulty for name in names):
             yield from rule(settings, faulty)
@@ -28,7 +28,7 @@ def _signing_secret(settings: Settings, faulty: Collection[str]) -> Iterator[Fau
     elif settings.external or not {"database.url", "redis.url"}.isdisjoint(faulty):
         yield Fault(
             "auth.jwt_secret",
-            "is missing: an external database or session store needs a secret of its own. Set JWT_SECRET, "
+            "is missing: with an external database or session store it must be set. Set JWT_SECRET, "
             'for instance to the output of: python3 -c "import secrets; print(secrets.token_urlsafe(64))"',
         )
 
@@ -41,7 +41,7 @@ def _key_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
         if path is None:
             yield Fault(f"auth.{name}", f"is missing: {auth.jwt_algorithm} needs the PEM files of both keys")
         elif not path.is_file():
-            yield Fault(f"auth.{name}", f"names no file that can be seen: {path}")
+            yield Fault(f"auth.{name}", f"is not an existing file: {path}")
 
 
 def _lifetimes(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
@@ -60,7 +60,7 @@ def _bucket(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
         yield Fault("objstore.bucket", "is missing: the other settings of the object store need it")
     if bool(store.access_key) != bool(store.secret_key):
         missing = "secret_key" if store.access_key else "access_key"
-        yield Fault(f"objstore.{missing}", "is missing: both keys are needed, or neither")
+        yield Fault(f"objstore.{missing}", "is missing: set both keys, or neither")
 
 
 def _presigned(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:

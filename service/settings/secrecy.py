@@ -1,4 +1,4 @@
-"""The signing secret: how strong it must be, and the random one of a local installation."""
+"""The signing secret: how strong it must be, and the random secret of a local installation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOCAL_FILE = "jwt_secret"
 
 _SHORTEST_PERIOD = 16
 
-# Long enough to pass by length, and in everybody's hands; compared without case and punctuation.
+# Published secrets that are long enough; compared without case and punctuation.
 _PUBLISHED = frozenset(
     re.sub(r"[^a-z0-9]", "", text.lower())
     for text in (  # RFC 7515 A.1, RFC 7520 §3.5, and the tutorials of two web frameworks
@@ -29,7 +29,7 @@ _PUBLISHED = frozenset(
         "404E635266556A586E3272357538782F413F4428472B4B6250645367566B5970",
     )
 )
-# What published examples and placeholders are made of: jwt.io's "a-string-secret-at-least-256-bits-long" and
+# The words of published examples and placeholders: jwt.io's "a-string-secret-at-least-256-bits-long" and
 # "your-256-bit-secret", "this is a very long secret key, please change me in production", "qwertyuiop…".
 _WORDS = """
 0 1 2 3 4 5 6 7 8 9 x a an and at be bit bits byte bytes characters chars for from has in is it key least
@@ -44,11 +44,10 @@ abc qwertyuiop qwerty asdfghjkl asdf zxcvbnm deadbeef cafebabe
 
 
 def check_secret(algorithm: str, secret: str) -> str | None:
-    """Return why ``secret`` will not do as the key of ``algorithm`` (HS256, HS384, HS512); None when it will.
+    """Return why ``secret`` can't be the key of ``algorithm`` (HS256, HS384, HS512), or None if it can.
 
-    It must be as long as the hash (RFC 7518 §3.2) and none that others know: no published example, no
-    placeholder made of common words, nothing short repeated until it is long enough. The answer never
-    holds the secret.
+    It must be as long as the hash (RFC 7518 §3.2), and must not be a published example, a placeholder made of
+    common words, or a short text repeated. The answer never holds the secret.
     """
     least = LEAST_BYTES[algorithm]
     if len(secret.encode()) < least:
@@ -56,7 +55,7 @@ def check_secret(algorithm: str, secret: str) -> str | None:
     if _repeats(secret.rstrip("=")):
         return "must not repeat a few characters"
     plain = re.sub(r"[^a-z0-9]", "", secret.lower())
-    # Padding made it long enough; what is left is what was thought of.
+    # Without the padding that may have made it long enough.
     core = re.sub(r"(.)\1{3,}$", "", re.sub(r"^(.)\1{3,}", "", plain))
     if len(core) < _SHORTEST_PERIOD or any(
         text in _PUBLISHED or _is_made_of_words(text) for text in (plain, core)
@@ -75,16 +74,16 @@ def _is_made_of_words(text: str) -> bool:
 
 
 def _repeats(text: str) -> bool:
-    """Tell whether ``text`` is a unit of under 16 characters, over and over (the last one may be cut)."""
+    """True if ``text`` repeats a unit of fewer than 16 characters (the last one may be cut)."""
     return any(text[period:] == text[:-period] for period in range(1, _SHORTEST_PERIOD))
 
 
 def local_secret(data_dir: Path, nbytes: int) -> str:
     """Return the signing secret of the installation in ``data_dir``, of at least ``nbytes`` bytes.
 
-    Made at first use: written beside its place and linked there, so that processes starting at once agree
-    on one and a crash leaves none half written. SettingsError when the file is open to other users, no plain
-    file, or too short.
+    The first call creates it: it is written to a temporary file and linked, so that processes that start at
+    the same time agree on one secret and a crash leaves no partial file. Raises SettingsError if the file is
+    open to other users, not a regular file, or too short.
     """
     path = data_dir / LOCAL_FILE
     if not os.path.lexists(path):
@@ -93,7 +92,7 @@ def local_secret(data_dir: Path, nbytes: int) -> str:
     secret, complaint = _read(path)
     if complaint is None and len(secret.encode()) < nbytes:
         complaint = (
-            f"is shorter than {nbytes} bytes; delete it and a new one is made, which ends all sessions"
+            f"is shorter than {nbytes} bytes; delete it to have a new one made, which ends all sessions"
         )
     if complaint:
         raise SettingsError([Fault("auth.jwt_secret", f"the local secret {path} {complaint}")])
@@ -107,14 +106,14 @@ def _create(path: Path, secret: str) -> None:
             file.write(secret + "\n")
             file.flush()
             os.fsync(file.fileno())
-        with suppress(FileExistsError):  # another process was first: its secret counts
+        with suppress(FileExistsError):  # another process was first: its secret is used
             os.link(name, path)
     finally:
         Path(name).unlink()
 
 
 def _read(path: Path) -> tuple[str, str | None]:
-    """Return the secret and None, or nothing and what is wrong with the file."""
+    """Return the secret and None, or "" and what is wrong with the file."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
@@ -122,7 +121,7 @@ def _read(path: Path) -> tuple[str, str | None]:
     try:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
-            return "", "is no plain file"
+            return "", "is not a regular file"
         if mode & 0o077:
             return "", "is open to other users: chmod 600 it, or delete it if somebody may have read it"
         return os.read(handle, 4096).decode("ascii").strip(), None

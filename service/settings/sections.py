@@ -23,9 +23,8 @@ class Policy:
     folder: OptionalPath = setting(None, shown="the shipped `policies`", help="Another folder of base lines.")
     unregistered: Literal["allow", "deny"] = setting(
         "allow",
-        help="Requests of logged-in callers that no registered resource fits. `deny` leaves out the line "
-        "`p, resource, @unregistered, @login` of `base.csv`, and does nothing else; `allow` leaves the file "
-        "as it stands.",
+        help="Requests of logged-in callers that match no registered resource. `deny` only leaves out the "
+        "line `p, resource, @unregistered, @login` of `base.csv`; `allow` uses the file unchanged.",
     )
     own_digests: Digests = setting(
         Digests(),
@@ -45,7 +44,7 @@ class Log:
         "auto", help="`json`, `console`, or `auto`: lines for people on a terminal, else JSON."
     )
     level: Literal["debug", "info", "warning", "error"] = setting(
-        "info", help="The least that is written: `debug`, `info`, `warning` or `error`."
+        "info", help="The lowest level that is written: `debug`, `info`, `warning` or `error`."
     )
 
 
@@ -67,13 +66,13 @@ class Settings:
 
     @property
     def external(self) -> bool:
-        """Whether the database or the session store is one that others run."""
+        """True if the database or the session store is not an embedded one."""
         return bool(self.database.url or self.redis.url)
 
     def environment(self) -> dict[str, str]:
-        """Return the variables from which ``load`` gives these same settings, secrets included.
+        """Return the variables from which ``load`` makes the same settings, secrets included.
 
-        For worker processes. ``PORTCULLIS_CONFIG`` is empty there: a file changed in between has no say.
+        For worker processes. ``PORTCULLIS_CONFIG`` is empty: a file changed in between has no effect.
         """
         variables = {"PORTCULLIS_CONFIG": ""}
         for row in table_of(Settings):

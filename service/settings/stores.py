@@ -22,7 +22,7 @@ def _cores(_environ: Mapping[str, str]) -> int:
 
 def _data_directory(environ: Mapping[str, str]) -> Path:
     base = environ.get("XDG_DATA_HOME", "")
-    if not Path(base).is_absolute():  # the XDG specification has relative paths ignored
+    if not Path(base).is_absolute():  # the XDG specification says to ignore relative paths
         base = f"{_home(environ)}/.local/share"
     return Path(base) / "portcullis"
 
@@ -32,7 +32,7 @@ def _home(environ: Mapping[str, str]) -> str:
         return environ["HOME"]
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:  # a container's user without an entry; nothing is made there until something is stored
+    except KeyError:  # a container's user without an entry; the folder is made only when it is needed
         return "/var/lib"
 
 
@@ -58,7 +58,7 @@ class Server:
     trusted_proxies: Networks = setting(
         (),
         check=not_everyone,
-        help="Networks whose `X-Forwarded-For` is believed, in CIDR form; comma-separated in the "
+        help="Networks whose `X-Forwarded-For` is trusted, in CIDR form; comma-separated in the "
         "environment, a list in the file. From any other peer the header is ignored, and the peer's own "
         "address is the client's.",
     )
@@ -75,8 +75,8 @@ class Server:
         500,
         unit="bytes/s",
         check=between(0, 1_000_000),
-        help="The slowest that a client may send a body, measured over `body_timeout`, or take an answer, "
-        "measured over `write_timeout`. 0: anything but silence will do.",
+        help="The lowest rate at which a client may send a body, measured over `body_timeout`, or take an "
+        "answer, measured over `write_timeout`. 0: any rate, but no silence.",
     )
     write_timeout: float = setting(
         30.0,
@@ -94,14 +94,14 @@ class Server:
     max_connections: int = setting(
         0,
         check=between(0, 1_000_000),
-        help="Connections of one worker; one more is answered 503 and closed. 0: 10,000, or as many as the "
-        "limit for open files allows.",
+        help="Connections of one worker; further ones are answered 503 and closed. 0: 10,000, or as many as "
+        "the limit for open files allows.",
     )
     stop_grace: float = setting(
         5.0,
         unit="s",
         check=between(0.0, 300.0),
-        help="How long a service that is told to stop still takes connections and requests, while "
+        help="How long the service still takes connections and requests after the signal to stop, while "
         "`/health/ready` answers 503 and each answer closes its connection. Longer than a load balancer "
         "needs to notice.",
     )
@@ -109,7 +109,7 @@ class Server:
         "",
         secret=True,
         check=hard_to_guess,
-        help="The bearer token that opens `/metrics`, at least 32 characters. Empty: there is no such page.",
+        help="The bearer token that opens `/metrics`, at least 32 characters. Empty: no such page.",
     )
 
 
@@ -127,7 +127,7 @@ class Database:
     pool_size: int = setting(
         5,
         check=between(1, 200),
-        help="Connections that one worker keeps at most for requests; the logs have two more.",
+        help="The most connections that one worker opens for requests; the logs have two more.",
     )
     timeout: float = setting(
         2.0, unit="s", check=between(0.1, 30.0), help="Longest wait for a connection; then the answer is 503."
@@ -182,7 +182,7 @@ class Objstore:
         "buckets of Amazon S3 want it.",
     )
     create_bucket: bool = setting(
-        False, help="Make the bucket at the start when it is missing; the keys must be allowed to."
+        False, help="Create a missing bucket at the start; the keys must have the permission."
     )
     timeout: float = setting(
         10.0,

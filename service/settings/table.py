@@ -1,4 +1,4 @@
-"""The table of settings: what ``setting`` says about a field, read back as rows."""
+"""The table of settings: fields that ``setting`` declares, read back as rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 from service.settings.values import Kind, kind_of, to_text
 
 Check = Callable[[Any], str | None]
-"""Takes a value of the right type; returns half a sentence ("must be …") when it will not do."""
+"""Takes a value of the right type; returns half a sentence ("must be …") if it is not valid, else None."""
 
 PREFIX = "PORTCULLIS_"
 
@@ -29,10 +29,11 @@ def setting(
 ) -> Any:
     """Declare a field of a section as a setting.
 
-    ``env`` is a fixed name beside ``PORTCULLIS_<SECTION>__<NAME>``. A ``secret`` appears in no message and
-    no repr. ``derive`` finds the default from the environment, and ``shown`` then describes it.
+    ``env`` is a second, fixed variable beside ``PORTCULLIS_<SECTION>__<NAME>``. A ``secret`` appears in no
+    message and no repr. ``derive`` computes the default from the environment, and ``shown`` then describes
+    it.
     """
-    said = {
+    metadata = {
         "help": help,
         "unit": unit,
         "env": env,
@@ -42,13 +43,13 @@ def setting(
         "shown": to_text(default) if shown is None else shown,
     }
     if derive is not None:
-        return field(default_factory=lambda: derive(os.environ), metadata=said, repr=not secret)
-    return field(default=default, metadata=said, repr=not secret)
+        return field(default_factory=lambda: derive(os.environ), metadata=metadata, repr=not secret)
+    return field(default=default, metadata=metadata, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One setting: ``shown`` is its default in words, ``derive`` makes the default from the environment."""
+    """One setting: ``shown`` is its default in words, ``derive`` computes it from the environment."""
 
     section: str
     name: str
@@ -68,7 +69,7 @@ class Row:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The environment variables that give this setting; the fixed name, where there is one, first."""
+        """The environment variables of this setting; the fixed name, if it has one, first."""
         general = f"{PREFIX}{self.section}__{self.name}".upper()
         return (self.env, general) if self.env else (general,)
 

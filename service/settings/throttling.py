@@ -1,4 +1,4 @@
-"""The settings of throttling: how often one may try."""
+"""The settings of throttling: how many attempts are allowed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throttle:
-    """How often one may try to log in or to refresh; one more attempt is answered 429."""
+    """How many logins and refreshes are allowed; further attempts are answered 429."""
 
     enabled: bool = setting(default=True, help="Whether attempts are counted at all.")
     window: int = setting(
-        300, unit="s", check=between(1, 86_400), help="The time in which attempts are counted; it slides."
+        300, unit="s", check=between(1, 86_400), help="The sliding window in which attempts are counted."
     )
     login_account: int = setting(
         10,
@@ -24,7 +24,7 @@ class Throttle:
         check=between(1, _MOST),
         help="Logins to one account from all devices that have not logged in to it before, taken together. A "
         "known device (address and User-Agent of an earlier login) has as many of its own. A login that "
-        "succeeds starts the count anew.",
+        "succeeds restarts the count.",
     )
     login_address: int = setting(
         300,

@@ -1,4 +1,4 @@
-"""The settings of files that people upload, and of the public links to them."""
+"""The settings of uploaded files and of the public links to them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Upload:
     types: str = setting(
         _HARMLESS,
         check=_media_types,
-        shown="all that is known, but for " + ", ".join(kind.media_type for kind in KINDS if kind.active),
-        help="The media types that are taken, separated by commas; the content of a file tells its type. "
-        "What a browser would run is only taken where it is named here.",
+        shown="all known types but " + ", ".join(kind.media_type for kind in KINDS if kind.active),
+        help="The accepted media types, separated by commas; the type is detected from the file's content. "
+        "Types that a browser would run are accepted only if they are named here.",
     )
     user_bytes: int = setting(
         10 * 1024**3,
@@ -47,8 +47,8 @@ class Upload:
     concurrent: int = setting(
         8,
         check=between(1, 1000),
-        help="Uploads that one worker takes in at the same time, about 16 MiB of memory each, and half as "
-        "many of one user; others wait 10 s for their turn, and are answered 503 then.",
+        help="Uploads that one worker receives at the same time, about 16 MiB of memory each, and half as "
+        "many of one user; others wait up to 10 s and are then answered 503.",
     )
     idle_timeout: float = setting(
         30.0, unit="s", check=between(1.0, 300.0), help="Longest silence of a client within its upload."
@@ -57,10 +57,10 @@ class Upload:
         _HOUR,
         unit="s",
         check=between(0, 30 * _DAY),
-        help="Time between two searches for objects that belong to no file; 0 for none.",
+        help="Time between two searches for objects that belong to no file; 0: no searches.",
     )
     link_life: int = setting(
-        7 * _DAY, unit="s", check=between(1, 3650 * _DAY), help="Life of a public link that asks for none."
+        7 * _DAY, unit="s", check=between(1, 3650 * _DAY), help="The default life of a public link."
     )
     link_max_life: int = setting(
         90 * _DAY, unit="s", check=between(1, 3650 * _DAY), help="The longest life of a public link."

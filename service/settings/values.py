@@ -1,4 +1,4 @@
-"""The types that a setting may have, and how each is read from text and from TOML, strictly.
+"""The types that a setting may have, and strict readers of each from text and from TOML.
 
 Readers raise ValueError with half a sentence ("must be …") that never holds the value, which may be a secret.
 """
@@ -28,13 +28,13 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class Substituted(str):
-    """Text of the file that took a part from the environment: it is read like a variable."""
+    """Text of the file with parts from the environment: it is read like a variable."""
 
     __slots__ = ()
 
 
 class Kind(NamedTuple):
-    """One type of value: how to read text, and which TOML types are taken as they are."""
+    """One type of value: its name, how to read it from text, and the TOML types accepted unchanged."""
 
     words: str
     from_text: Callable[[str], Any]
@@ -105,7 +105,7 @@ _KINDS: dict[Any, Kind] = {
 
 
 def kind_of(annotation: Any) -> Kind:
-    """Return the kind of a field from its annotation; KeyError for a type that no setting may have."""
+    """Return the kind for a field's annotation; KeyError for a type that no setting may have."""
     if get_origin(annotation) is not Literal:
         return _KINDS[annotation]
     choices: tuple[str, ...] = get_args(annotation)
@@ -119,7 +119,7 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def from_toml(kind: Kind, value: object) -> Any:
-    """Return ``value`` of a TOML file as the kind's type; ValueError when it is of another type."""
+    """Return ``value`` of a TOML file as the kind's type; ValueError if it has another type."""
     if isinstance(value, Substituted):
         return kind.from_text(value)
     if kind.toml:
@@ -140,7 +140,7 @@ def from_toml(kind: Kind, value: object) -> Any:
 
 
 def to_text(value: object) -> str:
-    """Return ``value`` as the text from which ``from_text`` of its kind reads the same value."""
+    """Return ``value`` as text, so that ``from_text`` of its kind reads the same value back."""
     if value is None:
         return ""
     if isinstance(value, bool):

@@ -44,7 +44,7 @@ def test_a_reference_without_fallback_must_be_set(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["${", "${}", "${1A}", "${NAME", "${NA-ME}", "${NAME:-"])
 def test_a_broken_reference_is_a_fault(tmp_path: Path, text: str) -> None:
-    with pytest.raises(SettingsError, match=r"holds a \$\{ that does not read"):
+    with pytest.raises(SettingsError, match=r"has a \$\{ that is not part of"):
         issuer(tmp_path, text, NAME="a")
 
 

@@ -1,5 +1,5 @@
--- Repeats a ban that the database holds, and ends all sessions. One that was not put here by this script, and
--- lasts longer, stays. id, end (-1: none), reason -> devices ended
+-- Copies a ban from the database, and ends all sessions. A ban that this script did not set, and that lasts
+-- longer, stays. id, end (-1: none), reason -> number of sessions ended
 local id, ends, reason = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local marker = read_marker(id)
 

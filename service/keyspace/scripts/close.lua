@@ -1,6 +1,6 @@
 -- Ends device sessions of a user and marks them: tokens issued until now must be refreshed.
 -- id, marker life, before (0: at any time), device ('': all), device to keep ('': none) -> devices ended...
--- Only a session that was opened by `before` is ended by its device, or kept.
+-- A session opened after `before` is neither ended by its device nor kept.
 local id, life, before, only, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local sessions = sessions_of(id)
 local ended = {}

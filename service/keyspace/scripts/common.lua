@@ -1,5 +1,5 @@
--- Put before every script. Moments and lives are whole milliseconds; what is stored says seconds with a
--- fraction, as tokens do. `seen` is what `look` found: the user's marker and live sessions.
+-- Prepended to every script of sessions. Times and lives are whole milliseconds; stored values hold seconds
+-- with a fraction, as tokens do.
 
 local function clock()
   local time = redis.call('TIME')
@@ -25,7 +25,7 @@ local function read_session(id, device)
   if text then return cjson.decode(text) end
 end
 
--- The live sessions of a user: {device = session}. Members whose session has run out are dropped.
+-- The live sessions of a user: {device = session}. Members whose session has expired are removed.
 local function sessions_of(id)
   local found = {}
   for _, member in ipairs(redis.call('ZRANGE', devices_key(id), 0, -1)) do
@@ -36,7 +36,7 @@ local function sessions_of(id)
   return found
 end
 
--- Drops at most a thousand members that have run out, so that no request pays for a crowd of them.
+-- Removes at most a thousand expired members, so that no single request pays for very many.
 local function sweep(index, now)
   local gone = redis.call('ZCOUNT', index, '-inf', now)
   if gone > 0 then redis.call('ZREMRANGEBYRANK', index, 0, math.min(gone, 1000) - 1) end
@@ -75,7 +75,7 @@ local function save(id, device, session, now, ends)
   remember(id, device, session, now, ends)
 end
 
--- Ends a session; its refresh id is known as ended for the rest of its life.
+-- Ends a session; its refresh id is remembered as ended for the rest of its life.
 local function finish(id, device, session)
   local rid = session.rid or ''
   local left = redis.call('PTTL', refresh_key(rid))
@@ -84,13 +84,13 @@ local function finish(id, device, session)
   forget(id, device, session)
 end
 
--- Whether a ban was put here to repeat what the database says.
+-- Whether a ban was copied from the database.
 local function is_cached_ban(id)
   local text = redis.call('GET', ban_key(id))
   return text and cjson.decode(text).cached or false
 end
 
--- {banned, until, at}: `until` is -1 for a ban without end, `at` the moment of a refresh marker or 0.
+-- {banned, ends, at}: `ends` is -1 for a ban without end, `at` the time of a refresh marker or 0.
 local function read_marker(id)
   local text = redis.call('GET', deny_key(id))
   if not text then return { at = 0 } end
@@ -100,7 +100,7 @@ local function read_marker(id)
   return { at = milliseconds(string.match(text, '^refresh:(.+)$')) }
 end
 
--- The latest moment that the user's marker or a token of a live session bears.
+-- The latest time of the user's marker and of the tokens of live sessions.
 local function latest(marker, sessions)
   local last = marker.at
   for _, session in pairs(sessions) do
@@ -109,7 +109,7 @@ local function latest(marker, sessions)
   return last
 end
 
--- Sets `refresh:{now}`, never over `banned` and never back: it is at least every `iat` issued so far.
+-- Sets `refresh:{now}`, never over `banned` and never earlier: it is at least every `iat` issued so far.
 local function mark(id, now, life, sessions)
   local marker = read_marker(id)
   if marker.banned then return end

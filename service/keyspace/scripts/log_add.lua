@@ -1,4 +1,4 @@
--- Puts a batch of log entries into the stream, once however often it is sent.
+-- Adds a batch of log entries to the stream, once even if it is sent several times.
 -- sender, number of the batch, batch, entries in it, entries dropped since, most bytes -> 1, or 0: no room
 local sender, number, batch = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local count, dropped, most = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])

@@ -1,4 +1,4 @@
--- Put before the scripts of the log entries.
+-- Prepended to the scripts of the log entries.
 
 local LOG_STREAM, LOG_GROUP, LOG_COUNTS = 'auth:log:stream', 'writers', 'auth:log:counts'
 
@@ -6,7 +6,7 @@ local function log_count(name)
   return tonumber(redis.call('HGET', LOG_COUNTS, name) or '0')
 end
 
--- Somebody removed the stream: what was in it is lost, and is counted as such.
+-- If the stream was removed, counts its entries as dropped.
 local function forget_lost_entries()
   local lost = log_count('under_way')
   if lost > 0 and redis.call('XLEN', LOG_STREAM) == 0 then

@@ -1,4 +1,4 @@
--- Removes batches that stand in the database, and counts their entries, once however often it is told.
+-- Removes batches that are in the database, and counts their entries, once even if it is called again.
 -- (id, bytes, written, set aside)...
 for at = 1, #ARGV, 4 do
   local bytes, written, aside = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])

@@ -1,4 +1,4 @@
--- Hands batches to a writer, which keeps them until they are done: its own unfinished ones ('0'), or new ones
+-- Gives batches to a writer, which keeps them until they are done: its own unfinished ones ('0'), or new ones
 -- ('>') and those that other writers have had for `idle` milliseconds (0: none of those).
 -- writer, '0' or '>', most, idle -> id, batch...
 local writer, from, most, idle = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -10,7 +10,7 @@ local function take(entries)
       found[#found + 1] = entry[1]
       found[#found + 1] = entry[2][2]
     else
-      redis.call('XACK', LOG_STREAM, LOG_GROUP, entry[1]) -- somebody else is done with it
+      redis.call('XACK', LOG_STREAM, LOG_GROUP, entry[1]) -- another writer has finished it
     end
   end
 end

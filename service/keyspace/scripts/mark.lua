@@ -1,5 +1,5 @@
--- Marks users: tokens issued until now must be refreshed. Who has no session holds no token that works; the short
--- marker is for a login that has read the old rights and is about to open one.
+-- Marks users: tokens issued until now must be refreshed. Users without a session have no valid token; they get a
+-- short marker, for a login that has read the old rights and is about to open a session.
 -- marker life, short life, ids... -> how many had a session
 local life, short = tonumber(ARGV[1]), tonumber(ARGV[2])
 local now = clock()

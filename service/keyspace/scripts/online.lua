@@ -1,4 +1,4 @@
--- A page of the live sessions, those that run out last first.
+-- A page of the live sessions, latest expiry first.
 -- offset (or -1: after the cursor), size, cursor's end, cursor's member, indexes...
 -- -> total, {member, end, session (JSON)}...
 local offset, size, after, member = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
@@ -8,7 +8,7 @@ for _, index in ipairs(filters) do sweep(index, now) end
 
 local index, temporary = filters[1], #filters > 1
 if temporary then
-  index = 'auth:online:page'  -- gone again before anybody else can see it
+  index = 'auth:online:page'  -- removed before any other client can see it
   local words = { unpack(filters) }
   words[#words + 1] = 'AGGREGATE'
   words[#words + 1] = 'MIN'
@@ -19,10 +19,10 @@ local function start()
   if offset >= 0 then return offset end
   local rank = redis.call('ZREVRANK', index, member)
   if rank and tonumber(redis.call('ZSCORE', index, member)) == tonumber(after) then return rank + 1 end
-  return redis.call('ZCOUNT', index, '(' .. after, '+inf')  -- it has gone or moved up: go on where it was
+  return redis.call('ZCOUNT', index, '(' .. after, '+inf')  -- it has ended or moved up: continue at its old place
 end
 
--- Entries whose session the store has lost are dropped, and the page is read again.
+-- Entries without a session are removed, and the page is read again.
 local function page()
   local first, rows, lost = start(), {}, {}
   local found = redis.call('ZREVRANGE', index, first, first + size - 1, 'WITHSCORES')

@@ -1,4 +1,4 @@
--- Opens a device session; replaces the one on the same device and ends the earliest beyond the limit.
+-- Opens a device session; replaces the one on the same device and ends the oldest ones above the limit.
 -- id, device, rid, facts (JSON), life, longest life, most devices, as_of
 -- -> opened, issued, ends, devices ended... | stale | banned, until
 local id, device, rid, facts = ARGV[1], ARGV[2], ARGV[3], ARGV[4]

@@ -1,10 +1,10 @@
--- Replaces a refresh id by its successor, once; hands the same successor out again while nobody has got it.
+-- Replaces a refresh id by its successor, once; returns the same successor again until it is delivered.
 -- id, rid, next rid, changed facts (JSON), life, longest life, race window, grace, as_of, marker life,
 -- latest moment to run (0: any), lease
 -- -> rotated | again, issued, ends, device, rid, leased until | pending | reused, device | superseded
 --    | ended | unknown | stale | late | banned, until
--- The lease is how long the caller may take to hand out the answer. The key of `undelivered_key` says when it
--- ends; the caller removes the key as it hands the answer out.
+-- The lease is how long the caller may take to deliver the answer. The key of `undelivered_key` holds its end;
+-- the caller deletes the key when it delivers the answer.
 local id, rid, next_rid, changes = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local life, longest = tonumber(ARGV[5]), tonumber(ARGV[6])
 local race, grace, as_of = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9])
@@ -15,13 +15,13 @@ local function ends_after(issued, session)
   return math.min(issued + life, milliseconds(session.login_time) + longest)
 end
 
-local function let_out(outcome, note, session)
+local function lease_out(outcome, note, session)
   local key = undelivered_key(id, note.device, note.issued)
   redis.call('SET', key, now + lease, 'PX', math.max(race, 1) + lease)
   return { outcome, note.issued, ends_after(note.issued, session), note.device, note.next, now + lease }
 end
 
--- A refresh id that is no longer live: an answer that was lost, two tabs racing, a repeat, or theft.
+-- A refresh id that is no longer live: a lost answer, two tabs racing, a repeat, or theft.
 local function spent()
   local text = redis.call('GET', spent_key(rid))
   if not text then return { 'unknown' } end
@@ -32,14 +32,14 @@ local function spent()
   if not session or milliseconds(session.login_time) ~= note.opened then return { 'ended' } end
   local age = now - note.spent
   local unused = session.rid == note.next
-  if age < grace and unused then return let_out('again', note, session) end
+  if age < grace and unused then return lease_out('again', note, session) end
   if age < race then
     local leased = unused and redis.call('GET', undelivered_key(id, note.device, note.issued))
     if not leased then return { 'superseded' } end
     if now < tonumber(leased) then return { 'pending' } end
-    note.spent = now  -- requests that race with this one are judged from now on
+    note.spent = now  -- the race window of further requests starts now
     redis.call('SET', spent_key(rid), cjson.encode(note), 'KEEPTTL')
-    return let_out('again', note, session)
+    return lease_out('again', note, session)
   end
   mark(id, now, tonumber(ARGV[10]), sessions_of(id))
   finish(id, note.device, session)
@@ -84,4 +84,4 @@ end
 session.rid = next_rid
 session.last_refresh_time = issued / 1000
 save(id, device, session, now, ends)
-return let_out('rotated', note, session)
+return lease_out('rotated', note, session)
