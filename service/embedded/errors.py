@@ -1,4 +1,4 @@
-"""The one fault of this package."""
+"""The error of this package."""
 
 from __future__ import annotations
 
@@ -6,4 +6,4 @@ from service.kernel.operator_error import OperatorError
 
 
 class EmbeddedError(OperatorError):
-    """An embedded store can't start; the message is for the person at the terminal and says what to do."""
+    """An embedded store can't start; the message tells the operator what to do."""

@@ -1,4 +1,4 @@
-"""A script: become another program that ends together with its parent.
+"""A script that executes another program, which then ends together with its parent.
 
 Run as ``guard.py SIGNAL PARENT PROGRAM …`` by the supervising thread. The kernel forgets the
 parent-death signal when credentials change, so it is set here, after ``unshare`` or ``setpriv`` and
@@ -15,13 +15,13 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def main() -> None:
-    """Ask for ``SIGNAL`` at the death of ``PARENT``, then exec ``PROGRAM``; exit if it is dead already."""
+    """Request ``SIGNAL`` for the death of ``PARENT``, then exec ``PROGRAM``; exit if it is already dead."""
     death_signal, parent, *command = sys.argv[1:]
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, int(death_signal), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
-    if os.getppid() == int(parent):  # else it died before the request was made
-        os.execv(command[0], command)  # noqa: S606 - becoming the server is this script's purpose
+    if os.getppid() == int(parent):  # else it died before the request
+        os.execv(command[0], command)  # noqa: S606 - this script is replaced by the server
 
 
 if __name__ == "__main__":

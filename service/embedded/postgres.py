@@ -18,7 +18,7 @@ SOCKET_NAME = ".s.PGSQL.5432"
 ADMINISTRATOR = "postgres"
 NAME = "portcullis"
 
-# The builtin provider sorts the same everywhere, whatever C library and locales the machine has.
+# The builtin provider sorts the same on every machine, whatever its C library and locales.
 _LOCALE = ("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C", "-E", "UTF8")
 # With -j, a blank line ends a statement.
 _BIRTH = f"CREATE ROLE {NAME} LOGIN;\n\nCREATE DATABASE {NAME} OWNER {NAME};\n\n"
@@ -32,14 +32,14 @@ _SMALL = {
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
-_FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_NOT_DURABLE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 _STATUS_LINE = 7  # of postmaster.pid, counted from 0: LOCK_FILE_LINE_PM_STATUS in PostgreSQL's miscadmin.h
 
 
 def postgres(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Program:
-    """Describe the server of the cluster in ``directory``, which listens in the directory ``sockets``."""
+    """Return the server program of the cluster in ``directory``; it listens in the directory ``sockets``."""
     quoted = str(sockets).replace('"', '""')
-    settings = _SMALL | {"unix_socket_directories": f'"{quoted}"'} | ({} if durable else _FORGETFUL)
+    settings = _SMALL | {"unix_socket_directories": f'"{quoted}"'} | ({} if durable else _NOT_DURABLE)
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     return Program(
         name="PostgreSQL",
@@ -54,17 +54,17 @@ def postgres(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Pro
 
 
 def _prepare(directory: Path, sockets: Path, *, durable: bool) -> None:
-    """Make the cluster if there is none, and clear what a killed owner left."""
+    """Create the cluster if it is missing, and remove what a killed owner left."""
     if not directory.exists():
         _create(directory, durable=durable)
     processes.end_all(directory, "postgres")
-    # Nobody is left, so these files lie: their process ids may belong to somebody else by now.
+    # No server runs, so these files are stale: their process ids may belong to other processes by now.
     for stale in (directory / "postmaster.pid", sockets / SOCKET_NAME, sockets / f"{SOCKET_NAME}.lock"):
         stale.unlink(missing_ok=True)
 
 
 def _create(directory: Path, *, durable: bool) -> None:
-    """Build the cluster aside and rename it, so that a half-made one is never mistaken for a whole one."""
+    """Build the cluster in a temporary directory and rename it, so that a partial one is never used."""
     aside = directory.with_name(f"{directory.name}.new")
     if aside.exists():
         processes.end_all(aside, "postgres")
@@ -89,7 +89,7 @@ def _create(directory: Path, *, durable: bool) -> None:
 
 
 def _run(*command: str, given: str = "") -> None:
-    result = subprocess.run(  # noqa: S603 - our own programs, our own words
+    result = subprocess.run(  # noqa: S603 - our own programs and arguments
         guarded(command, signal.SIGKILL),
         input=given,
         env=server_environment(),
@@ -104,7 +104,7 @@ def _run(*command: str, given: str = "") -> None:
 
 
 def _is_ready(directory: Path, pid: int) -> bool:
-    """Read the status that the postmaster itself writes, as ``pg_ctl`` does."""
+    """True if the status that the postmaster writes is "ready"; ``pg_ctl`` checks the same."""
     try:
         lines = (directory / "postmaster.pid").read_text(errors="replace").splitlines()
     except OSError:

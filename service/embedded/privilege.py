@@ -1,8 +1,8 @@
-"""How a server is started for root, and for a user without a name: PostgreSQL refuses both.
+"""Starts servers for root and for users without a name, whom PostgreSQL refuses.
 
-First choice is a user namespace in which the program is "nobody" while its files stay their owner's. Where
-namespaces are forbidden, root can change the real user id, keeping only the right to pass directories that
-are closed to others (a home of mode 0700).
+The first choice is a user namespace in which the program runs as "nobody" while its files keep their owner.
+If namespaces are forbidden, root can change the real user id, and keep only the capability to pass
+directories that are closed to others (a home of mode 0700).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _OTHER_USER = (
 
 @cache
 def command_prefix() -> tuple[str, ...]:
-    """Return the words to put before a server's command, none for most users; raises EmbeddedFault."""
+    """Return the words to put before a server's command, none for most users; raises EmbeddedError."""
     if os.geteuid() != 0 and _has_name(os.geteuid()):
         return ()
     for prefix in (_NAMESPACE, _OTHER_USER):
@@ -48,7 +48,7 @@ def command_prefix() -> tuple[str, ...]:
 
 
 def own_directory(path: Path) -> None:
-    """Make ``path`` (its parent exists) a directory of mode 0700 that a started server owns."""
+    """Create the directory ``path`` (its parent exists) with mode 0700, owned by the server's user."""
     path.mkdir(mode=0o700, exist_ok=True)
     if command_prefix() == _OTHER_USER:
         os.chown(path, _NOBODY, _NOBODY)

@@ -1,7 +1,7 @@
-"""The processes at work in a directory, found in /proc.
+"""Finds the processes that work in a directory, in /proc.
 
-A server's working directory is its data directory, so this finds the server and all its children,
-also those whose parent was killed, without trusting a pid file whose number may have been reused.
+A server's working directory is its data directory, so this finds the server and all its children, even if
+their parent was killed. It needs no pid file, whose number may have been reused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import time
 from pathlib import Path
 
-_PATIENCE = 5.0  # seconds between asking and killing
+_PATIENCE = 5.0  # seconds between the first signal and SIGKILL
 _STILL = "TZX"  # stopped, or ended
 
 
@@ -57,7 +57,7 @@ def has_stopped(pid: int) -> bool:
 
 
 def end_all(directory: Path, program: str) -> None:
-    """End what an earlier owner of ``directory`` left: ask with SIGQUIT, kill after some seconds."""
+    """End the processes of an earlier owner of ``directory``: SIGQUIT first, SIGKILL after 5 seconds."""
     deadline = time.monotonic() + _PATIENCE
     asked: set[int] = set()
     while pids := at_work_in(directory, program):
@@ -71,7 +71,7 @@ def end_all(directory: Path, program: str) -> None:
 
 
 def _state(entry: Path) -> str:
-    # The name before it is in parentheses and may hold any character.
+    # The name before the state is in parentheses and may hold any character.
     return (entry / "stat").read_text().rpartition(") ")[2][:1]
 
 
@@ -80,4 +80,4 @@ def _is_at_work(entry: Path, target: Path, program: str) -> bool:
         name = (entry / "comm").read_text().strip()
         return name == program and (entry / "cwd").readlink() == target
     except OSError:
-        return False  # it has ended, or it is another user's
+        return False  # it has ended, or belongs to another user

@@ -1,4 +1,4 @@
-"""What is run: the description of one server program, and how its process is made."""
+"""The description of one server program, and how its process is started."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ from service.embedded.privilege import command_prefix
 _GUARD = Path(__file__).with_name("guard.py")
 _LOG_LIMIT = 8 * 1024 * 1024  # bytes; a longer log is set aside at the next start
 _TAIL = 1500  # bytes
-# Nothing else is passed on: a secret of ours has no business in /proc/…/environ of a server.
+# Nothing else is passed on: no secret of ours may stand in /proc/…/environ of a server.
 _KEPT_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "TMPDIR")
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to run and how to tell that it serves.
+    """A server program: what to run, and how to find out that it serves.
 
-    ``directory`` is its working directory, ``prepare`` runs before every start, ``ready`` is asked
-    with the process id. ``stop_signal`` ends it in order; ``death_signal`` is what the kernel sends
-    when the supervising process dies.
+    ``directory`` is its working directory, ``prepare`` runs before every start, ``ready`` gets the process
+    id. ``stop_signal`` ends it in order; the kernel sends ``death_signal`` when the supervising process dies.
     """
 
     name: str
@@ -39,14 +38,14 @@ class Program:
 
     @property
     def process_name(self) -> str:
-        """The name under which the kernel lists its processes."""
+        """The name of its processes in /proc."""
         return Path(self.command[0]).name
 
     def spawn(self) -> subprocess.Popen[bytes]:
         """Start the process; it ends with the *thread* that calls this."""
         _set_aside(self.log)
         with open(self.log, "ab", opener=_owner_only) as log:
-            return subprocess.Popen(  # noqa: S603 - our own programs, our own words
+            return subprocess.Popen(  # noqa: S603 - our own programs and arguments
                 guarded(self.command, self.death_signal),
                 cwd=self.directory,
                 env=server_environment(),
@@ -57,7 +56,7 @@ class Program:
             )
 
     def last_words(self) -> str:
-        """Return the end of the log, for a person to read."""
+        """Return the end of the log, for error messages."""
         try:
             return self.log.read_bytes()[-_TAIL:].decode(errors="replace").strip()
         except OSError:
@@ -65,19 +64,19 @@ class Program:
 
 
 def guarded(command: tuple[str, ...], death_signal: signal.Signals) -> tuple[str, ...]:
-    """Return ``command`` made fit for root, and to end by ``death_signal`` with the thread that starts it."""
+    """Return ``command`` so that root can run it, and it gets ``death_signal`` when its thread ends."""
     guard = (sys.executable, "-I", "-S", str(_GUARD), str(int(death_signal)), str(os.getpid()))
     return (*command_prefix(), *guard, *command)
 
 
 def server_environment() -> dict[str, str]:
-    """Return the few variables that a server's process is given."""
+    """Return the environment of a server's process."""
     kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
     return kept | {"LC_ALL": "C", "TZ": "UTC"}
 
 
 def _owner_only(path: str, flags: int) -> int:
-    """Open a file that nobody else may read, whatever the umask is of whoever starts the server."""
+    """Open a file that only its owner may read, whatever the umask."""
     return os.open(path, flags, 0o600)
 
 

@@ -1,4 +1,4 @@
-"""One server process, kept alive by a thread of its own."""
+"""One server process, kept alive by its own thread."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _log = structlog.get_logger(__name__)
 _START_PATIENCE = 120.0  # seconds; recovery after a crash may take a while
 _STOP_PATIENCE = 15.0  # seconds
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 0.1, 5.0  # seconds between restarts
-_STEADY = 10.0  # seconds of life after which the back-off starts anew
-_GLANCE = 0.01  # seconds between two looks at a starting server
+_STEADY = 10.0  # seconds of life after which the back-off is reset
+_POLL = 0.01  # seconds between two looks at a starting server
 
 
 class Server:
@@ -42,12 +42,12 @@ class Server:
 
     @property
     def pid(self) -> int | None:
-        """The id of the running process, if there is one."""
+        """The id of the running process, or None."""
         process = self._process
         return process.pid if process else None
 
     def begin(self) -> None:
-        """Ask for the server to run, without waiting for it."""
+        """Start the server in the background."""
         with self._changed:
             self._wanted, self._has_served, self._fault = True, self._serving, None
             if self._keeper.ident is None:
@@ -55,19 +55,19 @@ class Server:
             self._changed.notify_all()
 
     def start(self) -> None:
-        """Run the server and return when it serves; raises EmbeddedFault with the end of its log."""
+        """Run the server and return when it serves; raises EmbeddedError with the end of its log."""
         self.begin()
         self.wait()
 
     def wait(self) -> None:
-        """Return when the server serves; raises EmbeddedFault when its first start failed."""
+        """Return when the server serves; raises EmbeddedError if its first start failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._serving or self._fault is not None or not self._wanted)
             if self._fault is not None:
                 raise self._fault
 
     def stop(self) -> None:
-        """End the server in order and keep it ended; does nothing when it does not run."""
+        """Stop the server in order, and do not restart it; does nothing if it does not run."""
         with self._changed:
             self._wanted = False
             self._changed.notify_all()
@@ -125,7 +125,7 @@ class Server:
             return not self._closed
 
     def _live_once(self) -> EmbeddedError | None:
-        """Run the program to its end; return how it ended, or None when that was asked for."""
+        """Run the program to its end; return how it ended, or None if it was stopped on request."""
         try:
             self._program.prepare()
             process = self._spawn_if_wanted()
@@ -152,12 +152,12 @@ class Server:
             return self._process
 
     def _watch(self, process: subprocess.Popen[bytes]) -> None:
-        """Note when ``process`` serves, and return when it has ended."""
+        """Set the state once ``process`` serves, and return when it has ended."""
         deadline = time.monotonic() + _START_PATIENCE
         while process.poll() is None and not self._program.ready(process.pid):
             if time.monotonic() > deadline:
                 process.kill()
-            time.sleep(_GLANCE)
+            time.sleep(_POLL)
         with self._changed:
             if process.returncode is None:
                 self._serving = self._has_served = True

@@ -17,12 +17,12 @@ from service.embedded.valkey import SOCKET_NAME, valkey
 class EmbeddedStores:
     """A PostgreSQL and a Valkey that run from entering the context until leaving it.
 
-    ``data`` is made if need be and keeps everything: ``postgres/``, ``valkey/``, ``sockets/`` and
-    ``logs/``. ``durable=False`` trades the safety of the data for speed. Either store can be left out,
-    for a program that uses a server of its own in its place. Neither opens a network port.
+    ``data`` is created if necessary and holds everything: ``postgres/``, ``valkey/``, ``sockets/`` and
+    ``logs/``. ``durable=False`` trades the safety of the data for speed. Either store can be left out if an
+    external server replaces it. Neither opens a network port.
 
-    Raises EmbeddedFault, on construction when another process owns ``data``, and on entering when a
-    server does not start.
+    Raises EmbeddedError: on construction if another process owns ``data``, on entering if a server does not
+    start.
     """
 
     postgres: Server
@@ -54,12 +54,12 @@ class EmbeddedStores:
 
     @property
     def data(self) -> Path:
-        """The directory that keeps everything."""
+        """The data directory."""
         return self._directory.path
 
     @property
     def database_url(self) -> str:
-        """The URL of the database, as libpq reads it."""
+        """The URL of the database, for libpq."""
         return self.url_of(NAME)
 
     @property
@@ -88,7 +88,7 @@ class EmbeddedStores:
         self.close()
 
     def close(self) -> None:
-        """Stop the servers, the database last, and let go of the directory."""
+        """Stop the servers, the database last, and release the directory."""
         for server in reversed(self._servers):
             server.close()
         self._directory.release()

@@ -1,4 +1,4 @@
-"""The embedded Valkey: sessions, kept in an append-only file."""
+"""The embedded Valkey: sessions, persisted in an append-only file."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ _PLAIN = {
     "port": "0",
     "unixsocketperm": "700",
     "save": "",
-    "maxmemory-policy": "noeviction",  # an evicted deny marker would open a door
+    "maxmemory-policy": "noeviction",  # an evicted deny marker would let a banned user in
 }
-_KEPT = {"appendonly": "yes", "appendfsync": "everysec"}
-_FORGETFUL = {"appendonly": "no"}
+_DURABLE = {"appendonly": "yes", "appendfsync": "everysec"}
+_NOT_DURABLE = {"appendonly": "no"}
 
 
 def valkey(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Program:
-    """Describe the server whose file is in ``directory`` and which listens in the directory ``sockets``."""
+    """Return the server program with its file in ``directory``; it listens in the directory ``sockets``."""
     path = sockets / SOCKET_NAME
-    settings = _PLAIN | {"unixsocket": str(path), "dir": str(directory)} | (_KEPT if durable else _FORGETFUL)
+    settings = (
+        _PLAIN | {"unixsocket": str(path), "dir": str(directory)} | (_DURABLE if durable else _NOT_DURABLE)
+    )
     options = [word for name, value in settings.items() for word in (f"--{name}", value)]
     return Program(
         name="Valkey",
@@ -37,7 +39,7 @@ def valkey(directory: Path, sockets: Path, log: Path, *, durable: bool) -> Progr
         prepare=partial(_prepare, directory, path),
         ready=lambda _pid: _answers(path),
         stop_signal=signal.SIGTERM,
-        death_signal=signal.SIGTERM,  # it writes what it still holds and ends
+        death_signal=signal.SIGTERM,  # it writes its buffer and ends
     )
 
 
@@ -48,7 +50,7 @@ def _prepare(directory: Path, path: Path) -> None:
 
 
 def _answers(path: Path) -> bool:
-    """Ask once; while the file is being loaded the answer is an error."""
+    """True if the server answers PING; it answers with an error while it loads its file."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(1.0)
         try:

@@ -1,5 +1,5 @@
-"""The launcher: everything that happens before and around the workers, and the operator's commands.
+"""The launcher: starts, supervises and stops the workers, and runs the operator's commands.
 
 Owns the order of a start: installation, settings, policy, routes, socket, stores, secret, schema, first
-administrator, workers. Workers never do any of it. Knows nothing of single requests.
+administrator, workers. Workers do none of these steps. Knows nothing of single requests.
 """

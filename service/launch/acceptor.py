@@ -1,6 +1,6 @@
-"""Takes connections from the listener that all workers share, and turns away those that are too many.
+"""Accepts connections from the listener that all workers share, and rejects those above the limit.
 
-One at a time: a busy worker comes back later than an idle one, so connections spread by themselves.
+One at a time: a busy worker accepts later than an idle one, so connections spread by themselves.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ import structlog
 
 from service.launch.http import HttpProtocol
 from service.launch.listening import drop_new_connections
-from service.launch.surplus import Surplus
+from service.launch.rejected_connections import RejectedConnections
 
 SETTLE: Final = 0.2
-"""How long connections that are being made when the listener closes may take, in seconds."""
+"""Seconds for TCP handshakes that are under way when the listener closes."""
 
-_PAUSE: Final = 0.1  # seconds, when the system has no more file descriptors or memory
+_PAUSE: Final = 0.1  # seconds, when the system is out of file descriptors or memory
 _GONE: Final = frozenset({errno.EAGAIN, errno.EINTR, errno.ECONNABORTED})
 _log = structlog.get_logger()
 
 
 class Acceptor:
-    """Accepts on ``listener``, makes a protocol of each connection, and holds ``most`` of them at once."""
+    """Accepts on ``listener``, creates a protocol for each connection, and holds at most ``most`` at once."""
 
     def __init__(
         self,
@@ -39,27 +39,27 @@ class Acceptor:
         self._protocol = protocol
         self._connections = connections
         self._most = most
-        self._surplus = Surplus()
+        self._rejected = RejectedConnections()
         self._opening: set[asyncio.Task[None]] = set()
         self._open = True
 
     def start(self) -> None:
-        """Begin to accept, in the loop that runs."""
+        """Begin to accept, in the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._listener.setblocking(False)
         self._listen()
 
     def tidy(self) -> None:
-        """Close what was turned away a while ago. Call it about once a second."""
-        self._surplus.tidy(self._loop.time())
+        """Close connections that were rejected a while ago. Call it about once a second."""
+        self._rejected.tidy(self._loop.time())
 
     async def close(self, *, others_accept: bool) -> None:
         """Stop accepting and close the listener of this worker.
 
-        With ``others_accept``, other workers take the clients that are connecting. Without, this worker
-        accepts those who are connecting just now, and the system refuses all later ones: closing at once
-        would reset clients that have connected and have not been accepted yet. The socket is shared, so a
-        filter on it would close the service for all workers.
+        With ``others_accept``, other workers take the clients that are connecting: the socket is shared, so
+        a filter on it would close the service for all workers. Without, this worker accepts the connections
+        that are already being made, and the system refuses all later ones: closing at once would reset
+        connections that are not accepted yet.
         """
         if not others_accept:
             drop_new_connections(self._listener)
@@ -71,14 +71,14 @@ class Acceptor:
         self._listener.close()
         if self._opening:
             await asyncio.wait(self._opening)
-        self._surplus.close()
+        self._rejected.close()
 
     def _listen(self) -> None:
         if self._open:
             self._loop.add_reader(self._listener, self._accept)
 
     def _accept(self) -> bool:
-        """Accept one connection; False when there is none."""
+        """Accept one connection; returns False if there is none."""
         try:
             connection, _ = self._listener.accept()
         except OSError as error:
@@ -87,7 +87,7 @@ class Acceptor:
             return error.errno == errno.ECONNABORTED
         connection.setblocking(False)
         if len(self._connections()) + len(self._opening) >= self._most:
-            self._surplus.turn_away(connection, self._loop.time())
+            self._rejected.reject(connection, self._loop.time())
             return True
         task = self._loop.create_task(self._open_connection(connection))
         self._opening.add(task)
@@ -99,10 +99,10 @@ class Acceptor:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             await self._loop.connect_accepted_socket(self._protocol, connection)
         except OSError:
-            connection.close()  # it has gone already
+            connection.close()  # the client has gone already
 
     def _pause(self, error: OSError) -> None:
-        """Wait a little: the listener stays readable, and asking again at once would use up the processor."""
+        """Wait before the next attempt: the listener stays readable, and the loop would spin."""
         _log.error("no connection can be accepted", reason=error.strerror)
         self._loop.remove_reader(self._listener)
         self._loop.call_later(_PAUSE, self._listen)

@@ -1,4 +1,4 @@
-"""What a version brings to an older database, in words."""
+"""Describes what this version adds to an older database."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from service.records.seed.catalogue import Additions
 
 
-def additions_told(found: Additions) -> Iterator[str]:
-    """Yield a line for each addition that the next start makes, and for each role that gains something."""
+def describe_additions(found: Additions) -> Iterator[str]:
+    """Yield a sentence for each kind of addition of the next start, and for each role that gains codes."""
     if found.codes:
         yield f"The next start adds the Buttons of {', '.join(found.codes)}."
     if found.resources:

@@ -1,4 +1,4 @@
-"""``portcullis admin create``: a user, for the operator who has no way in through the API."""
+"""``portcullis admin create``: creates a user without the API."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from service.settings import Settings
 
 
 def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -> int:
-    """Create an enabled user in the roles of ``role_codes``, ask for the password, and return the id.
+    """Create an enabled user with the roles of ``role_codes``, ask for the password, and return the id.
 
     Raises ``NameFormatError``, ``PasswordError``, ``Conflict`` for a taken name, ``ValidationFailed`` for an
-    unknown role, ``UnpreparedError`` for a database that no start has filled yet, and ``Unavailable``.
+    unknown role, ``UnpreparedError`` for a database that is not seeded yet, and ``Unavailable``.
     """
     if fault := name_fault(user_name):
         raise NameFormatError(f"The user name {fault}")
@@ -48,7 +48,7 @@ async def _create(settings: Settings, user_name: str, password: str, role_codes:
         async with database.transaction() as connection:
             if not await is_seeded(connection):
                 raise UnpreparedError("The database has no roles yet: start the service once, then try again")
-            await rights.lock(connection)  # a role that is deleted meanwhile is gone, or stays
+            await rights.lock(connection)  # no role can be deleted until the commit
             roles = await user_tables.role_ids(connection, role_codes)
             if unknown := sorted(set(role_codes) - set(roles)):
                 raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))

@@ -1,4 +1,4 @@
-"""``portcullis admin list``: who there is, for people and for programs."""
+"""``portcullis admin list``: the users, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _HEAD = ("ID", "NAME", "STATUS", "MAY DO EVERYTHING", "LAST CHANGE", "ROLES")
 
 
 def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> str:
-    """Return all users, or those in the role: a table, or a JSON array of objects.
+    """Return all users, or the users with the role: a table, or a JSON array of objects.
 
-    Roles that are disabled stand in parentheses. Raises ``ValidationFailed`` for an unknown role,
-    ``SchemaError`` and ``Unavailable``.
+    Disabled roles are in parentheses. Raises ``ValidationFailed`` for an unknown role, ``SchemaError`` and
+    ``Unavailable``.
     """
     require_current(settings.database.url)
     found = asyncio.run(_read(settings, role_code))

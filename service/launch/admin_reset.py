@@ -1,4 +1,4 @@
-"""``portcullis admin reset-password``: a way in for whoever has lost it."""
+"""``portcullis admin reset-password``: restores a user's access."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from service.settings import Settings
 
 
 def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recovered:
-    """Ask for a new password of the user, store it and end all sessions; return what came of it.
+    """Ask for a new password of the user, store it and end all sessions; return the outcome.
 
     ``enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
-    for once the user is found. Raises ``NotFound``, ``PasswordError``, ``Conflict``, ``SchemaError``, and
-    ``Unavailable`` when a store is out of reach: then nothing is changed, or the message says what was.
+    for only if the user exists. Raises ``NotFound``, ``PasswordError``, ``Conflict``, ``SchemaError``, and
+    ``Unavailable`` if a store is out of reach: then nothing was changed, or the message says what was.
     """
     log_to_errors(settings)
     require_current(settings.database.url)

@@ -1,4 +1,4 @@
-"""``portcullis audit verify``: whether the logs are as they were written, for the operator."""
+"""``portcullis audit verify``: checks that the logs are unchanged since they were written."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Say = Callable[[str], None]
 
 
 class TamperingError(LaunchError):
-    """Somebody has changed the logs."""
+    """The logs were changed."""
 
 
 class InputError(LaunchError):
-    """A file that was given can't be read."""
+    """An input file can't be read."""
 
 
 def verify(
@@ -36,11 +36,11 @@ def verify(
     heads: str | None = None,
     old_keys: str | None = None,
 ) -> None:
-    """Read the logs from day ``begin`` to ``end``, and ``say`` what is found, day by day.
+    """Verify the logs from day ``begin`` to ``end``, and pass the result of each day to ``say``.
 
-    ``heads`` names a file of lines of the service's log, in which heads were told; ``old_keys`` one with keys
-    of the chain that were used before, one a line. Raises ``TamperingError`` when anything is wrong,
-    ``InputError``, ``SchemaError`` and ``Unavailable``.
+    ``heads`` names a file with lines of the service's log that report heads; ``old_keys`` a file with earlier
+    keys of the chain, one per line. Raises ``TamperingError`` if anything is wrong, ``InputError``,
+    ``SchemaError`` and ``Unavailable``.
     """
     require_current(settings.database.url)
     audit = Audit(
@@ -59,18 +59,18 @@ async def _verify(audit: Audit, say: Say) -> int:
     found = 0
     try:
         async for one in audit.days():
-            _tell(one, say)
+            _report(one, say)
             found += bool(one.faults)
         async with audit.database.transaction() as connection:
             aside = await chain.set_aside_count(connection)
     finally:
         await audit.database.close()
     if aside:
-        say(f"{aside} entries that no log took are in sys.log_set_aside")
+        say(f"{aside} entries that the logs refused are in sys.log_set_aside")
     return found
 
 
-def _tell(one: Day, say: Say) -> None:
+def _report(one: Day, say: Say) -> None:
     state = "dropped" if one.dropped else f"{one.entries} entries"
     found = "NOT as written" if one.faults else "as written"
     say(f"{one.log} {one.day}: {state}, {found}{', without a key' if one.keyless else ''}")

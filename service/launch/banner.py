@@ -1,4 +1,4 @@
-"""What a person sees when the service starts."""
+"""The banner that is printed when the service starts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.launch.prepared import FirstLogin
 
 
 def banner(address: str, rows: Mapping[str, str], first: FirstLogin | None) -> str:
-    """Return the banner: where the service listens, what it uses and, once, the first password."""
+    """Return the banner: the address, the stores, and for a new database the first password."""
     width = max(map(len, ("listening", *rows)))
     lines = [f"Portcullis {__version__}", f"  {'listening':{width}}  {address}"]
     lines += [f"  {name:{width}}  {value}" for name, value in rows.items()]

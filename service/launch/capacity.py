@@ -1,4 +1,4 @@
-"""How many connections a worker may hold: fewer than it may have open files."""
+"""How many connections a worker may hold: fewer than its limit for open files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from service.settings import Settings
 
 USUAL: Final = 10_000
-"""The most connections of a worker when neither the settings nor the system say less."""
+"""The most connections of a worker unless the settings or the system have a lower limit."""
 
-# Sockets of the stores, logs, files being uploaded; and the sockets of those who are turned away.
+# For connections to the stores, logs, uploads, and rejected connections.
 _RESERVE: Final = 128
 
 
@@ -22,8 +22,8 @@ def raise_file_limit() -> int:
 
 
 def most_connections(settings: Settings) -> int:
-    """Return how many connections this worker may hold, 1 at least."""
+    """Return how many connections this worker may hold, at least 1."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = settings.server.max_connections or USUAL
+    limit = settings.server.max_connections or USUAL
     others = _RESERVE + settings.database.pool_size + 2 * settings.upload.concurrent
-    return wanted if soft == resource.RLIM_INFINITY else max(1, min(wanted, soft - others))
+    return limit if soft == resource.RLIM_INFINITY else max(1, min(limit, soft - others))

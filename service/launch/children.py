@@ -1,4 +1,4 @@
-"""What runs in processes of their own; each imports here what it runs, so that the launcher stays small."""
+"""Entry points of child processes; each imports its code here, so that the launcher stays small."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from service.settings import Settings
 
 
 def work(listener: socket.socket, launcher: Connection, service_stops: Event) -> None:
-    """Be a worker: see ``service.launch.worker.run``."""
+    """Run a worker: see ``service.launch.worker.run``."""
     from service.launch.worker import run
 
     run(listener, launcher, service_stops)

@@ -1,6 +1,6 @@
-"""The commands: each finds its function here, and every error that an operator can correct ends in words.
+"""Runs the commands; errors that an operator can correct are printed without a traceback.
 
-A command imports what it runs when it runs: importing all of the service takes a second, and ``settings`` or
+A command imports its code when it runs: importing all of the service takes a second, and ``settings`` or
 ``admin list`` need a small part of it.
 """
 
@@ -20,7 +20,7 @@ Environ = Mapping[str, str]
 
 
 def run(options: Namespace, environ: Environ) -> int:
-    """Run the command that ``options`` name; return the exit status, 1 after a fault."""
+    """Run the command that ``options`` name; return the exit status: 1 after an error, else the command's."""
     try:
         return _COMMANDS[options.family, getattr(options, "action", None)](options, environ) or 0
     except ValidationFailed as refusal:
@@ -31,7 +31,7 @@ def run(options: Namespace, environ: Environ) -> int:
         _say(f"portcullis: {error}", sys.stderr)
         return 1
     except KeyboardInterrupt:
-        return 130  # as shells report SIGINT
+        return 130  # the status that shells use for SIGINT
 
 
 def _serve(_options: Namespace, environ: Environ) -> None:
@@ -82,7 +82,7 @@ def _unlock(options: Namespace, environ: Environ) -> None:
 
 
 def _migrate(_options: Namespace, environ: Environ) -> None:
-    from service.launch.additions import additions_told
+    from service.launch.additions import describe_additions
     from service.launch.stores import reachable
     from service.records.migrate import additions, migrate
 
@@ -90,7 +90,7 @@ def _migrate(_options: Namespace, environ: Environ) -> None:
         changed = migrate(settings.database.url)
         pending = additions(settings.database.url)
     _say("The database has been migrated." if changed else "The database has this version's schema already.")
-    for line in additions_told(pending):
+    for line in describe_additions(pending):
         _say(line)
 
 
@@ -111,7 +111,7 @@ def _reset(options: Namespace, environ: Environ) -> None:
         done = reset_password(settings, options.user_name, enable=options.enable)
     _say(f"The password of {done.user_name}, id {done.user_id}, is set; {done.ended} sessions have ended.")
     if done.kept_out:
-        _say(f"The user is still {done.kept_out}: the option --enable changes that.")
+        _say(f"The user is still {done.kept_out}: use the option --enable to change that.")
 
 
 def _list(options: Namespace, environ: Environ) -> None:

@@ -1,4 +1,4 @@
-"""What an operator can mend: reported in words, without a traceback."""
+"""Errors that an operator can correct: printed as a message, without a traceback."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from service.kernel.operator_error import OperatorError
 
 
 class LaunchError(OperatorError):
-    """The root of the launcher's own faults."""
+    """The base class of the launcher's errors."""
 
 
 class ListenError(LaunchError):
@@ -14,12 +14,12 @@ class ListenError(LaunchError):
 
 
 class PasswordError(LaunchError):
-    """The first administrator's password will not do."""
+    """A new password is not acceptable."""
 
 
 class NameFormatError(LaunchError):
-    """The name will not do."""
+    """A new user name is not acceptable."""
 
 
 class UnpreparedError(LaunchError):
-    """The database has not been filled by a first start."""
+    """The database has not been seeded by a first start."""

@@ -24,14 +24,14 @@ _WITHOUT_SYN: Final = (
 
 
 def listener(settings: Settings) -> socket.socket:
-    """Return the socket that all workers accept from; ``ListenError`` when the address can't be had."""
+    """Return the socket that all workers accept from; ``ListenError`` if it can't listen on the address."""
     host, port = settings.server.host, settings.server.port
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((host, port))
-        # Listening already: the address is ours, and early clients wait instead of being refused.
+        # Listen now: this reserves the address, and early clients wait instead of being refused.
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
@@ -41,10 +41,10 @@ def listener(settings: Settings) -> socket.socket:
 
 
 def drop_new_connections(bound: socket.socket) -> None:
-    """Have the kernel ignore who begins to connect to ``bound``; who is connecting already gets through.
+    """Make the kernel ignore new connections to ``bound``; handshakes under way still complete.
 
-    Clients try again within a second, and find the socket closed. A system that knows no such filter is left
-    as it is: a client may then be cut off in the moment in which the socket is closed.
+    Clients retry within a second, and find the socket closed. Does nothing on a system without such filters:
+    a client may then be cut off at the moment when the socket is closed.
     """
     program = b"".join(struct.pack(_INSTRUCTION, *instruction) for instruction in _WITHOUT_SYN)
     held = ctypes.create_string_buffer(program, len(program))

@@ -1,4 +1,4 @@
-"""The operator at the command line: who it is, which password is chosen, and what is told to the log."""
+"""The operator at the command line: the account's name, a new password, and the security log."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from service.web.observability.log_format import configure_logging
 
 
 def operator_name() -> str:
-    """Return the account that runs the command; with sudo, whose account it was before as well.
+    """Return the account that runs the command; with sudo, also the account before.
 
-    From the user id, not from ``LOGNAME`` or ``USER``, which anybody can set.
+    It is read from the user id, not from ``LOGNAME`` or ``USER``, which anybody can set.
     """
     try:
         name = pwd.getpwuid(os.getuid()).pw_name
@@ -28,9 +28,9 @@ def operator_name() -> str:
 
 
 def asked_password() -> str:
-    """Return the password: asked for twice on a terminal, without echo, else the first line of the input.
+    """Return a new password: asked for twice on a terminal, without echo, else the first line of the input.
 
-    Raises ``PasswordError`` when the two differ.
+    Raises ``PasswordError`` if the two differ.
     """
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\n")
@@ -41,15 +41,15 @@ def asked_password() -> str:
 
 
 def log_to_errors(settings: Settings) -> None:
-    """Send warnings and errors, and nothing less, to standard error in the form of the service's log.
+    """Log warnings and errors to standard error, in the format of the service's log.
 
-    Standard output is the command's own.
+    Standard output is for the command's result.
     """
     configure_logging(settings.log.format, "warning", sys.stderr.buffer)
 
 
 def tell_security(settings: Settings, event: str, **facts: object) -> None:
-    """Tell a security event, whatever ``log.level`` is; ``facts`` hold no secret."""
+    """Log a security event, whatever ``log.level`` is; ``facts`` hold no secret."""
     log_to_errors(settings)
     log = structlog.get_logger(__name__)
     log.warning(event, event_type="security", operator=operator_name(), **facts)

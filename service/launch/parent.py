@@ -1,4 +1,4 @@
-"""A worker's tie to the launcher: it must not outlive it."""
+"""Ends a worker together with its launcher."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def end_with_parent() -> None:
-    """Have the kernel send this process SIGTERM when the launcher dies, however that happens.
+    """Make the kernel send SIGTERM to this process when the launcher dies, however that happens.
 
-    Called by a worker from its main thread, once. If the launcher is dead already, the worker ends now. Does
-    nothing in a process that no launcher made.
+    Called once, from the main thread. If the launcher is already dead, this process ends now. Does nothing in
+    a process without a launcher.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -22,5 +22,5 @@ def end_with_parent() -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
-    if os.getppid() != parent.pid:  # it died before the request was made
+    if os.getppid() != parent.pid:  # it died before the request
         os.kill(os.getpid(), signal.SIGTERM)

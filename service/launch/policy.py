@@ -29,9 +29,9 @@ class ExportError(LaunchError):
 
 
 def export_policy(settings: Settings, folder: Path) -> str:
-    """Write the published policy into ``folder``; return what to say of it.
+    """Write the published policy into ``folder``; return a summary for the operator.
 
-    Raises ``PolicyError`` when none was published or it is not that of this model, ``ExportError``,
+    Raises ``PolicyError`` if none was published or it does not fit this model, ``ExportError``,
     ``SchemaError`` and ``Unavailable``.
     """
     live = LivePolicy(configured(settings.policy))
@@ -45,9 +45,9 @@ def export_policy(settings: Settings, folder: Path) -> str:
 
 
 def sync(settings: Settings, *, dry_run: bool) -> str:
-    """Register the routes that nobody has registered, unless ``dry_run``; return the differences in words.
+    """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
 
-    Nothing is ever deleted. Raises as ``export_policy`` does, ``RoutesError`` and ``Conflict``.
+    Nothing is ever deleted. Raises the errors of ``export_policy``, ``RoutesError`` and ``Conflict``.
     """
     shipped = configured(settings.policy)
     routes = known_routes(check_routes(shipped))

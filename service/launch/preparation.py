@@ -1,7 +1,7 @@
-"""Before the workers: the launcher's side of the process that checks and prepares a start.
+"""The launcher's side of the process that checks and prepares a start.
 
 Model, routes, schema, seed and policy need nearly all of the service and a hundred megabytes, but only once.
-So they get a process that ends before the first worker starts.
+So they run in a process that ends before the first worker starts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 class PreparationError(LaunchError):
-    """The start can't go on; the message is that of the error that was found."""
+    """The start can't continue; the message is the one of the error that was found."""
 
 
 class Preparation:
@@ -46,13 +46,13 @@ class Preparation:
         self._process.join()
 
     def check(self) -> None:
-        """Return when keys, model, lines and routes are in order; ``PreparationError`` when they are not."""
+        """Return if keys, model, lines and routes are in order; else raise ``PreparationError``."""
         self._answer()
 
     def prepare(self, settings: Settings, password: str | None) -> Prepared:
-        """Bring the stores of ``settings`` to what workers expect. ``PreparationError`` when that fails.
+        """Prepare the stores of ``settings`` for the workers; ``PreparationError`` if that fails.
 
-        ``password`` is that of the first administrator of a new database; None for a random one.
+        ``password`` is for the first administrator of a new database; None for a random one.
         """
         self._pipe.send((settings, password))
         prepared = self._answer()

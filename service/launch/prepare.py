@@ -1,4 +1,4 @@
-"""Before the workers: routes and lines are checked; schema, first administrator and policy are made."""
+"""Checks routes and lines, and prepares schema, first administrator and policy, before the workers start."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ _log = structlog.get_logger(__name__)
 
 
 def run(launcher: Connection, settings: Settings) -> None:
-    """Be the process of a ``Preparation``: check, tell ``launcher``, take the filled settings, prepare, tell.
+    """Run the process of a ``Preparation``: check, report, receive the filled settings, prepare, report.
 
-    What an operator can correct is told as ``Refused``, and ends the process.
+    Errors that an operator can correct are sent to ``launcher`` as ``Refused``, and end the process.
     """
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
@@ -60,11 +60,11 @@ def run(launcher: Connection, settings: Settings) -> None:
 
 
 def check(settings: Settings) -> Shipped:
-    """Return the model and the lines that ship once keys, lines and routes fit one another.
+    """Check keys, lines and routes; return the shipped model and lines.
 
     Raises ``SettingsError``, ``PolicyError`` and ``RoutesError``.
     """
-    # A worker would find out about the keys as well, and be started for ever.
+    # A worker would refuse faulty keys too, but the launcher would restart it again and again.
     if settings.auth.jwt_secret or not settings.auth.jwt_algorithm.startswith("HS"):
         signing_keys(settings.auth)
     shipped = configured(settings.policy)
@@ -73,7 +73,7 @@ def check(settings: Settings) -> Shipped:
 
 
 def prepare(settings: Settings, password: str | None, shipped: Shipped) -> Prepared:
-    """Bring the database, the policy and the bucket to what workers expect; raises as what it calls."""
+    """Prepare the database, the policy and the bucket; raises the errors of each step."""
     first = prepare_database(settings, password)
     policy = publish_policy(settings, shipped)
     create_bucket(settings.objstore, settings.server)
@@ -82,12 +82,11 @@ def prepare(settings: Settings, password: str | None, shipped: Shipped) -> Prepa
 
 
 def prepare_database(settings: Settings, chosen: str | None) -> FirstLogin | None:
-    """Bring the database to this version and seed it if it is new; return the first login if so.
+    """Migrate the database and seed it if it is new; return the first login if it was new.
 
-    What this version adds to the catalogue of permissions is told to the log, with the roles that gain it.
-
-    ``chosen`` is the administrator's password, None for a random one. Raises ``PasswordError``,
-    ``SchemaError`` and ``Unavailable``.
+    Logs what this version adds to the catalogue of permissions, with the roles that gain it. ``chosen`` is
+    the administrator's password, None for a random one. Raises ``PasswordError``, ``SchemaError`` and
+    ``Unavailable``.
     """
     rules = PasswordRules(settings.password)
     password = chosen or rules.generate((ADMINISTRATOR,))
@@ -116,10 +115,10 @@ def prepare_database(settings: Settings, chosen: str | None) -> FirstLogin | Non
 
 
 def publish_policy(settings: Settings, shipped: Shipped) -> Policy:
-    """Rebuild the policy from the shipped lines and the registered resources; publish it if it changed.
+    """Derive the policy again, and publish it if it changed; return the policy in force.
 
-    The first one of an installation that closes what nobody has registered (``policy.unregistered``) has a
-    resource for each route: nobody could register the first one.
+    With ``policy.unregistered`` set to ``deny``, the first policy of an installation has a resource for each
+    route: otherwise nobody could register the first one.
     """
     policy = asyncio.run(_publish(settings, shipped))
     if closed := locked_out(policy):

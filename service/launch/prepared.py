@@ -1,18 +1,18 @@
-"""What a start says of its preparation: refused, or prepared, and then the first login of a new database."""
+"""The result of a preparation: refused, or prepared, with the first login of a new database."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
-"""The variable by which the operator chooses the password."""
+"""The variable with the password that the operator chose."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstLogin:
     """The administrator of a new database.
 
-    ``password`` is None when the operator chose it, and ``complaint`` then says what is weak about it.
+    ``password`` is None if the operator chose it; ``complaint`` then says what is weak about it, or is None.
     """
 
     user_name: str
@@ -22,14 +22,14 @@ class FirstLogin:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What the process found to be wrong, in words for the operator."""
+    """An error that the process found; ``reason`` is a message for the operator."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What the banner tells of the prepared stores; ``first_login`` is None unless the database was new."""
+    """The prepared stores, for the banner; ``first_login`` is None unless the database was new."""
 
     first_login: FirstLogin | None
     policy: str

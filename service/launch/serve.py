@@ -12,29 +12,29 @@ from service import settings as table
 from service.installation import check_installation
 from service.launch.banner import banner
 from service.launch.capacity import raise_file_limit
+from service.launch.hardening import OWNER_ONLY, close_to_others, forget_variable
 from service.launch.listening import listener
 from service.launch.preparation import Preparation
 from service.launch.prepared import PASSWORD
-from service.launch.seclusion import OWNER_ONLY, close_to_others, forget_variable
 from service.launch.stop_times import DRAIN, STOP_MARGIN
 from service.launch.stores import Stores, running
 from service.launch.supervisor import Supervisor
 from service.web.observability.log_format import configure_logging
 
-# mallopt(3): the 19 MiB of a password hash go back to the system instead of staying in an arena per thread:
-# after forty logins a worker of 100 MB had grown to 140 MB.
+# mallopt(3): the 19 MiB of a password hash return to the system instead of staying in an arena per thread:
+# without this, a worker of 100 MB grew to 140 MB after forty logins.
 _MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 
 
 def serve(environ: Mapping[str, str]) -> None:
     """Run the service with the settings of ``environ`` until SIGINT or SIGTERM.
 
-    Everything that can be wrong is found before the first worker starts, and raised: ``InstallationError``,
-    ``SettingsError``, ``ListenError``, ``EmbeddedError`` and, for all else, ``PreparationError``.
+    Errors are found and raised before the first worker starts: ``InstallationError``, ``SettingsError``,
+    ``ListenError``, ``EmbeddedError`` and, for all else, ``PreparationError``.
     """
     check_installation()
     password = environ.get(PASSWORD) or None
-    forget_variable(PASSWORD)  # nobody else needs it
+    forget_variable(PASSWORD)  # it is not needed any more
     os.umask(OWNER_ONLY)
     settings = table.load(environ)
     configure_logging(settings.log.format, settings.log.level)
@@ -64,7 +64,7 @@ def _address(bound: socket.socket) -> str:
 
 
 def _run_workers(stores: Stores, bound: socket.socket) -> None:
-    # Workers read their settings from the environment: what was filled in here must be in it.
+    # Workers read their settings from the environment: put the completed settings into it.
     os.environ.update({**_MALLOC, **os.environ, **stores.settings.environment()})
     raise_file_limit()
     server = stores.settings.server

@@ -1,4 +1,4 @@
-"""The server of one worker: uvicorn's, which looks after its connections and stops in two steps."""
+"""The server of one worker: uvicorn's, with deadlines for connections and a stop in two steps."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class WorkerServer(uvicorn.Server):
         announce_stop: Callable[[], None],
         service_stops: Callable[[], bool],
     ) -> None:
-        """Call ``announce_stop`` once when the stop begins.
+        """``announce_stop`` is called once, when the stop begins.
 
-        ``service_stops`` tells if all workers stop, and not this one alone.
+        ``service_stops`` returns True if all workers stop, False if only this one does.
         """
         super().__init__(config)
         self.server_state = WorkerState(_limits(settings))
@@ -51,7 +51,7 @@ class WorkerServer(uvicorn.Server):
         self._service_stops = service_stops
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Note that the worker must stop; called by the system at SIGTERM and SIGINT."""
+        """Begin to stop; called at SIGTERM and SIGINT."""
         if sig == signal.SIGINT:
             self._grace = 0.0
             if self._grace_ends is not None:
@@ -64,7 +64,7 @@ class WorkerServer(uvicorn.Server):
         self._acceptor.start()
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after the connections; tell whether the grace of a stop is over. Called ten times a second."""
+        """Enforce deadlines; True once the grace of a stop has ended. Called ten times a second."""
         must_stop = await super().on_tick(counter)
         now = asyncio.get_running_loop().time()
         if counter % _LOOK == 0:
@@ -78,7 +78,7 @@ class WorkerServer(uvicorn.Server):
         return now >= cast(float, self._grace_ends)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Accept nothing more, and end when the requests in flight are answered."""
+        """Stop accepting, and return when the requests in flight are answered."""
         self._begin_stop(0.0)
         await self._acceptor.close(others_accept=not self._service_stops())
         await super().shutdown(sockets)

@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import Final
 
 DRAIN: Final = 10
-"""For requests in flight, once nothing new is accepted."""
+"""For requests in flight, after the listener is closed."""
 STOP_MARGIN: Final = 10
-"""For a worker to let go of its stores, after its grace and its drain."""
+"""For a worker to disconnect from its stores, after its grace and its drain."""

@@ -1,4 +1,4 @@
-"""Which stores a start uses: external where the settings name one, else embedded ones."""
+"""The stores of a start: external if the settings name them, else embedded."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Stores:
 
 @contextmanager
 def running(settings: Settings) -> Iterator[Stores]:
-    """Start the embedded stores that ``settings`` leave open and yield the settings that workers get.
+    """Start embedded stores for those that ``settings`` do not name; yield the settings for the workers.
 
-    Raises ``EmbeddedError`` when the data directory is in use or a server does not start.
+    Raises ``EmbeddedError`` if the data directory is in use or a server does not start.
     """
     if settings.database.url and settings.redis.url:
         yield Stores(settings, "external PostgreSQL", "external session store")
@@ -46,9 +46,9 @@ def running(settings: Settings) -> Iterator[Stores]:
 
 
 def with_secret(settings: Settings) -> Settings:
-    """Return ``settings`` with the local signing secret where none is set and all stores are embedded.
+    """Return ``settings`` with the local signing secret if none is set and all stores are embedded.
 
-    With an external store the settings have refused a missing secret already.
+    With an external store, loading the settings has already refused a missing secret.
     """
     auth = settings.auth
     if settings.external or auth.jwt_secret or not auth.jwt_algorithm.startswith("HS"):
@@ -59,9 +59,9 @@ def with_secret(settings: Settings) -> Settings:
 
 @contextmanager
 def reachable(settings: Settings) -> Iterator[Settings]:
-    """Yield ``settings`` with URLs of stores that answer, for a command beside or without a running service.
+    """Yield ``settings`` with the URLs of running stores, for a command.
 
-    Embedded stores of a service that runs are used where they are; else they are started for the command.
+    The embedded stores of a running service are used; without one they are started for the command.
     """
     urls = urls_of_running(settings.server.data)
     if urls is None:

@@ -19,7 +19,7 @@ import structlog
 from service.launch import children
 
 HANGS_AFTER: Final = 15.0
-"""After how many seconds without a sign a worker is taken to hang, and killed."""
+"""Seconds without a heartbeat after which a worker counts as hung and is killed."""
 
 _FAILED_TO_START: Final = 3  # uvicorn's status for an application that does not start
 _LOOK: Final = 1.0  # seconds
@@ -29,7 +29,7 @@ _spawn = multiprocessing.get_context("spawn")
 
 
 class _Worker:
-    """One worker process, and the pipe through which it tells that it runs."""
+    """One worker process, and the pipe with its heartbeats."""
 
     def __init__(self, listener: socket.socket, service_stops: Event) -> None:
         self.signs, theirs = _spawn.Pipe(duplex=False)
@@ -41,18 +41,18 @@ class _Worker:
 
     @property
     def hangs(self) -> bool:
-        """Whether nothing was heard for too long. A worker may take all the time that it needs to start."""
+        """True if no heartbeat came for too long. A worker may take any time until its first one."""
         return self._has_begun and monotonic() - self._heard > HANGS_AFTER
 
     def listen(self) -> None:
-        """Take in the signs of life that have come."""
+        """Read the heartbeats that have arrived."""
         try:
             while self.signs.poll():
                 self.signs.recv_bytes()
                 self._heard = monotonic()
                 self._has_begun = True
         except (EOFError, OSError):
-            return  # it has ended, which its process tells as well
+            return  # it has ended; its process says so as well
 
     def end(self) -> int | None:
         """Kill the process if it still runs; return its exit status."""
@@ -63,9 +63,9 @@ class _Worker:
 
 
 class Supervisor:
-    """Keeps ``number`` workers on ``listener``, and closes its own copy of it once it is told to stop.
+    """Keeps ``number`` workers running on ``listener``, and closes its own copy of it when it must stop.
 
-    ``stop_within`` is how long workers may take to stop, in seconds; those that take longer are killed.
+    ``stop_within`` is how long workers may take to stop, in seconds; slower ones are killed.
     """
 
     def __init__(self, listener: socket.socket, number: int, stop_within: float) -> None:
@@ -77,17 +77,17 @@ class Supervisor:
 
     def run(self) -> None:
         """Run the workers until SIGTERM, SIGINT or SIGHUP, or until one of them can't start."""
-        with self._signals() as told:
+        with self._signals() as stop_requested:
             workers = [_Worker(self._listener, self._service_stops) for _ in range(self._number)]
             while not self._stopping:
-                wait([told, *(worker.process.sentinel for worker in workers)], _LOOK)
+                wait([stop_requested, *(worker.process.sentinel for worker in workers)], _LOOK)
                 workers = [self._kept(worker) for worker in workers]
-            # From here on only the workers accept, and once they don't, clients are refused.
+            # From here on only the workers accept; once they stop, the system refuses clients.
             self._listener.close()
             self._stop(workers)
 
     def _kept(self, worker: _Worker) -> _Worker:
-        """Return ``worker``, or the one that takes its place."""
+        """Return ``worker``, or its replacement."""
         worker.listen()
         if self._stopping or (worker.process.is_alive() and not worker.hangs):
             return worker
@@ -113,19 +113,19 @@ class Supervisor:
 
     @contextmanager
     def _signals(self) -> Iterator[Connection]:
-        """Yield what becomes readable once a signal says to stop."""
-        told, tell = _spawn.Pipe(duplex=False)
-        os.set_blocking(tell.fileno(), False)
+        """Yield a connection that becomes readable at the first signal to stop."""
+        receiver, sender = _spawn.Pipe(duplex=False)
+        os.set_blocking(sender.fileno(), False)
 
         def stop(number: int, _frame: FrameType | None) -> None:
             if not self._stopping:
                 self._stopping = True
-                os.write(tell.fileno(), bytes([number]))
+                os.write(sender.fileno(), bytes([number]))
 
         before = {number: signal.signal(number, stop) for number in _SIGNALS}
         try:
-            with told, tell:
-                yield told
+            with receiver, sender:
+                yield receiver
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)

@@ -1,4 +1,4 @@
-"""What each worker process runs."""
+"""The main function of a worker process."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from time import sleep
 
-# structlog and ua-parser take these in wherever they are installed: six megabytes of each worker for colours
-# and a file format that it never uses. Before they are imported, which the lines below do.
-if multiprocessing.parent_process() is not None:  # the launcher, and tests, import this module as well
+# structlog and ua-parser import these if they are installed: six megabytes per worker for colours and a file
+# format that it never uses. This must come before the imports below.
+if multiprocessing.parent_process() is not None:  # tests import this module as well
     for _unused in ("rich", "yaml"):
         sys.modules.setdefault(_unused, None)  # type: ignore[arg-type]
 
@@ -29,14 +29,14 @@ from service.settings import load
 from service.web.observability.log_format import configure_logging
 
 BEAT = 1.0
-"""How often a worker tells the launcher that it runs, in seconds."""
+"""Seconds between two heartbeats of a worker."""
 
 
 def run(listener: socket.socket, launcher: Connection, service_stops: Event) -> None:
-    """Serve ``listener`` until told to stop, with the settings that the launcher put into the environment.
+    """Serve ``listener`` until a signal, with the settings that the launcher put into the environment.
 
-    ``service_stops`` is set before all workers are told. Writes to ``launcher`` once a second. Exits with
-    status 3 when the application does not start.
+    ``service_stops`` is set before all workers get the signal. Writes a heartbeat to ``launcher`` once a
+    second. Exits with status 3 if the application does not start.
     """
     end_with_parent()
     settings = load(os.environ)
@@ -62,6 +62,6 @@ def _beat(launcher: Connection) -> None:
     while True:
         try:
             launcher.send_bytes(b".")
-        except OSError:  # the launcher has gone, and this process follows
+        except OSError:  # the launcher has ended, and this process will too
             return
         sleep(BEAT)

@@ -1,4 +1,4 @@
-"""Bring the database to this version's schema and fill a new one; several processes may start at once."""
+"""Migrates the database to this version's schema and seeds a new one; safe in several processes at once."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from service.records.seed.seed import is_new, seed
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 LEAST_SERVER: Final = 17_00_00
-"""The oldest PostgreSQL that will do, as it numbers itself: identity columns of partitioned tables."""
+"""The oldest supported PostgreSQL, as its version number: it has identity columns in partitioned tables."""
 
 
 class SchemaError(OperatorError):
-    """This version of the program can't work with the database; the message says why, for the operator."""
+    """This version of the program can't work with the database; the message tells the operator why."""
 
 
 def migrate(url: str) -> bool:
-    """Migrate the database at ``url`` to this version's schema; tell whether there was anything to do.
+    """Migrate the database at ``url`` to this version's schema; True if there was anything to do.
 
     Everything happens in one transaction under an advisory lock: of several processes one does the work
-    and the others wait for it. Raises SchemaFault when the server is too old or the schema too new, and
-    Unavailable when the database is out of reach.
+    and the others wait for it. Raises SchemaError if the server is too old or the schema too new, and
+    Unavailable if the database is out of reach.
     """
     with _exclusively(url) as connection:
         return _upgrade(connection)
 
 
 def require_current(url: str) -> None:
-    """Raise SchemaFault unless the database at ``url`` has this version's schema; change nothing."""
+    """Raise SchemaError unless the database at ``url`` has this version's schema; changes nothing."""
     with out_of_reach(), engine(url).connect() as connection:
         if stored_schema(connection) != expected_schema():
             raise SchemaError("The database does not have this version's schema: start the service once")
@@ -53,17 +53,17 @@ def require_current(url: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Whether the database was new, and what this version has brought to one that was not."""
+    """Whether the database was new, and what this version added to one that was not."""
 
     new: bool
     additions: Additions
 
 
 def prepare(url: str, administrator_hash: Callable[[], str]) -> Prepared:
-    """Migrate the database at ``url``; seed it if it is new, and else bring what this version adds.
+    """Migrate the database at ``url``; seed it if it is new, else add what is new in this version.
 
-    As ``migrate``, in the same transaction. ``administrator_hash`` is called only to seed: it returns the
-    Argon2 hash of the first administrator's password.
+    All in one transaction; raises as ``migrate``. ``administrator_hash`` is called only to seed: it returns
+    the Argon2 hash of the first administrator's password.
     """
     with _exclusively(url) as connection:
         _upgrade(connection)
@@ -72,23 +72,23 @@ def prepare(url: str, administrator_hash: Callable[[], str]) -> Prepared:
             return Prepared(new=True, additions=Additions())
         if is_complete(connection):
             return Prepared(new=False, additions=Additions())
-        # Nobody changes menus or rights meanwhile.
+        # No other transaction may change menus or rights meanwhile.
         for key in (revisions.LOCK, rights.LOCK):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
         return Prepared(new=False, additions=bring(connection))
 
 
 def additions(url: str) -> Additions:
-    """Return what the next start will bring to the database at ``url``; nothing if it was never seeded.
+    """Return what the next start will add to the database at ``url``; nothing if it was never seeded.
 
-    Only reads; the schema must be that of this version. Raises Unavailable.
+    Only reads; the schema must be this version's. Raises Unavailable.
     """
     with out_of_reach(), engine(url).connect() as connection:
         return Additions() if is_new(connection) else pending(connection)
 
 
 def stored_schema(connection: Connection) -> str | None:
-    """Return the revision of the schema that the database has; None before the first migration."""
+    """Return the revision of the database's schema; None before the first migration."""
     return MigrationContext.configure(
         connection, opts={"version_table_schema": SCHEMA}
     ).get_current_revision()
@@ -119,7 +119,7 @@ def _upgrade(connection: Connection) -> bool:
     if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
         raise SchemaError(
             f"The database has schema {stored}, which this version of the program does not know: a newer "
-            "version has migrated it. Start that version, or restore a backup from before."
+            "version has migrated it. Start that version, or restore an older backup."
         )
     if stored == steps.get_current_head():
         return False

@@ -126,8 +126,8 @@ async def test_without_enable_nothing_but_the_password_changes_and_what_keeps_th
     site.execute("UPDATE sys.user SET status = 'disabled' WHERE id = 1")
     disabled = await site.reset()
 
-    assert banned.output.endswith("\nThe user is still banned: the option --enable changes that.\n")
-    assert disabled.output.endswith("\nThe user is still disabled: the option --enable changes that.\n")
+    assert banned.output.endswith("\nThe user is still banned: use the option --enable to change that.\n")
+    assert disabled.output.endswith("\nThe user is still disabled: use the option --enable to change that.\n")
     assert (await site.log_in(NEW)).code == "account_disabled"
     assert site.entered() == [("password_reset", "success", 1, "admin")] * 2
 

@@ -1,7 +1,7 @@
-"""``portcullis doctor``: looks at everything that an operator can get wrong, and says what to do about it.
+"""``portcullis doctor``: checks an installation for operator errors, and says how to correct them.
 
-Owns one small function for each check, in the table of ``checks``. Changes nothing, prints no secret, and
-reports what is out of reach instead of failing with it.
+One small function per check, in the table in ``checks``. Changes nothing, prints no secret, and reports a
+store that is out of reach instead of failing.
 """
 
 from service.launch.doctor.diagnosis import diagnose

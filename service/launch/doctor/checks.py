@@ -1,4 +1,4 @@
-"""The table of checks, in the order in which they are told."""
+"""The table of checks, in the order of the report."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("administrators", user_checks.enough_administrators),
     ("first-administrator", user_checks.first_administrator),
 )
-"""Each looks at one thing; its first sentence says why that matters."""
+"""Each checks one thing; the first sentence of its docstring says why it matters."""

@@ -1,4 +1,4 @@
-"""Makes all checks, one after another, whatever each of them meets."""
+"""Runs all checks, one after another, even if some fail."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from service.records.database.transactions import Database
 from service.settings import Settings, SettingsError
 
 Findings = list[tuple[str, Finding]]
-"""The name of each check with what it found."""
+"""The name of each check with its finding."""
 
 
 def diagnose(environ: Mapping[str, str]) -> Findings:
-    """Look at the installation that ``environ`` describes; raises nothing that a check could tell.
+    """Check the installation that ``environ`` describes; errors become findings.
 
-    Embedded stores that no service runs are started for as long as it takes, unless none was made yet.
+    Existing embedded stores are started for the checks if no service runs them.
     """
     try:
         settings = table.load(environ)
@@ -72,8 +72,8 @@ async def _made(check: Check, patient: Installation) -> Finding:
             return await finding if inspect.isawaitable(finding) else finding
     except Unanswered as reason:
         return unknown(str(reason))
-    except Exception as error:  # noqa: BLE001 - one check that fails must not hide what the others find
-        # Its text may hold anything, such as an address with a password.
+    except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
+        # Its message may hold a secret, such as a URL with a password.
         return fault(f"the check itself failed: {type(error).__name__}", "please report it")
 
 

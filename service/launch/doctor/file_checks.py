@@ -1,4 +1,4 @@
-"""Files that hold secrets, and who can read them; the object store."""
+"""Checks of files with secrets, and who can read them; the object store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LOCAL_FILE = "jwt_secret"
 
 
 def signing_key(patient: Installation) -> Finding:
-    """Whoever has the key can be anybody."""
+    """With the key one can forge the tokens of any user."""
     auth = patient.settings.auth
     try:
         if not auth.jwt_algorithm.startswith("HS"):
@@ -37,13 +37,13 @@ def signing_key(patient: Installation) -> Finding:
 
 
 def _kept_secret(patient: Installation) -> str:
-    """Return the secret of the data directory without making one; SettingsError when it is open to others."""
+    """Return the data directory's secret, "" if it has none; SettingsError if it is open to others."""
     data = patient.settings.server.data
     return local_secret(data, 1) if os.path.lexists(data / _LOCAL_FILE) else ""
 
 
 def configuration_file(patient: Installation) -> Finding:
-    """Who may write the file may change every setting; who may read it has the secrets in it."""
+    """A user who may write the file may change every setting; one who may read it sees its secrets."""
     path = configured_file(patient.environ)
     if path is None:
         return ok("there is none")

@@ -1,4 +1,4 @@
-"""What a check finds."""
+"""The finding of a check."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ State = Literal["ok", "warning", "fault", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is so, in one line, and what to do about it; neither holds a secret.
+    """The result in one line, and what to do about it; neither holds a secret.
 
-    ``unknown``: the check could not be made, for a reason that another finding tells.
+    ``unknown``: the check could not be made; ``message`` says why.
     """
 
     state: State
@@ -21,20 +21,20 @@ class Finding:
 
 
 def ok(message: str) -> Finding:
-    """Nothing to do."""
+    """Return a finding with nothing to do."""
     return Finding("ok", message)
 
 
 def warning(message: str, remedy: str) -> Finding:
-    """Something that works, and may do harm."""
+    """Return a finding of something that works but is a risk."""
     return Finding("warning", message, remedy)
 
 
 def fault(message: str, remedy: str) -> Finding:
-    """Something that doesn't work, or opens a door."""
+    """Return a finding of something that does not work, or is a security hole."""
     return Finding("fault", message, remedy)
 
 
 def unknown(message: str) -> Finding:
-    """Nothing could be found out."""
+    """Return the finding of a check that could not be made."""
     return Finding("unknown", message)

@@ -1,4 +1,4 @@
-"""What the checks look at: the settings, and what could be reached with them."""
+"""The input of the checks: the settings, and the stores that could be reached with them."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from service.settings import Settings
 WITHIN = 30.0  # seconds for one reading of the database; large policies take a few
 
 
-class Unanswered(Exception):  # noqa: N818 - no error of this program
-    """A check needs what is not there; the message says what."""
+class Unanswered(Exception):  # noqa: N818 - not an error of this program
+    """A check can't be made; the message says what is missing."""
 
 
 @dataclass(frozen=True)
 class Installation:
     """One installation.
 
-    ``server`` and ``store`` are None when they don't answer, and ``shipped`` when model or lines have faults.
+    ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults.
     """
 
     environ: Mapping[str, str]
@@ -36,7 +36,7 @@ class Installation:
 
     @asynccontextmanager
     async def records(self) -> AsyncIterator[Connection]:
-        """Read the database, all as of one moment; Unanswered when it can't be read."""
+        """Yield a snapshot of the database; Unanswered if it can't be read."""
         if self.database is None or self.server is None:
             raise Unanswered("the database does not answer")
         if not self.server.is_current:
@@ -49,14 +49,14 @@ class Installation:
 
     @property
     def sessions(self) -> StoreFacts:
-        """What the session store says of itself; Unanswered when it says nothing."""
+        """The facts of the session store; Unanswered if it does not answer."""
         if self.store is None:
             raise Unanswered("the session store does not answer")
         return self.store
 
     @property
     def policy(self) -> Shipped:
-        """The model and the lines; Unanswered when they have faults."""
+        """The model and the lines; Unanswered if they have faults."""
         if self.shipped is None:
             raise Unanswered("the policy files have faults")
         return self.shipped

@@ -1,4 +1,4 @@
-"""Whether the logs of operations and logins have all that happened, and a place for what comes."""
+"""Checks that the logs of operations and logins are complete, and have partitions for new entries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MONTH: Final = timedelta(days=31)
 
 
 async def log_entries(patient: Installation) -> Finding:
-    """What is dropped or set aside is in no log that anybody reads."""
+    """Entries that were dropped or set aside are missing in the logs."""
     _ = patient.sessions
     store = SessionStore(patient.settings.redis, patient.settings.auth)
     try:
@@ -30,22 +30,22 @@ async def log_entries(patient: Installation) -> Finding:
 
 
 def _judged(found: LogCounts) -> Finding:
-    said = f"{found.accepted} accepted, {found.written} written, {found.under_way} under way"
+    summary = f"{found.accepted} accepted, {found.written} written, {found.under_way} under way"
     if found.dropped:
         return warning(
-            f"{said}, {found.dropped} dropped",
+            f"{summary}, {found.dropped} dropped",
             "raise oplog.memory_limit and oplog.stream_limit, or see why the stores did not take them",
         )
     if found.set_aside:
         return warning(
-            f"{said}, {found.set_aside} set aside, which the database has refused",
+            f"{summary}, {found.set_aside} set aside, which the database has refused",
             "read them and the reasons in sys.log_set_aside",
         )
-    return ok(said)
+    return ok(summary)
 
 
 async def log_months_ahead(patient: Installation) -> Finding:
-    """Entries without a partition of their month fall into the default one, until a worker moves them."""
+    """Entries of a month without a partition go into the default one, until a worker moves them."""
     today = datetime.now(UTC).date().replace(day=1)
     wanted = {today, (today + _MONTH).replace(day=1)}
     async with patient.records() as connection:

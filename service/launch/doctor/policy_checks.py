@@ -1,4 +1,4 @@
-"""Whether the policy in force is the one that the files and the records say."""
+"""Checks that the policy in force is the one derived from the files and the records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from service.authz.publishing.publisher import drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import KnownRoute, differences
 from service.kernel.permission_catalogue import permissions
-from service.launch.additions import additions_told
+from service.launch.additions import describe_additions
 from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.installation import Installation
 from service.records.menus import bit_positions
@@ -34,13 +34,13 @@ def policy_files(patient: Installation) -> Finding:
 
 
 async def published_policy(patient: Installation) -> Finding:
-    """What decides requests must be what a reviewer would derive."""
+    """The policy that decides requests must be the one that a reviewer would derive."""
     try:
         async with patient.records() as connection:
             difference = await drift(connection)
             latest = await revisions.latest(connection)
     except PolicyError as wrong:
-        return fault("; ".join(wrong.faults), "mend the resource or Button that is named")
+        return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
     if difference or latest is None:
         return fault(
             difference or "no policy has been published",
@@ -87,12 +87,12 @@ async def own_parts_agree(patient: Installation) -> Finding:
 
 
 async def permission_codes(patient: Installation) -> Finding:
-    """A code that no Button carries can be given to nobody but by a wildcard."""
+    """A code that no Button carries can be given to users only by a wildcard."""
     async with patient.records() as connection:
         additions = await connection.run_sync(catalogue.pending)
         lacking = await connection.run_sync(catalogue.lacking)
     if additions:
-        return warning(" ".join(additions_told(additions)), "start the service, which adds them")
+        return warning(" ".join(describe_additions(additions)), "start the service, which adds them")
     if lacking:
         return warning(
             f"no enabled Button carries {', '.join(lacking)}: only wildcards grant it",
@@ -102,7 +102,7 @@ async def permission_codes(patient: Installation) -> Finding:
 
 
 async def permission_bits(patient: Installation) -> Finding:
-    """A token grows with the highest bit position, and one that fits no cookie or header is refused."""
+    """A token grows with the highest bit position, and must fit into a cookie and a header."""
     async with patient.records() as connection:
         found = await bit_positions.overview(connection)
     highest = -1 if found.highest is None else found.highest
@@ -115,7 +115,7 @@ async def permission_bits(patient: Installation) -> Finding:
 
 
 async def routes(patient: Installation) -> Finding:
-    """A route that nobody has registered is left to the endpoint layer, or refused."""
+    """A route that is not registered is decided by the endpoint layer alone, or refused."""
     shipped = patient.policy
     known = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
     async with patient.records() as connection:

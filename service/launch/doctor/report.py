@@ -1,4 +1,4 @@
-"""The findings, for people and for programs."""
+"""The report of the findings, as text or as JSON."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _STATES: Final[tuple[State, ...]] = ("fault", "warning", "unknown", "ok")  # the
 
 
 def status_of(findings: Findings, *, strict: bool) -> int:
-    """Return the exit status: 1 for a fault, and when ``strict`` for all that is not ok; else 0."""
+    """Return the exit status: 1 for a fault, if ``strict`` for anything that is not ok, else 0."""
     worst = _worst(findings)
     return int(worst == "fault" or (strict and worst != "ok"))
 
 
 def as_text(findings: Findings) -> str:
-    """Return one line a finding, and one that counts them."""
+    """Return one line per finding, and one that counts them."""
     width = max(len(name) for name, _ in findings)
     lines = []
     for name, one in findings:

@@ -1,4 +1,4 @@
-"""Settings that are valid, and still a risk where they are."""
+"""Checks of settings that are valid but a risk in this installation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these bel
 
 
 def cookie_mode(patient: Installation) -> Finding:
-    """Cookies of plain HTTP can be read, and set, by whoever is on the way."""
+    """Cookies over plain HTTP can be read and set by anybody on the network path."""
     auth = patient.settings.auth
     if not auth.is_read_cookie:
         return ok("off")
@@ -25,7 +25,7 @@ def cookie_mode(patient: Installation) -> Finding:
 
 
 def proxies(patient: Installation) -> Finding:
-    """Whoever is in a trusted network chooses the address by which attempts are counted."""
+    """A client in a trusted network can choose the address by which its attempts are counted."""
     trusted = patient.settings.server.trusted_proxies
     if not trusted:
         return ok("none is trusted: the client's address is the peer's")
@@ -46,7 +46,7 @@ def proxies(patient: Installation) -> Finding:
 
 
 def address(patient: Installation) -> Finding:
-    """The service speaks HTTP: nobody but a proxy that speaks TLS should reach it."""
+    """The service speaks plain HTTP: only a proxy that speaks TLS should reach it."""
     server = patient.settings.server
     if _is_local(server.host):
         return ok(f"{server.host}, for this machine only")
@@ -59,7 +59,7 @@ def address(patient: Installation) -> Finding:
 
 
 def deny_check(patient: Installation) -> Finding:
-    """Without it, rights that were taken away work on until the token expires."""
+    """Without it, revoked rights stay in effect until the token expires."""
     auth = patient.settings.auth
     if auth.per_request_deny_check:
         return ok("on: bans and changed rights hold from the next request on")
@@ -70,7 +70,7 @@ def deny_check(patient: Installation) -> Finding:
 
 
 def throttling(patient: Installation) -> Finding:
-    """Passwords can be guessed as fast as they are hashed when nobody counts."""
+    """Without throttling, passwords can be guessed as fast as they are hashed."""
     throttle = patient.settings.throttle
     if throttle.enabled:
         return ok(f"{throttle.login_account} logins of one account in {throttle.window} s")
@@ -78,7 +78,7 @@ def throttling(patient: Installation) -> Finding:
 
 
 def first_password(patient: Installation) -> Finding:
-    """A password in the environment is one that processes, logs and images can give away."""
+    """A password in the environment can leak through processes, logs and images."""
     if patient.environ.get(PASSWORD) and patient.server is not None and patient.server.schema:
         return warning(
             f"{PASSWORD} is set, and has no effect any more", f"remove {PASSWORD} from the environment"
@@ -87,7 +87,7 @@ def first_password(patient: Installation) -> Finding:
 
 
 def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Network | IPv6Network]:
-    """Join networks that lie side by side: the two halves of everything are everything."""
+    """Join adjacent networks: the two halves of all addresses become one network."""
     return [
         *collapse_addresses(one for one in networks if isinstance(one, IPv4Network)),
         *collapse_addresses(one for one in networks if isinstance(one, IPv6Network)),

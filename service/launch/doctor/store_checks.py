@@ -1,4 +1,4 @@
-"""The database and the session store: there, new enough, in time, and keeping what they are given."""
+"""Checks of the database and the session store: reachable, new enough, in time, durable."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from service.launch.doctor.installation import Installation, Unanswered
 from service.records.migrate import LEAST_SERVER
 
 _LEAST_STORE = (7,)
-_APART = 1.0  # seconds between two clocks that are worth a word
+_APART = 1.0  # seconds of difference that are reported
 
 
 def database(patient: Installation) -> Finding:
@@ -24,7 +24,7 @@ def database(patient: Installation) -> Finding:
 
 
 def schema(patient: Installation) -> Finding:
-    """A start migrates; until then, this version can't read the tables."""
+    """Until a start has migrated it, this version can't read the tables."""
     server = patient.server
     if server is None:
         raise Unanswered("the database does not answer")
@@ -69,7 +69,7 @@ def eviction(patient: Installation) -> Finding:
 
 
 def persistence(patient: Installation) -> Finding:
-    """What is not kept is lost with a restart: bans among it."""
+    """Without persistence a restart loses sessions, and markers that stop tokens."""
     store = patient.sessions
     if store.appends:
         return ok("each write is appended to a file")
@@ -82,7 +82,7 @@ def persistence(patient: Installation) -> Finding:
 
 
 def clocks(patient: Installation) -> Finding:
-    """Tokens are judged by the session store's time; a machine far from it does not follow all the way."""
+    """Tokens are judged by the session store's time; it is not trusted if it is far behind a machine's."""
     leeway = patient.settings.auth.jwt_leeway
     store = patient.sessions.ahead
     said = [f"session store {store:+.1f} s"]

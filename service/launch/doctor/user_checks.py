@@ -1,4 +1,4 @@
-"""Who may do everything."""
+"""Checks of the users who may do everything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MANY = 5
 
 
 async def enough_administrators(patient: Installation) -> Finding:
-    """None locks everybody out, one is locked out easily, and many are many ways in."""
+    """With none nobody can administer, one is easily locked out, and many are many targets."""
     async with patient.records() as connection:
         found = await administrators(connection)
     names = ", ".join(one.user_name for one in found[:_MANY])
@@ -31,7 +31,7 @@ async def enough_administrators(patient: Installation) -> Finding:
 
 
 async def first_administrator(patient: Installation) -> Finding:
-    """Everybody knows the name, and logs may have the first password."""
+    """The name is well known, and logs may hold the first password."""
     async with patient.records() as connection:
         found = await administrators(connection)
     first = [one for one in found if name_key(one.user_name) == name_key(ADMINISTRATOR)]

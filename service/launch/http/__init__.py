@@ -1,9 +1,9 @@
 """The HTTP protocol of the workers: uvicorn's, made strict.
 
-``protocol`` is what runs for each connection, ``state`` what all of them share. ``framing`` decides which
-heads of requests are refused, ``deadlines`` how long a client may take, ``incoming`` breaks off a body that
-can't be read to its end, ``lingering`` closes so that the last answer arrives. Nothing here knows routes or
-callers; the application answers refusals, as it does all others.
+``protocol`` serves one connection, ``state`` is shared by all. ``framing`` decides which request heads are
+refused, ``deadlines`` how long a client may take, ``incoming`` aborts a body that can't be read to its end,
+``lingering`` closes so that the last answer arrives. Nothing here knows routes or callers; the application
+answers refusals, like all others.
 """
 
 from __future__ import annotations

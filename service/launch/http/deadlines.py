@@ -1,7 +1,7 @@
-"""How long a connection may take for each thing that it does.
+"""How long a connection may take in each phase.
 
-No timer belongs to a connection: the worker looks at all of them once a second, so a deadline is up to a
-second late, and a request costs no more than the note of what it waits for.
+Connections have no timers: the worker checks all of them once a second, so a deadline is up to a second late,
+and a request only costs storing its phase.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Limits(NamedTuple):
-    """Seconds, but for ``rate``: the fewest bytes a second of a body, and of an answer that is not taken."""
+    """Times in seconds; ``rate`` is the lowest rate of a body or a blocked answer, in bytes per second."""
 
     head: float
     body: float
@@ -21,7 +21,7 @@ class Limits(NamedTuple):
 
 
 class Phase(Enum):
-    """What a connection waits for."""
+    """What a connection is waiting for."""
 
     HEAD = 1  # the rest of a head, or a first byte
     BODY = 2
@@ -38,7 +38,7 @@ class Overdue(Enum):
 
 
 class Deadlines:
-    """The times of one connection, in seconds of the loop's clock. ``taken`` counts the bytes that came."""
+    """The times of one connection, in seconds of the loop's clock. ``taken`` counts the received bytes."""
 
     __slots__ = (
         "_blocked",
@@ -60,7 +60,7 @@ class Deadlines:
         self.begin(Phase.HEAD, now)
 
     def begin(self, phase: Phase, now: float) -> None:
-        """Note what the connection waits for from now on."""
+        """Enter ``phase`` at the time ``now``."""
         self.phase = phase
         self.since = now
         if phase is Phase.BODY:
@@ -68,10 +68,10 @@ class Deadlines:
             self._open_window(now)
 
     def overdue(self, now: float, *, paused: bool, unsent: int) -> Overdue | None:
-        """Return what has taken too long, None when nothing has. Call it about once a second.
+        """Return what has taken too long, or None. Call it about once a second.
 
-        ``paused`` says that the service itself reads nothing for the moment, which counts against nobody;
-        ``unsent`` is the number of bytes that wait for the client to take them.
+        ``paused``: the service itself has stopped reading, so the client is not late. ``unsent`` is the
+        number of bytes that wait for the client.
         """
         if self._is_blocked(now, unsent):
             return Overdue.READER
@@ -101,14 +101,14 @@ class Deadlines:
         return slow
 
     def _open_window(self, now: float) -> None:
-        """Begin to measure the rate anew."""
+        """Restart the measurement of the rate."""
         self._window = now
         self._window_bytes = self.taken
 
     def _is_blocked(self, now: float, unsent: int) -> bool:
-        """Tell whether the client takes less of its answer than it must.
+        """True if the client takes its answer too slowly.
 
-        More to send than before means that something was taken: the application waits while much is unsent.
+        More unsent bytes than before mean that some were taken: the application waits while much is unsent.
         """
         if not unsent:
             self._blocked = None

@@ -1,4 +1,4 @@
-"""Which requests are refused for their head alone: all that two readers could take for two things."""
+"""Refuses request heads that two programs could read in different ways."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from typing import Final, NamedTuple
 from service.errors import BadRequest, NotImplementedHere
 
 MAX_HEAD: Final = 65_536
-"""The longest head of a request in bytes, and as much for what stands around and after its body."""
+"""The longest head of a request in bytes; also the limit for chunk framing and trailers together."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 """The headers of a request in their order, names in lower case."""
 
-_PER_HEADER: Final = 4  # colon, space and line end, which the parser does not hand on
+_PER_HEADER: Final = 4  # colon, space and line end, which the parser removes
 # RFC 9112 §3.2 and RFC 3986 §3.2.2: a registered name or an address, and a port.
 _HOST: Final = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?::[0-9]{0,5})?")
 _IPV6_HOST: Final = re.compile(rb"\[([0-9A-Fa-f:.]+)\](?::[0-9]{0,5})?")
 
 
 class Head(NamedTuple):
-    """The head of one request, whose header names stand apart as well. ``upgrade`` is set for CONNECT too."""
+    """The head of one request; ``names`` are the names of ``headers``. ``upgrade`` is set for CONNECT too."""
 
     method: bytes
     version: str
@@ -34,21 +34,21 @@ class Head(NamedTuple):
 
     @property
     def has_body(self) -> bool:
-        """Whether the head announces a body (RFC 9112 §6.3)."""
+        """True if the head announces a body (RFC 9112 §6.3)."""
         if b"transfer-encoding" in self.names:
             return True
         return b"content-length" in self.names and self.value(b"content-length").strip(b"0") != b""
 
     def value(self, name: bytes) -> bytes:
-        """Return the value of the first header ``name``; ValueError when there is none."""
+        """Return the value of the first header ``name``; ValueError if there is none."""
         return self.headers[self.names.index(name)][1]
 
 
 def check_head(head: Head) -> None:
     """Raise a refusal unless ``head`` can be read in one way only.
 
-    BadRequest, or NotImplementedHere for a transfer coding other than ``chunked``. After each of them the
-    connection must be closed: nobody knows where the next request would begin.
+    BadRequest, or NotImplementedHere for a transfer coding other than ``chunked``. After either the
+    connection must be closed: it is not known where the next request begins.
     """
     if b"#" in head.target:
         raise BadRequest("The target of the request holds a fragment")
@@ -57,18 +57,18 @@ def check_head(head: Head) -> None:
     _check_host(head)
     if b"transfer-encoding" in head.names:
         _check_coding(head)
-    # RFC 9110 §7.8: the upgrade may be ignored. But the parser takes the body for the other protocol.
+    # RFC 9110 §7.8: the upgrade may be ignored. But the parser would not read the body as one.
     if head.upgrade and head.has_body:
         raise BadRequest("A request that asks for an upgrade must not have a body")
 
 
 def head_size(target: bytes, headers: Headers) -> int:
-    """Return the size of a head in bytes, but for the method and the version."""
+    """Return the size of a head in bytes, without the method and the version."""
     return len(target) + sum([len(name) + len(value) + _PER_HEADER for name, value in headers])
 
 
 def _check_host(head: Head) -> None:
-    """Raise BadRequest for what RFC 9112 §3.2 refuses, and for an empty Host."""
+    """Raise BadRequest for a missing, repeated or invalid Host (RFC 9112 §3.2), and for an empty one."""
     number = head.names.count(b"host")
     if number > 1:
         raise BadRequest("The request has more than one Host")
@@ -94,7 +94,7 @@ def _is_host(value: bytes) -> bool:
 
 
 def _check_coding(head: Head) -> None:
-    """Raise a refusal unless the body is in chunks, and nothing says otherwise (RFC 9112 §6.1)."""
+    """Raise a refusal unless the body is chunked, and no other header contradicts that (RFC 9112 §6.1)."""
     if head.version != "1.1":
         raise BadRequest("HTTP/1.0 knows no Transfer-Encoding")
     if b"content-length" in head.names:

@@ -1,4 +1,4 @@
-"""The body of a request on its way in, which may turn out to be unreadable."""
+"""An incoming request body, which may turn out to be unreadable."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class IncomingBody:
     """Stands between the application and uvicorn's ``receive`` of one request that has a body."""
 
     def __init__(self, cycle: RequestResponseCycle) -> None:
-        """Take the place of ``cycle.receive``; the application must not run yet."""
+        """Replace ``cycle.receive``; the application must not have started yet."""
         self._cycle = cycle
         self._receive = cycle.receive
         self._fault: Refusal | None = None
         cycle.receive = self.receive  # type: ignore[method-assign]
 
     async def receive(self) -> Any:
-        """Return the next ASGI event; raises the refusal when the body has been broken off."""
+        """Return the next ASGI event; raises the refusal if the body was aborted."""
         if self._fault is None:
             event = await self._receive()
             if self._fault is None:
@@ -30,7 +30,7 @@ class IncomingBody:
         raise self._fault
 
     def break_off(self, fault: Refusal) -> None:
-        """Have the application learn that the body has no end, and close the connection after its answer."""
+        """Abort the body: the application gets ``fault``, and the connection closes after its answer."""
         self._fault = fault
         self._cycle.keep_alive = False
         self._cycle.message_event.set()

@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, which serves nothing that could be read in two ways, and never waits for ever."""
+"""uvicorn's HTTP protocol, made strict: no ambiguous requests, and a deadline for every wait."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from service.launch.http.state import WorkerState
 from service.web.requests.middleware import REFUSAL
 
 FIRST_BYTE_AT_STOP: Final = 1.0
-"""How long a connection that has sent nothing yet may begin a request once the worker stops, in seconds."""
+"""Seconds in which a connection that has sent nothing yet may begin a request when the worker stops."""
 
 _HEAD, _BODY, _BUSY, _IDLE = Phase  # looking them up in an enumeration is slower
-_PER_BODY_BYTE: Final = 8  # a body in chunks of one byte each has six around each, and is nobody's usual one
+_PER_BODY_BYTE: Final = 8  # chunks of one byte have six bytes of framing each; no real client sends those
 
 
 class HttpProtocol(HttpToolsProtocol):
-    """One connection. What it refuses, the application answers: in its turn, logged, as a problem document.
+    """One connection. The application answers its refusals: in order, logged, as problem documents.
 
-    A connection is ``deaf`` from the request on that is its last: what follows is never parsed.
+    After its last request a connection is ``deaf``: later bytes are never parsed.
     """
 
     _around = 0  # bytes of the message that are not of its body; the piece in which it begins is not counted
@@ -42,7 +42,7 @@ class HttpProtocol(HttpToolsProtocol):
     server_state: WorkerState
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to wait for a first request."""
+        """Wait for the first request."""
         self._deadlines = Deadlines(self.server_state.limits, self.loop.time())
         super().connection_made(transport)
 
@@ -62,7 +62,7 @@ class HttpProtocol(HttpToolsProtocol):
         except httptools.HttpParserUpgrade:
             self._deaf = True
         except httptools.HttpParserError:
-            # What follows is not a request, whatever it looks like.
+            # The following bytes are not parsed as requests, whatever they look like.
             self.refuse(BadRequest("The request is no valid HTTP"))
         if self._around > MAX_HEAD:
             self.refuse(HeadTooLarge())
@@ -115,14 +115,14 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """End the request."""
+        """End the body of the request."""
         super().on_message_complete()
         if self._in_body:
             self._in_body = False
             self._deadlines.begin(_IDLE if self.cycle.response_complete else _BUSY, self.loop.time())
 
     def on_response_complete(self) -> None:
-        """Begin the next request, unless this was the last."""
+        """Start the next request, unless this was the last one."""
         self.server_state.total_requests += 1
         if self._lingering or self.transport.is_closing():
             return
@@ -147,12 +147,12 @@ class HttpProtocol(HttpToolsProtocol):
             self.refuse(RequestTimeout())
 
     def begin_stop(self) -> None:
-        """Have the answer that is under way be the last of this connection."""
+        """Make the current answer the last one of this connection."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.keep_alive = False
 
     def shutdown(self) -> None:
-        """Close the connection unless a request is under way, or may be."""
+        """Close the connection unless a request is, or may be, under way."""
         self.begin_stop()
         if self.cycle is not None and not self.cycle.response_complete:
             return
@@ -162,7 +162,7 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def refuse(self, refusal: Refusal) -> None:
-        """Have ``refusal`` answered after all earlier requests, and take nothing more from the client."""
+        """Answer ``refusal`` after all earlier requests, and read nothing more from the client."""
         if self._deaf or self.transport.is_closing():
             return
         self._deaf = True
@@ -214,7 +214,7 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.close() if self._lingering else self.flow.pause_reading()
 
     def _close_gently(self, cycle: RequestResponseCycle) -> None:
-        """Have ``cycle`` close the connection so that the client gets the answer to what it still sends."""
+        """Make ``cycle`` close the connection so that a client that is still sending gets the answer."""
         cycle.transport = cast(asyncio.Transport, LingeringTransport(self.transport, self._linger))
 
     def _linger(self) -> None:

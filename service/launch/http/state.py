@@ -1,4 +1,4 @@
-"""What all connections of one worker share."""
+"""State that all connections of one worker share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from service.launch.http.deadlines import Limits
 
 
 class WorkerState(ServerState):
-    """uvicorn's state, the deadlines, and whether the worker stops: answers then close connections."""
+    """uvicorn's state, the limits, and ``stopping``: while it is set, answers close their connections."""
 
     def __init__(self, limits: Limits) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""How the database is reached, and what all tables share: transactions, pages, filters, rows as records."""
+"""Connections and transactions, and the tools that all tables share: pages, filters, row mappers."""

@@ -1,4 +1,4 @@
-"""What the database announces to those who listen (PostgreSQL manual, LISTEN and NOTIFY)."""
+"""Listening to announcements of the database (PostgreSQL manual, LISTEN and NOTIFY)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _CONNECT_WITHIN: Final = 5.0  # seconds
 async def announcements(url: str, channel: str) -> AsyncGenerator[str, None]:
     """Yield "" once listening has begun, then the text of each announcement on ``channel``.
 
-    Over a connection of its own. What was announced while nobody listened is never heard: look for yourself
-    after the first yield. Raises Unavailable when the connection can't be had or ends.
+    Uses its own connection. Announcements from before are lost: check the state itself after the first
+    yield. Raises Unavailable if the connection can't be opened or ends.
     """
     try:
         async with asyncio.timeout(_CONNECT_WITHIN):

@@ -1,4 +1,4 @@
-"""How the database is reached: from a URL as libpq reads it to a connection that no wait can hold."""
+"""Connections to the database: libpq's connection string from a URL, and waits that can be interrupted."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _LEAST_CONNECT_TIMEOUT = 2  # seconds; libpq knows no shorter one
 
 
 def conninfo(url: str, *, statement_timeout: float | None = None) -> str:
-    """Return ``url`` as a libpq connection string with the bounds that every connection has.
+    """Return ``url`` as a libpq connection string with the timeouts that every connection has.
 
-    ``url`` is all that libpq accepts (PostgreSQL manual §32.1.1): ``postgresql://`` and ``postgres://``,
+    ``url`` is any URL that libpq accepts (PostgreSQL manual §32.1.1): ``postgresql://`` and ``postgres://``,
     several hosts, a socket directory as ``?host=/dir``; SQLAlchemy's ``postgresql+psycopg://`` as well.
-    ``statement_timeout`` (seconds) is enforced by the server. What the URL says itself goes first, but for
-    that. ValueError when it can't be read; the message has no part of it.
+    Parameters of the URL go before these defaults, except ``statement_timeout`` (seconds), which the server
+    enforces. ValueError if it can't be read; the message has no part of it.
     """
     scheme, separator, rest = url.partition("://")
     if scheme.split("+")[0] not in ("postgresql", "postgres") or not separator:
@@ -47,10 +47,10 @@ def conninfo(url: str, *, statement_timeout: float | None = None) -> str:
 
 
 class PromptConnection(psycopg.AsyncConnection[Any]):
-    """A connection that is given up as soon as a wait on it is interrupted.
+    """A connection that is closed as soon as a wait on it is cancelled.
 
-    psycopg would ask the server to cancel the statement and wait for its consent, which a server that hangs
-    never gives. The server notices the closed connection, or ends the statement at ``statement_timeout``.
+    psycopg would ask the server to cancel the statement and wait for its reply, which a server that hangs
+    never sends. The server notices the closed connection, or ends the statement at ``statement_timeout``.
     """
 
     async def wait(
@@ -59,7 +59,7 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
         interval: float = 0.1,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's signature
     ) -> RV:
-        """Run ``gen`` to its end; on cancellation close the connection and pass it on."""
+        """Run ``gen`` to its end; on cancellation close the connection and reraise."""
         try:
             return await waiting.wait_async(gen, self.pgconn.socket, interval=interval, timeout=timeout)
         except (asyncio.CancelledError, KeyboardInterrupt):
@@ -67,19 +67,18 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
             raise
 
     async def set_read_only(self, value: bool | None) -> None:
-        """Make transactions read-only, or, with False as with None, what the server has them be.
+        """Make transactions read-only; False and None both mean the server's default.
 
-        False would begin each with READ WRITE, which goes past ``default_transaction_read_only``, and past
-        whatever an operator has set it for. SQLAlchemy sets it after each read-only transaction.
+        In psycopg, False begins each transaction with READ WRITE, which overrides the operator's
+        ``default_transaction_read_only``. SQLAlchemy passes False after each read-only transaction.
         """
         await super().set_read_only(value or None)
 
 
 def has_ended(connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Tell, without asking the server, whether an idle connection has ended.
+    """True if an idle connection has ended; the server is not asked.
 
-    An idle server says nothing except that it goes: the socket then has something to read, the farewell or
-    the end of the stream.
+    On an idle connection the server sends nothing until it closes: then the socket is readable.
     """
     if connection.closed:
         return True

@@ -1,4 +1,4 @@
-"""Complaints of the database about its own state: they become ``Unavailable``; the log is told why."""
+"""Errors about the database's own state: they become ``Unavailable``, and the cause is logged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ READ_ONLY: Final = "The database takes no changes"
 INCOMPLETE: Final = "The database lacks what this service keeps in it"
 
 TELL_EVERY: Final = 10.0
-"""Seconds before the log is told of the same cause again."""
+"""Seconds until the same cause is logged again."""
 
 # PostgreSQL manual, Appendix A.
 _READ_ONLY_STATE: Final = "25006"
@@ -38,13 +38,13 @@ _log = structlog.get_logger()
 
 
 class CauseLog:
-    """Tells the log why the database fails: each cause at once, and then not again for ``TELL_EVERY``."""
+    """Logs why the database fails: each cause at once, and again only after ``TELL_EVERY`` seconds."""
 
     def __init__(self) -> None:
         self._again: dict[str, float] = {}
 
     def tell(self, cause: str) -> None:
-        """Write an error line with ``cause``, unless there was one lately."""
+        """Log an error with ``cause``, unless the same one was logged recently."""
         now = monotonic()
         if now < self._again.get(cause, 0.0):
             return
@@ -54,19 +54,19 @@ class CauseLog:
         _log.error("the database fails", reason=cause)
 
 
-def _nobody(_cause: str) -> None:
-    """Tell nobody."""
+def _ignore(_cause: str) -> None:
+    """Do nothing."""
 
 
 @contextmanager
 def out_of_reach(
-    tell: Callable[[str], None] = _nobody, *, writes: bool = True, migrated: bool = False
+    tell: Callable[[str], None] = _ignore, *, writes: bool = True, migrated: bool = False
 ) -> Iterator[None]:
-    """Turn complaints about the connection or the server's state into ``Unavailable``.
+    """Turn errors about the connection or the server's state into ``Unavailable``.
 
-    The cause is kept without the statement and its parameters; ``tell`` gets it in words. With ``writes``
-    "read-only" is about the server; without, a statement writes that must not. ``migrated`` says that all
-    migrations have run: what is missing then, be it a table or a row that every installation has, was lost.
+    The cause is kept without the statement and its parameters; ``tell`` gets it as a line of text. If not
+    ``writes``, a "read-only" error is a bug of the caller and is not translated. ``migrated``: all migrations
+    have run, so a missing table, or a missing row that every installation has, was lost.
     """
     try:
         yield
@@ -80,9 +80,9 @@ def out_of_reach(
 
 
 def words_of(cause: BaseException | None) -> str:
-    """Return ``cause`` in one line: its kind, and what the server said, which never repeats a parameter."""
-    said = cause.diag.message_primary if isinstance(cause, psycopg.Error) else None
-    return f"{type(cause).__name__}: {said or str(cause).partition(chr(10))[0]}"
+    """Return ``cause`` in one line: its type and the server's message, which never holds a parameter."""
+    message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else None
+    return f"{type(cause).__name__}: {message or str(cause).partition(chr(10))[0]}"
 
 
 def _detail(error: Exception, cause: BaseException | None, *, writes: bool, migrated: bool) -> str | None:

@@ -1,4 +1,4 @@
-"""Filters of lists: a dataclass says what can be asked, and beside each field how the rows answer.
+"""Filters of lists: a dataclass whose fields are annotated with the condition that each one adds.
 
 @dataclass(frozen=True, slots=True)
 class RoleFilter:
@@ -19,39 +19,39 @@ Conditions = tuple[ColumnElement[bool], ...]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What a field of a filter asks of a row, given its value."""
+    """The condition of a filter's field: ``of`` takes the field's value and returns SQL conditions."""
 
     of: Callable[[Any], Conditions]
 
 
 ELSEWHERE: Final = Condition(lambda _value: ())
-"""For a field that the list applies by itself."""
+"""For a field that the list applies itself."""
 
 
 def equals(column: ColumnElement[Any]) -> Condition:
-    """Ask that ``column`` has the value."""
+    """Require that ``column`` equals the value."""
     return Condition(lambda value: (column == value,))
 
 
 def contains(column: ColumnElement[Any], key: Callable[[str], str] = str) -> Condition:
-    """Ask that ``column`` contains the ``key`` of the value, which is taken literally."""
+    """Require that ``column`` contains ``key`` of the value, taken literally (no wildcards)."""
     return Condition(lambda value: (column.contains(key(value), autoescape=True),))
 
 
 def at_least(column: ColumnElement[Any]) -> Condition:
-    """Ask that ``column`` is not less than the value."""
+    """Require that ``column`` is not less than the value."""
     return Condition(lambda value: (column >= value,))
 
 
 def below(column: ColumnElement[Any]) -> Condition:
-    """Ask that ``column`` is less than the value."""
+    """Require that ``column`` is less than the value."""
     return Condition(lambda value: (column < value,))
 
 
 def conditions_of(wanted: object) -> Conditions:
-    """Return the conditions of all fields of ``wanted``, a filter; a field that is None asks nothing.
+    """Return the conditions of all fields of the filter ``wanted``; a field that is None adds none.
 
-    TypeError for a field without a condition: a filter that asks nothing would show too much.
+    TypeError for a field without a condition: it would be ignored, and the list would show too much.
     """
     kind: Any = type(wanted)
     given = ((getattr(wanted, name), condition) for name, condition in _declared(kind).items())

@@ -1,4 +1,4 @@
-"""Whether the database can be read and written: for the readiness check."""
+"""Checks that the database can be read and written, for the readiness check."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _STATE = text(
 
 
 async def database_health(database: Database, worker: str) -> Health:
-    """Look for the tables and renew the row of ``worker`` in ``sys.policy_worker``, in one transaction.
+    """Check the tables and update the row of ``worker`` in ``sys.policy_worker``, in one transaction.
 
-    ``read_only``: the server is a standby, or refuses writes. ``down``: tables are missing, or have lost
-    their rows. Raises Unavailable when there is no answer, and whatever the server says to the write.
+    ``read_only``: the server is a standby, or refuses writes. ``down``: tables or their rows are missing.
+    Raises Unavailable if there is no answer, and the server's error if the write fails.
     """
     async with database.transaction(even_if_emptied=True) as connection:
         found = await connection.execute(_STATE, {"tables": _TABLES})

@@ -1,4 +1,4 @@
-"""One page of a list: rows in a stable order and the exact number of all."""
+"""Pages of a list: rows in a stable order, and the exact total."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """The rows of a page, and how many there are on all pages."""
+    """The rows of a page, and the total number on all pages."""
 
     items: tuple[T, ...]
     total: int
 
     def of(self: Page[Row[*tuple[Any, ...]]], records: RowMapper[R]) -> Page[R]:
-        """Return the page with its rows read as records."""
+        """Return the page with its rows as records."""
         return Page(tuple(map(records.of, self.items)), self.total)
 
 
@@ -40,8 +40,8 @@ async def page_of(
 ) -> Page[Row[*tuple[Any, ...]]]:
     """Run ``statement`` for page ``page`` (from 1) of ``size`` rows; ``order`` ends with a unique column.
 
-    ``counted`` is a statement of as many rows that is cheaper to count. The number and the rows agree when
-    the connection is a snapshot.
+    ``counted`` is a statement with the same number of rows that is cheaper to count. The total and the rows
+    are consistent if the connection is a snapshot.
     """
     all_of_them = (statement if counted is None else counted).subquery()
     total = (await connection.execute(select(func.count()).select_from(all_of_them))).scalar_one()
@@ -59,16 +59,16 @@ class Numbered(Protocol):
 
 N = TypeVar("N", bound=Numbered)
 
-_BATCH: Final = 500  # records between two turns of the database
+_BATCH: Final = 500  # records that one transaction reads
 
 
 async def batches(
     database: Database, after: Callable[[AsyncConnection, int, int], Awaitable[Sequence[N]]]
 ) -> AsyncGenerator[Sequence[N], None]:
-    """Yield all records by id, batch by batch; at least one batch, maybe empty. Unavailable.
+    """Yield all records by id in batches; at least one batch, possibly empty. Raises Unavailable.
 
-    ``after`` returns the first so many records behind an id, in order. Each batch is a transaction of its
-    own: a client that reads slowly holds no connection.
+    ``after(connection, id, most)`` returns the first ``most`` records with a greater id, in order. Each batch
+    has its own transaction: a client that reads slowly holds no connection.
     """
     last = 0
     while True:
@@ -83,9 +83,9 @@ async def batches(
 def order_by(
     sort: str, allowed: Mapping[str, ColumnElement[Any]], unique: ColumnElement[Any]
 ) -> tuple[ColumnElement[Any], ...]:
-    """Read ``field`` or ``-field`` against the allow-list; ``unique`` makes the order total.
+    """Return the order for ``sort``, a name in ``allowed``, with ``-`` in front for descending order.
 
-    ValidationFailed for a field that is not on the list.
+    ``unique`` makes the order total. ValidationFailed for any other name.
     """
     column = allowed.get(sort.removeprefix("-"))
     if column is None:

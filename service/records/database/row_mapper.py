@@ -1,4 +1,4 @@
-"""Records read from rows and written to them: a dataclass names its columns once, and everything follows."""
+"""Maps rows to records and back: the fields of a dataclass are the columns."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ R = TypeVar("R")
 class RowMapper(Generic[R]):
     """Reads rows as ``record``, a dataclass with at least two fields.
 
-    ``columns`` are what a statement selects or returns: one for each field, under the name of the field. It
-    is the column of that name of ``table``, unless ``computed`` has an expression for it. An array becomes a
-    tuple where the field is one. The fields ``without`` keep their defaults. Raises TypeError for a name that
-    is neither a field nor a column.
+    ``columns`` are for the select or returning clause: one for each field, labelled with its name. It is the
+    column of that name of ``table``, or the expression in ``computed``. An array becomes a tuple if the field
+    is one. The fields ``without`` keep their defaults. Raises TypeError for a name that is neither a field
+    nor a column.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class RowMapper(Generic[R]):
         )
 
     def of(self, row: Row[*tuple[Any, ...]]) -> R:
-        """Return ``row`` as a record, each field from the column of its name; other columns are ignored."""
+        """Return ``row`` as a record, each field from the column with its name; other columns are ignored."""
         by_name = row._mapping  # noqa: SLF001 - SQLAlchemy's public name
         values = dict(zip(self._names, self._values(by_name), strict=True))
         for name in self._arrays:
@@ -54,7 +54,7 @@ class RowMapper(Generic[R]):
         return self._record(**values)
 
     async def all(self, connection: AsyncConnection, statement: Executable) -> list[R]:
-        """Return the rows of ``statement``, which selects ``columns``, in their order."""
+        """Return the rows of ``statement``, which selects ``columns``, in its order."""
         return [self.of(row) for row in await connection.execute(statement)]
 
     async def one(self, connection: AsyncConnection, statement: Executable) -> R:
@@ -62,16 +62,16 @@ class RowMapper(Generic[R]):
         return self.of((await connection.execute(statement)).one())
 
     async def one_or_none(self, connection: AsyncConnection, statement: Executable) -> R | None:
-        """Return the only row of ``statement``; None when there is no row."""
+        """Return the only row of ``statement``, or None."""
         row = (await connection.execute(statement)).one_or_none()
         return None if row is None else self.of(row)
 
 
 def column_values(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what to store for ``values``, which are given by column.
+    """Return the columns to store for ``values``, given by column name.
 
-    None clears a column that may be empty, and leaves any other as it is. A name that is compared by its
-    ``name_key`` comes with that key. TypeError for what is no column of ``table``.
+    None clears a nullable column, and leaves any other column unchanged. For a name that has a key column
+    (``user_name_key``), the key is added. TypeError for a name that is no column of ``table``.
     """
     if unknown := sorted(values.keys() - table.c.keys()):
         raise TypeError(f"{table} has no {', '.join(unknown)}")

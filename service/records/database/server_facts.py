@@ -1,4 +1,4 @@
-"""What the database server says of itself, and whether the schema is this version's."""
+"""Facts about the database server, and whether its schema is this version's."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _FACTS = text(
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """``version`` is PostgreSQL's number (180001), ``ahead`` how many seconds its clock is before ours.
+    """``version`` is PostgreSQL's number (180001), ``ahead`` the seconds that its clock is ahead of ours.
 
-    ``schema`` is the revision that is stored, None without any; ``expected`` is this program's.
+    ``schema`` is the stored revision, None before the first migration; ``expected`` is this program's.
     """
 
     version: int
@@ -29,12 +29,12 @@ class ServerFacts:
 
     @property
     def is_current(self) -> bool:
-        """Whether the schema is this version's."""
+        """True if the schema is this version's."""
         return self.schema == self.expected
 
 
 async def server_facts(connection: AsyncConnection) -> ServerFacts:
-    """Ask the server; nothing is changed, and no table need exist."""
+    """Ask the server; changes nothing, and works in an empty database."""
     before = time.time()
     version, clock = (await connection.execute(_FACTS)).one()
     ahead = clock - (before + time.time()) / 2

@@ -1,4 +1,4 @@
-"""Transactions, bounded in time: the database answers, or ``Unavailable`` is raised."""
+"""Transactions with a time limit: the database answers in time, or ``Unavailable`` is raised."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from service.records.database.connection import PromptConnection, conninfo, has_
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
-"""The other face of a ``Connection``, for what Casbin calls without ``await``."""
+"""The synchronous side of a ``Connection``, for Casbin's adapter."""
 Connection: TypeAlias = AsyncConnection
-"""A connection in a transaction, as those below hand it out."""
+"""A connection in a transaction."""
 
 _DRIVER: Final = "postgresql+psycopg://"
-# The server gives up a little earlier than the client: its refusal leaves the connection usable.
+# The server times out a little earlier than the client: its error leaves the connection usable.
 _SERVER_SHARE: Final = 0.9
 
 
 class Database:
     """The database of one process: at most ``pool_size`` connections, opened as needed.
 
-    Whatever happens to the server (stopped, frozen, unreachable, slow), a transaction ends within its time,
-    ``timeout`` seconds unless it asks for more, with ``Unavailable``. That time covers all of it: the wait
-    for a free connection, its opening, every statement, and the caller's own work in between. One that asks
-    for more has to get a first answer from the server within ``timeout`` as well. A server that takes no
-    changes, or has lost tables or rows that every installation has, is unavailable too. The log is told the
-    cause. Nothing needs to be done once the database is back.
+    If the server is stopped, frozen, unreachable or slow, a transaction ends with ``Unavailable`` after
+    ``timeout`` seconds, or after its own limit. The limit covers everything: the wait for a free connection,
+    its opening, every statement, and the caller's own work in between. A transaction with a longer limit must
+    also get its first answer from the server within ``timeout``. A server that refuses writes, or has lost
+    tables or rows that every installation has, is unavailable too. The cause is logged. When the database is
+    back, new transactions work again by themselves.
     """
 
     def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0) -> None:
         self._timeout = timeout
         self._causes = CauseLog()
         self.emptied = False
-        """Whether rows are known to be lost that every installation has: then nothing else is trusted."""
+        """True if rows that every installation has are known to be lost: then no data is trusted."""
         address = conninfo(url, statement_timeout=timeout * _SERVER_SHARE)
 
         async def connect() -> PromptConnection:
@@ -71,10 +71,10 @@ class Database:
     ) -> AsyncIterator[AsyncConnection]:
         """Commit when the block ends, roll back when it raises.
 
-        ``within`` (seconds) replaces the usual bound, for work that takes longer; the first answer of the
-        server is awaited no longer than usual. Raises Unavailable; when that happens during the commit
-        itself, it is not known whether the change was saved.
-        ``even_if_emptied`` is for finding out whether the database still is.
+        ``within`` (seconds) replaces the usual limit, for work that takes longer; the server's first answer
+        must still come within the usual one. Raises Unavailable; if that happens during the commit, the
+        change may have been saved or not. ``even_if_emptied`` skips the check of ``emptied``, to find out
+        whether rows are still missing.
         """
         if not even_if_emptied:
             self._check_content()
@@ -83,7 +83,7 @@ class Database:
 
     @asynccontextmanager
     async def snapshot(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
-        """Read as of one moment: all statements of the block see the same data. Raises Unavailable."""
+        """Read a snapshot: all statements of the block see the same data. Raises Unavailable."""
         self._check_content()
         async with self._bounded(self._snapshots, within) as connection:
             yield connection
@@ -94,7 +94,7 @@ class Database:
             raise Unavailable(INCOMPLETE)
 
     async def ping(self) -> None:
-        """Return when the database answers; raises Unavailable."""
+        """Return if the database answers; raises Unavailable."""
         async with self.transaction() as connection:
             await connection.execute(text("SELECT 1"))
 
@@ -106,7 +106,7 @@ class Database:
     async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
         bound = within or self._timeout
         begun = asyncio.get_running_loop().time()
-        # A server that is silent from the start is away, however long the work would take.
+        # A server that does not answer at first is down, however long the work may take.
         deadline = asyncio.timeout_at(begun + min(bound, self._timeout))
         writes = engine is not self._snapshots
         try:
@@ -127,7 +127,7 @@ class Database:
             raise Unavailable(OUT_OF_REACH) from None
 
     async def _checkout(self, engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:
-        """Take a connection; whatever prevents that, be it a wrong password, is for the operator to mend."""
+        """Take a connection; any failure, such as a wrong password, is logged for the operator."""
         try:
             return await stack.enter_async_context(engine.connect())
         except (SQLAlchemyError, OSError) as error:
@@ -137,7 +137,7 @@ class Database:
 
 
 def engine(url: str) -> Engine:
-    """Return an engine for work outside the event loop, such as migrations; its statements may take long."""
+    """Return an engine for work outside the event loop, such as migrations, without a time limit."""
     address = conninfo(url)
     return create_engine(
         _DRIVER,
@@ -150,6 +150,6 @@ def engine(url: str) -> Engine:
 
 
 def _replace_when_ended(connection: Any, _record: Any, _proxy: Any) -> None:
-    """Drop a pooled connection that the server has ended, and its fellows, before anybody uses it."""
+    """Discard all pooled connections before use if the server has ended the one checked out."""
     if has_ended(connection.driver_connection):
         raise InvalidatePoolError

@@ -1,1 +1,1 @@
-"""``sys.file``: uploads, stored files, public links and what a sweep collects."""
+"""``sys.file``: uploads, stored files, public links, and the sweep's queries."""

@@ -1,4 +1,4 @@
-"""``sys.file`` as people see it: stored files, and the public links to them."""
+"""``sys.file`` as users see it: stored files and their public links."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from service.records.schema import file, user
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A stored file; ``link_expire_time`` is None when it has no public link, or one that has expired.
+    """A stored file; ``link_expire_time`` is None if it has no public link, or an expired one.
 
-    ``owner_id`` and ``owner_name`` are None when its owner has been deleted.
+    ``owner_id`` and ``owner_name`` are None if its owner has been deleted.
     """
 
     id: int
@@ -38,7 +38,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class FileFilter:
-    """Which files: part of the name in any case, the type, the owner; None asks nothing."""
+    """A filter of files: part of the name in any case, the type, the owner; None matches all."""
 
     name: Annotated[str | None, contains(func.lower(file.c.name), str.lower)] = None
     content_type: Annotated[str | None, equals(file.c.content_type)] = None
@@ -52,13 +52,13 @@ SORTS: Final = {
     "contentType": file.c.content_type,
     "createTime": file.c.create_time,
 }
-"""What a list of files can be sorted by."""
+"""The columns by which a list of files can be sorted."""
 
 _FILE: Final = RowMapper(
     File,
     file,
     owner_name=user.c.user_name,
-    # An expired link is as good as none.
+    # An expired link counts as none.
     link_expire_time=func.nullif(func.greatest(file.c.token_expire_time, func.now()), func.now()),
 )
 
@@ -71,14 +71,14 @@ def _stored() -> Select[*tuple[Any, ...]]:
 async def page(
     connection: AsyncConnection, wanted: FileFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[File]:
-    """Return page ``page`` (from 1) of the files that fit; ValidationFailed for an unknown sort."""
+    """Return page ``page`` (from 1) of the matching files; ValidationFailed for an unknown sort."""
     statement = _stored().where(*conditions_of(wanted))
     order = order_by(sort, SORTS, file.c.id)
     return (await page_of(connection, statement, page=page, size=size, order=order)).of(_FILE)
 
 
 async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:
-    """Return the stored file of that id, locked if asked for; NotFound when there is none."""
+    """Return the stored file with that id, with ``lock`` locked for update; NotFound if there is none."""
     statement = _stored().where(file.c.id == file_id)
     found = await _FILE.one_or_none(connection, statement.with_for_update(of=file) if lock else statement)
     if found is None:
@@ -87,13 +87,13 @@ async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False)
 
 
 async def of_link(connection: AsyncConnection, token_hash: str) -> File | None:
-    """Return the file whose public link has that hash and has not expired; None when there is none."""
+    """Return the file whose public link has that hash and has not expired, or None."""
     live = (file.c.token_hash == token_hash) & (file.c.token_expire_time > func.now())
     return await _FILE.one_or_none(connection, _stored().where(live))
 
 
 async def link(connection: AsyncConnection, file_id: int, token_hash: str, life: timedelta) -> datetime:
-    """Give a stored file a public link in place of the one it had; return when it expires. NotFound."""
+    """Replace the public link of a stored file; return when it expires. NotFound if there is no such file."""
     linked = {"token_hash": token_hash, "token_expire_time": func.now() + life}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(linked)
     found = await connection.execute(written.returning(file.c.token_expire_time))
@@ -104,7 +104,7 @@ async def link(connection: AsyncConnection, file_id: int, token_hash: str, life:
 
 
 async def unlink(connection: AsyncConnection, file_id: int) -> None:
-    """Take away the public link of a stored file, if it has one. NotFound."""
+    """Remove the public link of a stored file, if it has one. NotFound if there is no such file."""
     unlinked = {"token_hash": None, "token_expire_time": None}
     written = change(file).where(file.c.id == file_id, file.c.state == "stored").values(unlinked)
     if (await connection.execute(written)).rowcount == 0:

@@ -1,4 +1,4 @@
-"""What a sweep reads and writes: discarded files, uploads that were given up, keys that no file has."""
+"""The queries of a sweep: discarded files, abandoned uploads, keys without a file."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from service.records.files.uploads import DISCARDED, PENDING
 from service.records.schema import file, object_space
 
 _SWEEPING: Final = 7_295_218_113
-"""The advisory lock of whoever sweeps; the number means nothing."""
+"""The advisory lock of a sweep; an arbitrary number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discarded:
-    """A file that is no more, and whose object may still be there."""
+    """A discarded file whose object may still exist."""
 
     file_id: int
     key: str
@@ -32,37 +32,37 @@ _DISCARDED: Final = RowMapper(Discarded, file, file_id=file.c.id)
 
 
 class Orphans:
-    """One sweep, in one transaction; ``prefix`` is what the keys of this database's objects start with."""
+    """One sweep, in one transaction; ``prefix`` starts the keys of all objects of this database."""
 
     def __init__(self, connection: AsyncConnection, prefix: str) -> None:
         self._connection = connection
         self.prefix = prefix
 
     async def discarded(self, most: int) -> list[Discarded]:
-        """Discard the pending files whose lease is over; return up to ``most`` of all discarded ones."""
+        """Discard the pending files whose lease has ended; return up to ``most`` of all discarded files."""
         over = (file.c.state == PENDING) & (file.c.lease_time <= func.now())
         await self._connection.execute(change(file).where(over).values(state=DISCARDED, lease_time=None))
         found = select(*_DISCARDED.columns).where(file.c.state == DISCARDED)
         return await _DISCARDED.all(self._connection, found.order_by(file.c.id).limit(most))
 
     async def forget(self, file_id: int) -> None:
-        """Delete the row of a discarded file, whose object is gone."""
+        """Delete the row of a discarded file whose object is deleted."""
         await uploads.forget(self._connection, file_id)
 
     async def without_file(self, keys: Collection[str]) -> set[str]:
-        """Return those of ``keys`` that no row has."""
+        """Return the keys for which there is no row."""
         known = await self._connection.execute(select(file.c.key).where(file.c.key.in_(keys)))
         return set(keys) - {row.key for row in known}
 
     async def finish(self) -> None:
-        """Note that all has been swept."""
+        """Record the time of a complete sweep."""
         await self._connection.execute(change(object_space).values(swept_time=func.now()))
 
 
 async def begin_sweep(connection: AsyncConnection, every: timedelta) -> Orphans | None:
-    """Begin a sweep if one is due and nobody else is at it; ``every`` is the time between two of them.
+    """Begin a sweep if one is due and no other is running, else return None.
 
-    Nobody else can begin until the transaction ends.
+    ``every`` is the time between two sweeps. No other sweep can begin until the transaction ends.
     """
     if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_SWEEPING)))).scalar_one():
         return None

@@ -1,7 +1,7 @@
-"""``sys.file`` before and after people see it: files that are being uploaded, and files that are discarded.
+"""``sys.file`` before and after users see a file: pending uploads and discarded files.
 
-A row is there before its object and until after it. So an object without a row belongs to nobody, and what
-has a row is never mistaken for an orphan.
+The row is created before the object and deleted after it. So an object without a row is an orphan, and an
+object with a row never is.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from service.errors import QuotaExceeded
 from service.records.schema import file, object_space
 
 LEASE: Final = timedelta(minutes=10)
-"""How long a pending file is left alone that its upload has not renewed."""
+"""How long a pending file is kept unless its upload renews the lease."""
 
 PENDING: Final = "pending"
 STORED: Final = "stored"
@@ -29,7 +29,7 @@ DISCARDED: Final = "discarded"
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What one user may keep: bytes and files; 0 for no limit."""
+    """The limits of one user: total bytes and number of files; 0 for no limit."""
 
     total_bytes: int
     files: int
@@ -54,10 +54,10 @@ async def reserve(
     most: int,
     quota: Quota,
 ) -> Reservation:
-    """Make a pending file of ``most`` bytes, or of as many as the owner has left, but not below ``least``.
+    """Create a pending file of ``most`` bytes, or of the bytes that the owner has left, at least ``least``.
 
-    QuotaExceeded when there are not even those. Reservations of one owner wait for one another, so that
-    together they never exceed the quota.
+    QuotaExceeded if fewer than ``least`` are left, or no file. Reservations of one owner wait for one
+    another, so that together they never exceed the quota.
     """
     await connection.execute(select(func.pg_advisory_xact_lock(func.hashtextextended(f"file:{owner_id}", 0))))
     left = await _left(connection, owner_id, quota)
@@ -80,7 +80,7 @@ async def reserve(
 
 
 async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int | None:
-    """Return the bytes that the owner may still upload; None for no limit. QuotaExceeded for a file more."""
+    """Return the bytes that the owner may still upload, None for no limit; QuotaExceeded if no file is."""
     used = select(func.coalesce(func.sum(file.c.size), 0), func.count()).where(
         file.c.owner_id == owner_id, (file.c.state == STORED) | _under_way()
     )
@@ -91,29 +91,29 @@ async def _left(connection: AsyncConnection, owner_id: int, quota: Quota) -> int
 
 
 async def renew(connection: AsyncConnection, file_id: int) -> bool:
-    """Renew the lease of a pending file; False when it has been given up."""
+    """Renew the lease of a pending file; returns False if the lease has ended."""
     written = change(file).where(file.c.id == file_id, _under_way())
     return (await connection.execute(written.values(lease_time=func.now() + LEASE))).rowcount == 1
 
 
 async def settle(connection: AsyncConnection, file_id: int, size: int, sha256: str) -> bool:
-    """Make a pending file a stored one, whose object is there; False when it has been given up."""
+    """Turn a pending file whose object exists into a stored one; returns False if the lease has ended."""
     written = change(file).where(file.c.id == file_id, _under_way())
     settled = written.values(state=STORED, lease_time=None, size=size, sha256=sha256, create_time=func.now())
     return (await connection.execute(settled)).rowcount == 1
 
 
 async def discard(connection: AsyncConnection, file_id: int) -> None:
-    """Take a file away, whatever its state: from the commit on nobody sees it."""
+    """Discard a file, whatever its state: it is invisible from the commit on."""
     gone = {"state": DISCARDED, "lease_time": None, "token_hash": None, "token_expire_time": None}
     await connection.execute(change(file).where(file.c.id == file_id).values(gone))
 
 
 async def forget(connection: AsyncConnection, file_id: int) -> None:
-    """Delete the row of a discarded file, whose object is gone."""
+    """Delete the row of a discarded file whose object is deleted."""
     await connection.execute(delete_from(file).where(file.c.id == file_id, file.c.state == DISCARDED))
 
 
 def _under_way() -> ColumnElement[bool]:
-    """A pending file whose lease is over is given up, whether a sweep has seen it or not."""
+    """Return the condition of pending files with a lease; without one they are abandoned, swept or not."""
     return (file.c.state == PENDING) & (file.c.lease_time > func.now())

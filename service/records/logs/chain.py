@@ -1,4 +1,4 @@
-"""``sys.log_chain``: for each day of a log, how many entries it has and the hash of the last one."""
+"""``sys.log_chain``: for each day of a log, the number of its entries and the hash of the last one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.records.database.row_mapper import RowMapper
 from service.records.logs.inserts import TABLES, Log
 from service.records.schema import log_chain, log_set_aside
 
-_AT_ONCE = 1000  # rows that the server hands over together
+_AT_ONCE = 1000  # rows fetched at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +38,14 @@ _HEAD: Final = RowMapper(Head, log_chain)
 async def heads_of(
     connection: AsyncConnection, log: Log, key_id: str, days: Collection[date]
 ) -> dict[date, Head]:
-    """Return the heads of ``days`` that there are."""
+    """Return the existing heads of ``days``, by day."""
     wanted = (log_chain.c.log == log, log_chain.c.key_id == key_id, log_chain.c.day.in_(days))
     found = await connection.execute(select(*_HEAD.columns).where(*wanted))
     return {row.day: _HEAD.of(row) for row in found}
 
 
 async def day_before(connection: AsyncConnection, log: Log, day: date) -> date | None:
-    """Return the latest day before ``day`` that has a head."""
+    """Return the latest day before ``day`` that has a head, or None."""
     wanted = (log_chain.c.log == log, log_chain.c.day < day)
     latest: date | None = (
         await connection.execute(select(func.max(log_chain.c.day)).where(*wanted))
@@ -54,7 +54,7 @@ async def day_before(connection: AsyncConnection, log: Log, day: date) -> date |
 
 
 async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
-    """Store ``heads``, in place of those that they continue."""
+    """Insert ``heads``, or replace the ones that they continue."""
     row = insert(log_chain)
     renewed = {name: row.excluded[name] for name in ("number", "hash", "dropped", "seal")}
     statement = row.on_conflict_do_update(index_elements=["log", "day", "key_id"], set_=renewed)
@@ -62,7 +62,7 @@ async def save(connection: AsyncConnection, heads: Iterable[Head]) -> None:
 
 
 async def untold(connection: AsyncConnection) -> list[Head]:
-    """Return the heads that have grown since they were told last, and note that they are told now."""
+    """Return the heads that have grown since they were last logged, and record that they are logged now."""
     grown = (log_chain.c.told_number < log_chain.c.number, ~log_chain.c.dropped)
     told = update(log_chain).where(*grown).values(told_number=log_chain.c.number).returning(*_HEAD.columns)
     found = [_HEAD.of(row) for row in await connection.execute(told)]
@@ -80,7 +80,7 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
 
 
 async def days_with_entries(connection: AsyncConnection, log: Log, first: date, last: date) -> list[date]:
-    """Return every UTC day from ``first`` to ``last`` that has an entry; all their entries are looked at."""
+    """Return every UTC day from ``first`` to ``last`` that has an entry; reads all their entries."""
     moment = TABLES[log].c.create_time
     statement = select(func.date(func.timezone("UTC", moment))).distinct()
     if first > date.min:
@@ -91,7 +91,7 @@ async def days_with_entries(connection: AsyncConnection, log: Log, first: date, 
 
 
 async def set_aside_count(connection: AsyncConnection) -> int:
-    """Return how many entries no log has taken."""
+    """Return the number of entries that were set aside."""
     return (await connection.execute(select(func.count()).select_from(log_set_aside))).scalar_one()
 
 
@@ -100,7 +100,7 @@ async def entries(
 ) -> AsyncIterator[Row[*tuple[Any, ...]]]:
     """Yield the entries of a UTC day in the order of their chains: id, chain columns, then ``columns``.
 
-    Addresses and JSON come as text. Only a few entries are held at a time.
+    Addresses and JSON are returned as text. Only ``_AT_ONCE`` entries are in memory at a time.
     """
     table = TABLES[log]
     begin = _start(day)

@@ -1,4 +1,4 @@
-"""Batches of entries into ``sys.operation_log`` and ``sys.login_log``, and those that neither takes."""
+"""Writes batches of entries to ``sys.operation_log`` and ``sys.login_log``, and sets refused ones aside."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ TABLES: Final[dict[Log, Table]] = {"operation_log": operation_log, "login_log": 
 _LOCKS: Final[dict[Log, int]] = {"operation_log": 0x6C6F6701, "login_log": 0x6C6F6702}
 _SILENCE: Final = "10s"
 _UNIQUE_VIOLATION: Final = "23505"
-# Classes of SQLSTATE that blame the data: data exception, integrity violation, program limit exceeded.
+# Classes of SQLSTATE for faulty data: data exception, integrity violation, program limit exceeded.
 _REFUSALS: Final = ("22", "23", "54")
 
 
-class Refused(Exception):  # noqa: N818 - what the database did, told to the writer alone
-    """The database does not take an entry of the batch; the transaction is over."""
+class Refused(Exception):  # noqa: N818 - an outcome that the writer handles
+    """The database refuses an entry of the batch; the transaction can't continue."""
 
 
 class AlreadyWritten(Exception):  # noqa: N818 - as above
-    """An entry of the batch stands in the log; the transaction is over."""
+    """An entry of the batch is in the log already; the transaction can't continue."""
 
 
 async def lock(connection: AsyncConnection, log: Log) -> None:
-    """Wait until no other transaction writes to ``log``; until this one ends, none will.
+    """Wait until no other transaction writes to ``log``, and prevent others until this one ends.
 
-    The server ends it when its worker says nothing for ``_SILENCE``, being frozen for instance.
+    The server ends the transaction if its worker is silent for ``_SILENCE``, for instance because it is
+    frozen.
     """
     bounded = func.set_config("idle_in_transaction_session_timeout", _SILENCE, True)
     await connection.execute(select(bounded, func.pg_advisory_xact_lock(_LOCKS[log])))
 
 
 async def insert_all(connection: AsyncConnection, log: Log, rows: str, heads: str) -> None:
-    """Insert ``rows`` in their order, and put ``heads`` in the place of those that they continue.
+    """Insert ``rows`` in their order, and insert ``heads`` or replace the ones that they continue.
 
-    Both are JSON arrays of objects whose names are columns (of ``log`` and ``log_chain``). The server reads
-    them, in one statement: no row is taken apart here. Raises Refused and AlreadyWritten.
+    Both are JSON arrays of objects whose names are columns (of ``log`` and ``log_chain``). The server parses
+    them, in one statement. Raises Refused and AlreadyWritten.
     """
     with _refusals():
         await connection.execute(_insertion(log), {"rows": rows, "heads": heads})
@@ -58,17 +59,17 @@ async def insert_all(connection: AsyncConnection, log: Log, rows: str, heads: st
 async def written(
     connection: AsyncConnection, log: Log, keys: Collection[tuple[UUID, datetime]]
 ) -> set[UUID]:
-    """Return which of the events, given by id and time, stand in ``log``."""
+    """Return the ids of the events, given by id and time, that are in ``log`` already."""
     asked = "unnest(CAST(:ids AS uuid[]), CAST(:times AS timestamptz[])) AS asked (event_id, create_time)"
     statement = text(
-        f"SELECT event_id FROM {SCHEMA}.{log} JOIN {asked} USING (event_id, create_time)"  # noqa: S608 - names of ours
+        f"SELECT event_id FROM {SCHEMA}.{log} JOIN {asked} USING (event_id, create_time)"  # noqa: S608 - our own names
     )
     given = {"ids": [event for event, _ in keys], "times": [moment for _, moment in keys]}
     return set((await connection.execute(statement, given)).scalars())
 
 
 async def set_aside(connection: AsyncConnection, log: Log, digest: bytes, entry: str, reason: str) -> None:
-    """Keep an entry that ``log`` does not take, once, by its ``digest``."""
+    """Keep an entry that ``log`` refuses, once per ``digest``."""
     row = insert(log_set_aside).values(digest=digest, log=log, entry=entry, reason=reason)
     await connection.execute(row.on_conflict_do_nothing())
 
@@ -76,8 +77,8 @@ async def set_aside(connection: AsyncConnection, log: Log, digest: bytes, entry:
 @cache
 def _insertion(log: Log) -> Any:
     entries = _from_json(TABLES[log], "rows", [c for c in TABLES[log].columns if c.identity is None])
-    told = log_chain.c.told_number
-    heads = _from_json(log_chain, "heads", [column for column in log_chain.columns if column is not told])
+    logged = log_chain.c.told_number
+    heads = _from_json(log_chain, "heads", [column for column in log_chain.columns if column is not logged])
     renewed = ", ".join(f"{name} = excluded.{name}" for name in ("number", "hash", "seal"))
     return text(f"WITH entries AS ({entries}) {heads} ON CONFLICT (log, day, key_id) DO UPDATE SET {renewed}")
 

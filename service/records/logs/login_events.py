@@ -1,4 +1,4 @@
-"""``sys.login_log``: logins and what else happens to sessions."""
+"""``sys.login_log``: logins and other events of sessions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from service.kernel.event_ids import new_event_id
 
 
 class LoginEvent(Struct, frozen=True, kw_only=True):
-    """Something that happened to a session, or failed to.
+    """An event of a session, successful or not.
 
-    ``event`` is a word (``login``, ``logout``, ``kick``, …); ``reason`` is the code of the refusal when it
-    failed. ``login_ip`` is an address as text. ``event_id`` and ``create_time`` are made with the event.
+    ``event`` is a word (``login``, ``logout``, ``kick``, …); ``reason`` is the code of the refusal if it
+    failed. ``login_ip`` is an address as text. ``event_id`` and ``create_time`` are set when it is created.
     """
 
     event: str

@@ -1,4 +1,4 @@
-"""The months of the logs: one partition each, made before it is needed and dropped as a whole."""
+"""Monthly partitions of the logs: created before they are needed, dropped as a whole."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from service.records.schema import SCHEMA
 
 _LOCK: Final = 0x6C6F67_6D6F6E  # one number for all workers of all nodes
 _YIELD_AFTER: Final = "1s"
-"""How long a change of the tables waits for those who use them; whoever comes later waits behind it."""
+"""How long a change of the tables waits for a lock; other statements queue behind it."""
 
 
 async def alone(connection: AsyncConnection) -> bool:
-    """Tell whether nobody else keeps the tables in order now; until the transaction ends, nobody will."""
+    """True if no other transaction maintains the tables; prevents others until this one ends."""
     await connection.execute(text(f"SET LOCAL lock_timeout = '{_YIELD_AFTER}'"))
     return bool((await connection.execute(select(func.pg_try_advisory_xact_lock(_LOCK)))).scalar_one())
 
 
 async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) -> None:
-    """Make the partitions of ``months`` (first days), and of all months that have rows in the default one.
+    """Create the partitions of ``months`` (first days), and of all months with rows in the default one.
 
-    Those rows move into their partition.
+    Those rows move into their partitions.
     """
     there = set(await present(connection, log))
     for month in sorted({*months, *await _strays(connection, log)} - there):
@@ -37,12 +37,12 @@ async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) ->
 
 
 async def ended(connection: AsyncConnection, log: Log, day: date) -> list[date]:
-    """Return the months that have a partition and ended before ``day`` or with it."""
+    """Return the months that have a partition and ended on or before ``day``."""
     return [month for month in await present(connection, log) if _next(month) <= day]
 
 
 async def drop(connection: AsyncConnection, log: Log, month: date) -> list[Head]:
-    """Drop the partition of ``month``; return the heads of its days, marked as dropped but not yet sealed."""
+    """Drop the partition of ``month``; return the heads of its days, marked as dropped, not yet sealed."""
     await connection.execute(text(f"DROP TABLE {_name(log, month)}"))
     heads = await chain.heads(connection, log)
     gone = [head for head in heads if month <= head.day < _next(month) and not head.dropped]
@@ -66,9 +66,9 @@ async def _strays(connection: AsyncConnection, log: Log) -> list[date]:
 
 
 async def _make(connection: AsyncConnection, log: Log, month: date) -> None:
-    """Make one partition: filled first, from the default one, and attached then.
+    """Create one partition: fill it from the default one first, then attach it.
 
-    A row that the default partition has can't also be in the range of another one.
+    Attaching fails while the default partition has rows in its range.
     """
     bounds = [datetime.combine(day, time(), UTC).isoformat() for day in (month, _next(month))]
     parent, default, new = f"{SCHEMA}.{log}", f"{SCHEMA}.{log}_default", _name(log, month)

@@ -1,4 +1,4 @@
-"""``sys.operation_log``: what was asked of the service, by whom, and what came of it."""
+"""``sys.operation_log``: the calls of operations, by whom, and their outcome."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from service.kernel.event_ids import new_event_id
 
 
 class OperationEvent(Struct, frozen=True, kw_only=True):
-    """One call of an operation that is logged, whatever became of it.
+    """One call of a logged operation, successful or not.
 
-    ``module``, ``action`` and ``kind`` are words of the operation's mark. ``client_ip`` is an address as
-    text. ``params`` and ``response`` are values that JSON knows, or JSON as it stands (``msgspec.Raw``),
-    without anything secret. ``error`` is the code of the refusal. ``decision`` is the answer of the enforcer,
-    if it was asked. ``event_id`` and ``create_time`` are made with the event.
+    ``module``, ``action`` and ``kind`` come from the operation's mark. ``client_ip`` is an address as text.
+    ``params`` and ``response`` are JSON values, or encoded JSON (``msgspec.Raw``), without secrets. ``error``
+    is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``event_id`` and
+    ``create_time`` are set when it is created.
     """
 
     module: str

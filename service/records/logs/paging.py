@@ -1,7 +1,7 @@
-"""Reading a table that is partitioned by time and may be long, page by page.
+"""Reading a long table that is partitioned by time, page by page.
 
-No statement here takes longer the longer the log is. Entries are found by an index and its order, never by
-skipping others, and are counted up to ``MOST_COUNTED`` only.
+The time of a statement does not depend on the length of the log: entries are read in the order of an index,
+without skipping many, and counted only up to ``MOST_COUNTED``.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from service.records.database.row_mapper import RowMapper
 from service.records.logs.positions import Position
 
 MOST_COUNTED: Final = 10_000
-"""Up to here entries are counted, and reached by the number of their page."""
+"""Entries are counted up to this number, and reachable by page number up to it."""
 
-# A plan for any values can't leave out partitions or use a partial index.
+# A generic plan can't leave out partitions or use a partial index.
 _PLAN_FOR_THESE_VALUES: Final = text("SET LOCAL plan_cache_mode = force_custom_plan")
 
 
@@ -39,7 +39,7 @@ class Entry(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The times from ``since`` on and before ``until``; None is no bound."""
+    """The times from ``since`` (inclusive) to ``until`` (exclusive); None for no bound."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -51,7 +51,11 @@ F = TypeVar("F")
 
 @dataclass(frozen=True, slots=True)
 class LogPage(Generic[E]):
-    """Entries, how many fit up to ``MOST_COUNTED`` and one more (None: not counted), and where they go on."""
+    """A page of entries.
+
+    ``counted`` is the number of matching entries, at most ``MOST_COUNTED + 1``, or None if they were not
+    counted; ``following`` is the position of the next page, or None on the last one.
+    """
 
     items: tuple[E, ...]
     counted: int | None
@@ -59,9 +63,9 @@ class LogPage(Generic[E]):
 
 
 class Log(Generic[E, F]):
-    """One log, read as ``kind``, a dataclass whose fields are columns of ``table``, by filters ``wanted``.
+    """One log: its ``table``, the dataclass ``kind`` of its entries, and the type ``wanted`` of its filter.
 
-    ``computed`` replaces those columns that are not read as they are stored.
+    The fields of ``kind`` are columns of the table; ``computed`` has expressions in place of some of them.
     """
 
     def __init__(self, table: Table, kind: type[E], wanted: type[F], **computed: ColumnElement[Any]) -> None:
@@ -73,7 +77,7 @@ class Log(Generic[E, F]):
     async def page(
         self, connection: AsyncConnection, wanted: F, *, page: int, size: int, newest_first: bool = True
     ) -> LogPage[E]:
-        """Return page ``page`` (from 1); ValidationFailed for one that only a cursor reaches."""
+        """Return page ``page`` (from 1); ValidationFailed for a page that needs a cursor."""
         if (offset := (page - 1) * size) >= MOST_COUNTED:
             raise ValidationFailed(("page", f"Beyond {MOST_COUNTED} entries go on with the cursor"))
         await connection.execute(_PLAN_FOR_THESE_VALUES)
@@ -92,7 +96,7 @@ class Log(Generic[E, F]):
         size: int,
         newest_first: bool = True,
     ) -> LogPage[E]:
-        """Return ``size`` entries behind ``position``, from the first one on when it is None."""
+        """Return ``size`` entries after ``position``, or the first ones if it is None."""
         await connection.execute(_PLAN_FOR_THESE_VALUES)
         statement = self.statement(wanted, position, size + 1, newest_first=newest_first)
         return await self._read(connection, statement, size, None, newest_first=newest_first)
@@ -100,7 +104,7 @@ class Log(Generic[E, F]):
     def statement(
         self, wanted: F, position: Position | None, limit: int, *, newest_first: bool
     ) -> Select[*tuple[Any, ...]]:
-        """Return the query for ``limit`` entries behind ``position``."""
+        """Return the query for ``limit`` entries after ``position``."""
         order = [column.desc() if newest_first else column.asc() for column in (self._time, self._id)]
         beyond = () if position is None else self._beyond(position)
         return (
@@ -111,7 +115,7 @@ class Log(Generic[E, F]):
         row = tuple_(self._time, self._id)
         at = literal(position.create_time, self._time.type)
         place = tuple_(at, literal(position.id, self._id.type))
-        # The first condition follows from the second; it is the one by which partitions are left out.
+        # The first condition follows from the second, but only the first one excludes partitions.
         if position.newest_first:
             return self._time <= at, row < place
         return self._time >= at, row > place
@@ -133,7 +137,7 @@ class Log(Generic[E, F]):
 
 
 def within(column: ColumnElement[Any]) -> Condition:
-    """Ask that ``column`` lies in a ``Span``."""
+    """Require that ``column`` lies in a ``Span``."""
     return Condition(lambda span: _within(column, span))
 
 

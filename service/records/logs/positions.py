@@ -1,4 +1,4 @@
-"""Places between two entries of a log, and the cursors by which clients name them."""
+"""Positions between two entries of a log, and the cursors that encode them for clients."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST_ID: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Right behind the entry of that time and id, where entries go from new to old or the other way."""
+    """The position right after the entry with that time and id, in the given order."""
 
     create_time: datetime
     id: int
@@ -27,23 +27,23 @@ class Position:
 
     @property
     def cursor(self) -> str:
-        """The position as a text for URLs. It is no secret and gives no right."""
+        """The position as URL-safe text. It is not secret and grants nothing."""
         microseconds = (self.create_time - _EPOCH) // _MICROSECOND
         packed = _FORM.pack(self.newest_first, microseconds, self.id)
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def position_of(cursor: str, *, newest_first: bool) -> Position:
-    """Return the position that ``cursor`` names.
+    """Return the position that ``cursor`` encodes.
 
-    ValidationFailed for a text that no list gave out, or that a list of the other order did.
+    ValidationFailed for a text that is no cursor, and for a cursor of the other order.
     """
     try:
         order, microseconds, entry_id = _FORM.unpack(base64.urlsafe_b64decode(f"{cursor}="))
         position = Position(_EPOCH + timedelta(microseconds=microseconds), entry_id, order)
     except (binascii.Error, struct.error, ValueError, OverflowError):
         raise _refused() from None
-    # One text for one position: base64 is lenient about what it skips.
+    # Only one text per position: base64 decoding ignores some characters.
     if position.cursor != cursor or not 1 <= entry_id <= _LONGEST_ID:
         raise _refused()
     if order != newest_first:

@@ -1,4 +1,4 @@
-"""The operation log and the login log as they are read: which entries, and what of them."""
+"""The entries and filters of the operation log and the login log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERYTHING: Final = Span()
 
 
 def in_network(column: ColumnElement[Any]) -> Condition:
-    """Ask that the address of ``column`` is the value, or lies in it if it is a network in CIDR form."""
+    """Require that the address in ``column`` equals the value, or lies in it if it is a CIDR network."""
 
     def conditions(network: str) -> Conditions:
         given = literal(network, INET)
@@ -36,7 +36,7 @@ def _statuses(both: tuple[int, int]) -> Conditions:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A call of the service as lists and exports show it: without what was sent and answered."""
+    """A call of the service as lists and exports show it: without parameters and response."""
 
     id: int
     create_time: datetime
@@ -62,7 +62,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class OperationDetail(Operation):
-    """A call with what was sent and answered, as JSON text; None where nothing was kept."""
+    """A call with parameters and response as JSON text; None if they were not kept."""
 
     params: str | None
     response: str | None
@@ -70,9 +70,9 @@ class OperationDetail(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationFilter:
-    """Which calls: those with exactly these values, and None asks nothing.
+    """A filter of calls: each value must be equal; None matches all.
 
-    ``status`` is the first and the last of a range. ``client_ip`` is an address or a network in CIDR form.
+    ``status`` is an inclusive range. ``client_ip`` is an address or a network in CIDR form.
     """
 
     user_id: Annotated[int | None, equals(operation_log.c.user_id)] = None
@@ -88,7 +88,7 @@ class OperationFilter:
 
 @dataclass(frozen=True, slots=True)
 class Login:
-    """Something that happened to a session, or failed to."""
+    """An event of a session, successful or not."""
 
     id: int
     create_time: datetime
@@ -107,7 +107,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginFilter:
-    """Which events of sessions, as ``OperationFilter`` says it; ``login_ip`` is an address or a network."""
+    """A filter of session events, as ``OperationFilter``; ``login_ip`` is an address or a network."""
 
     user_id: Annotated[int | None, equals(login_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(login_log.c.user_name)] = None
@@ -138,7 +138,7 @@ _DETAIL: Final = RowMapper(
 
 
 async def operation(connection: AsyncConnection, entry_id: int) -> OperationDetail:
-    """Return one call with all that is known of it; NotFound when there is no such entry."""
+    """Return one call with all its fields; NotFound if there is no such entry."""
     statement = select(*_DETAIL.columns).where(operation_log.c.id == entry_id)
     found = await _DETAIL.one_or_none(connection, statement)
     if found is None:

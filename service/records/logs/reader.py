@@ -1,4 +1,4 @@
-"""Reading the logs beside all that cannot wait: few at a time, and each for a bounded time."""
+"""Reads the logs without holding up other requests: few readers at a time, each with a time limit."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from service.records.logs.paging import Entry, Log, LogPage
 from service.records.logs.positions import Position, position_of
 
 BATCH: Final = 500
-"""How many entries an export reads at once: what the event loop encodes in a few milliseconds."""
+"""Entries per batch of an export: the event loop encodes them in a few milliseconds."""
 
 PAGE_WITHIN: Final = 10.0
-"""Seconds that a page may take, and the wait for it: filters that fit many entries each and few together."""
+"""Seconds that a page may take, and the wait for a reader: a combination of filters can be slow."""
 BATCH_WITHIN: Final = 30.0
-"""Seconds that a batch of an export may take, which can have to pass many entries that do not fit."""
+"""Seconds that a batch of an export may take: it may have to skip many entries that do not match."""
 
 E = TypeVar("E", bound=Entry)
 F = TypeVar("F")
 
 
 class LogReader:
-    """Lets at most ``at_once`` readers of one worker use a connection, so that others keep the rest."""
+    """Lets at most ``at_once`` log readers of one worker use a connection; the rest is for other requests."""
 
     def __init__(self, database: Database, *, at_once: int = 2) -> None:
         self._database = database
-        self._turns = asyncio.Semaphore(at_once)
+        self._slots = asyncio.Semaphore(at_once)
 
     async def page(
         self,
@@ -43,9 +43,9 @@ class LogReader:
         size: int = 20,
         newest_first: bool = True,
     ) -> LogPage[E]:
-        """Return the page after ``cursor``, or without one page ``page`` with the number of entries.
+        """Return the page after ``cursor``, or without a cursor page ``page`` with the number of entries.
 
-        ValidationFailed for a cursor of elsewhere, and for a page that only a cursor reaches; Unavailable.
+        ValidationFailed for an invalid cursor and for a page that needs a cursor. Raises Unavailable.
         """
         position = None if cursor is None else position_of(cursor, newest_first=newest_first)
         async with self._connection(PAGE_WITHIN) as connection:
@@ -56,11 +56,10 @@ class LogReader:
     async def everything(
         self, log: Log[E, F], wanted: F, *, limit: int, newest_first: bool = True
     ) -> AsyncGenerator[tuple[E, ...], None]:
-        """Yield all that fits, at most ``limit`` entries, batch by batch; at least one batch, maybe empty.
+        """Yield all matching entries, at most ``limit``, in batches; at least one batch, possibly empty.
 
-        Each batch is a transaction of its own: whoever takes the entries slowly holds neither a connection
-        nor a snapshot. What is written meanwhile is among the entries if its place is still to come.
-        Unavailable.
+        Each batch has its own transaction: a client that reads slowly holds neither a connection nor a
+        snapshot. Entries written meanwhile are included if their place is still to come. Raises Unavailable.
         """
         position: Position | None = None
         while True:
@@ -77,11 +76,11 @@ class LogReader:
     async def _connection(self, within: float) -> AsyncIterator[AsyncConnection]:
         try:
             async with asyncio.timeout(PAGE_WITHIN):
-                await self._turns.acquire()
+                await self._slots.acquire()
         except TimeoutError:
             raise Unavailable("Too many are reading the logs") from None
         try:
             async with self._database.snapshot(within=within) as connection:
                 yield connection
         finally:
-            self._turns.release()
+            self._slots.release()

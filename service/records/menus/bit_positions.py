@@ -1,7 +1,7 @@
-"""Bit positions of permission codes: given, retired, and given again once no token can mean the old code.
+"""Bit positions of permission codes: assigned, retired, and reused once no token can mean the old code.
 
 A position is free again when every token that could carry it has expired, and when no worker may still read
-it as the code that it stood for: see decision 0022. ``give`` and ``retire`` need ``policy_revisions.lock``.
+it as its old code: see decision 0022. ``give`` and ``retire`` need ``policy_revisions.lock``.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from service.records.policy.workers import KEPT
 from service.records.schema import menu, policy_revision, policy_worker, retired_bit, token_life
 
 OF_USER: Final = 100
-"""The most positions that wait to be free because of one user; with them no code can be changed or added."""
+"""The most retired positions of one user that are not free yet; above it that user can't change codes."""
 OF_ALL: Final = 2000
-"""The same, because of all users together."""
+"""The same for all users together."""
 UNCONFIRMED: Final = timedelta(hours=12)
-"""How long a worker reads tokens by a permission map while it can't report that it has it."""
+"""How long a worker uses a permission map without being able to report that it has it."""
 MARGIN: Final = timedelta(minutes=10)
 """For clocks that differ, and for logins that have read a position but not yet signed their token."""
 _TOO_MANY: Final = "Too many permission codes were changed lately; Retry-After says when one more can be"
-_LATELY: Final = timedelta(minutes=10)  # tokens of a life that was reported since are being issued now
+_LATELY: Final = timedelta(minutes=10)  # tokens with a life reported more recently are still being issued
 
 
 async def report_life(connection: AsyncConnection, seconds: int) -> None:
-    """Note that access tokens that live ``seconds`` are being issued; forget lives that have all ended."""
+    """Record that access tokens with this life are issued now; remove lives whose tokens have expired."""
     row = upsert(token_life).values(seconds=seconds)
     await connection.execute(
         row.on_conflict_do_update(index_elements=[token_life.c.seconds], set_={"last_time": func.now()})
@@ -43,7 +43,7 @@ async def report_life(connection: AsyncConnection, seconds: int) -> None:
 async def give(connection: AsyncConnection, user_id: int) -> int:
     """Return a position for a code that ``user_id`` adds or changes: the lowest free one, else a new one.
 
-    RateLimited, which says when it may be tried again, while too many positions wait to be free.
+    RateLimited, with the time of the next attempt, while too many positions are not free yet.
     """
     await _require_quota(connection, user_id)
     behind = (
@@ -63,12 +63,12 @@ async def give(connection: AsyncConnection, user_id: int) -> int:
 
 
 async def retire(connection: AsyncConnection, position: int, user_id: int) -> None:
-    """Note that ``position`` stands for no code any more, and until when tokens can carry it.
+    """Retire ``position``: it has no code any more. Stores until when tokens can carry it.
 
-    The time is stored, since nobody knows later which lives tokens had now. The lives are those that workers
-    have reported; the policy without the position is the next one to be published.
+    The time is stored now, since it depends on the token lives that workers report now. The next policy
+    revision to be published is the first one without the position.
     """
-    # Lives that were reported lately are given to tokens until this change is committed.
+    # Tokens with a life that was reported lately are issued until this change is committed.
     last = case((token_life.c.last_time > func.now() - _LATELY, func.now()), else_=token_life.c.last_time)
     expiry = select(func.max(last + _seconds(token_life.c.seconds))).scalar_subquery()
     newest = select(func.coalesce(func.max(policy_revision.c.revision), 0) + 1).scalar_subquery()
@@ -84,14 +84,14 @@ async def retire(connection: AsyncConnection, position: int, user_id: int) -> No
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """The highest position that a Button has, and how many wait to be free; None without a Button."""
+    """The highest position of a Button (None without Buttons), and how many retired ones are not free yet."""
 
     highest: int | None
     waiting: int
 
 
 async def overview(connection: AsyncConnection) -> Positions:
-    """Return how high positions are, and how many wait."""
+    """Return the highest position, and how many retired ones there are."""
     highest = select(func.max(menu.c.bit_position)).scalar_subquery()
     waiting = select(func.count()).select_from(retired_bit).scalar_subquery()
     row = (await connection.execute(select(highest, waiting))).one()
@@ -99,7 +99,7 @@ async def overview(connection: AsyncConnection) -> Positions:
 
 
 async def _require_quota(connection: AsyncConnection, user_id: int) -> None:
-    """Return when few enough positions wait; RateLimited else. Those of earlier versions count for nobody."""
+    """Raise RateLimited if too many positions are not free yet; those without a user do not count."""
     mine = retired_bit.c.user_id == user_id
     wait = func.extract("epoch", func.min(retired_bit.c.free_time) - func.now())
     for whose, most in ((mine, OF_USER), (retired_bit.c.user_id.is_not(None), OF_ALL)):
@@ -110,9 +110,9 @@ async def _require_quota(connection: AsyncConnection, user_id: int) -> None:
 
 
 async def _new(connection: AsyncConnection) -> int:
-    """Return a position that none has had; the sequence, which serves rows of others, goes on above it.
+    """Return a position that was never used, and move the sequence, which other programs use, above it.
 
-    Not by ``nextval``: it is not undone with the transaction, so that each refused change would use one up.
+    Not by ``nextval``: a rollback does not undo it, so each refused change would use up a position.
     """
     used = select(
         func.greatest(

@@ -1,4 +1,4 @@
-"""``sys.menu``: the tree of Menus and Buttons, as it is read; ``menu_writes`` changes it."""
+"""``sys.menu``: reading the tree of Menus and Buttons; ``menus.writes`` changes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MenuType = Literal["Menu", "Button"]
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """A Button as bindings show it."""
+    """The fields of a Button that bindings show."""
 
     id: int
     title: str
@@ -30,7 +30,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class MenuValues:
-    """What administrators say about a menu; ``sort`` and ``enabled`` None leave them as they are."""
+    """The editable fields of a menu; None for ``sort`` or ``enabled`` leaves it unchanged."""
 
     title: str
     parent_id: int | None = None
@@ -57,7 +57,7 @@ class Menu(MenuValues):
 
 @dataclass(frozen=True, slots=True)
 class MenuFilter:
-    """Which menus: part of the title or code, the parent, the type, and the state; None asks nothing."""
+    """A filter of menus: part of the title or code, the parent, the type, the state; None matches all."""
 
     title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower)] = None
     auth_mark: Annotated[str | None, contains(menu.c.auth_mark)] = None
@@ -73,26 +73,26 @@ SORTS: Final = {
     "authMark": menu.c.auth_mark,
     "sort": menu.c.sort,
 }
-"""What a list of menus can be sorted by."""
+"""The columns by which a list of menus can be sorted."""
 
 MENU: Final = RowMapper(Menu, menu)
 """Reads Menus and Buttons."""
 
 BUTTON: Final = RowMapper(Button, menu)
-"""Reads Buttons as bindings show them."""
+"""Reads Buttons for bindings."""
 
 
 async def page(
     connection: AsyncConnection, wanted: MenuFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Menu]:
-    """Return page ``page`` (from 1) of the menus that fit; ValidationFailed for a sort not in ``SORTS``."""
+    """Return page ``page`` (from 1) of the matching menus; ValidationFailed for a sort not in ``SORTS``."""
     statement = select(*MENU.columns).where(*conditions_of(wanted))
     order = order_by(sort, SORTS, menu.c.id)
     return (await page_of(connection, statement, page=page, size=size, order=order)).of(MENU)
 
 
 async def read(connection: AsyncConnection, menu_id: int) -> Menu:
-    """Return the menu of that id; NotFound when there is none."""
+    """Return the menu with that id; NotFound if there is none."""
     found = await MENU.one_or_none(connection, select(*MENU.columns).where(menu.c.id == menu_id))
     if found is None:
         raise NotFound("There is no such menu")
@@ -118,7 +118,7 @@ async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:
 async def permission_bits(
     connection: AsyncConnection, codes: Collection[str] | None = None
 ) -> dict[str, int]:
-    """Return the bit position of every permission code, that is of every enabled Button, or of ``codes``."""
+    """Return the bit positions by code: of all enabled Buttons, or of those with one of ``codes``."""
     statement = select(menu.c.auth_mark, menu.c.bit_position).where(
         menu.c.menu_type == "Button", menu.c.enabled
     )
@@ -134,7 +134,7 @@ async def all_codes(connection: AsyncConnection) -> list[str]:
 
 
 async def button(connection: AsyncConnection, menu_id: int) -> Button:
-    """Return the Button of that id; NotFound when there is none, and ValidationFailed for a Menu."""
+    """Return the Button with that id; NotFound if there is none, ValidationFailed for a Menu."""
     found = await read(connection, menu_id)
     if found.menu_type != "Button" or found.auth_mark is None:
         raise ValidationFailed(("id", "This is no Button, and only Buttons are bound"))
@@ -142,7 +142,7 @@ async def button(connection: AsyncConnection, menu_id: int) -> Button:
 
 
 async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
-    """Return the ids of all enabled Buttons by their codes."""
+    """Return the ids of all enabled Buttons, by code."""
     wanted = (menu.c.menu_type == "Button", menu.c.enabled)
     found = await connection.execute(select(menu.c.auth_mark, menu.c.id).where(*wanted))
     return {row.auth_mark: row.id for row in found}

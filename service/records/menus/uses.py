@@ -1,4 +1,4 @@
-"""What refers to a menu: the menus below it, the roles that give it, and the resources it is bound to."""
+"""References to a menu: the menus below it, the roles that give it, the resources bound to it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from service.records.schema import action_resource, menu, resource, role, role_m
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """The first few of each kind that refer to a menu, and how many there are."""
+    """The first few references of each kind, and their number."""
 
     children: list[str]
     child_count: int

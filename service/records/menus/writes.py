@@ -1,6 +1,6 @@
 """Writing ``sys.menu``.
 
-Whoever does holds ``policy_revisions.lock`` and ``rights.lock``, so that what was looked at stays true until
+Callers hold ``policy_revisions.lock`` and ``rights.lock``, so that what they have checked stays true until
 the commit.
 """
 
@@ -21,9 +21,10 @@ from service.records.schema import menu
 
 
 async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuValues, user_id: int) -> Menu:
-    """Write a new menu for a user, enabled unless ``values`` say otherwise; a Button gets a bit of its own.
+    """Write a new menu, enabled unless ``values`` say otherwise; a Button gets its own bit position.
 
-    Conflict when its code belongs to another Button; RateLimited as ``bit_positions.give`` says.
+    ``user_id`` is the user who asks for it. Conflict if the code belongs to another Button; RateLimited as
+    ``bit_positions.give``.
     """
     stored = column_values(menu, asdict(values)) | {"menu_type": menu_type}
     if menu_type == "Button":
@@ -36,10 +37,10 @@ async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuV
 
 
 async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int) -> Menu:
-    """Replace what ``values`` say of the existing menu ``before``, for a user.
+    """Store ``values`` in the existing menu ``before``; ``user_id`` is the user who asks for it.
 
-    A Button whose code changes gets another bit: a token with the old one must not be read as holding the
-    new code. Conflict when the code belongs to another Button; RateLimited as ``bit_positions.give`` says.
+    A Button whose code changes gets another bit: a token with the old bit must not grant the new code.
+    Conflict if the code belongs to another Button; RateLimited as ``bit_positions.give``.
     """
     stored = column_values(menu, asdict(values)) | {"version": menu.c.version + 1, "update_time": func.now()}
     if before.menu_type == "Button" and values.auth_mark != before.auth_mark:
@@ -51,7 +52,7 @@ async def update(connection: AsyncConnection, before: Menu, values: MenuValues, 
 
 
 async def delete(connection: AsyncConnection, before: Menu, user_id: int) -> None:
-    """Delete a menu that nothing refers to, for a user."""
+    """Delete a menu that nothing refers to; ``user_id`` is the user who asks for it."""
     await connection.execute(delete_from(menu).where(menu.c.id == before.id))
     await _retire(connection, before, user_id)
 

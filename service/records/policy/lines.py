@@ -18,7 +18,7 @@ Line: TypeAlias = tuple[str, ...]
 """A policy line, its type and up to six values: ``("p", "endpoint", "GET /api/user/info", "@login")``."""
 
 CHANNEL: Final = "portcullis_policy"
-"""Where a new revision is announced, its number in decimal, once it is committed."""
+"""The channel that announces each new revision, as its number in decimal, once it is committed."""
 
 _AT_ONCE: Final = 100  # lines between two pauses of the event loop
 _COLUMNS: Final = ("ptype", "v0", "v1", "v2", "v3", "v4", "v5")
@@ -41,9 +41,9 @@ async def all_lines(connection: AsyncConnection) -> list[Line]:
 
 
 def each_line(connection: Connection) -> Iterator[Line]:
-    """Yield all lines in the order in which they were published, for Casbin's adapter, which is no coroutine.
+    """Yield all lines in the order in which they were published, for Casbin's synchronous adapter.
 
-    Inside ``AsyncConnection.run_sync`` other requests are served between two parts here as well.
+    Inside ``AsyncConnection.run_sync``, other requests are served between two parts here as well.
     """
     statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
     pauses = CooperativeYield()
@@ -57,9 +57,9 @@ def each_line(connection: Connection) -> Iterator[Line]:
 async def publish(connection: AsyncConnection, lines: Collection[Line], *, digest: str, cause: str) -> int:
     """Replace all lines, record the next revision, announce it on ``CHANNEL``; return its number.
 
-    Nothing is seen by others before the transaction is committed. The caller holds
-    ``policy_revisions.lock`` since before the lines were derived; it is taken here once more, in case he
-    does not. 300,000 lines take some seconds: open the transaction with ``within``.
+    Others see nothing before the commit. The caller must have taken ``revisions.lock`` before deriving the
+    lines; it is taken here again, in case the caller has not. 300,000 lines take some seconds: open the
+    transaction with ``within``.
     """
     await revisions.lock(connection)
     await connection.execute(delete(casbin_rule))
@@ -72,15 +72,15 @@ async def publish(connection: AsyncConnection, lines: Collection[Line], *, diges
 async def _copy(connection: AsyncConnection, lines: Collection[Line]) -> None:
     driver = (await connection.get_raw_connection()).driver_connection
     pauses = CooperativeYield()
-    assert driver is not None  # noqa: S101 - only a connection that was invalidated has none
+    assert driver is not None  # noqa: S101 - only an invalidated connection has none
     async with driver.cursor() as cursor, cursor.copy(_COPY) as copy:
         for part in _copy_text(lines):
             await copy.write(part)
-            await pauses.give_way()  # a write that does not have to wait does not
+            await pauses.give_way()  # a write into a free buffer does not give way itself
 
 
 def _copy_text(lines: Collection[Line]) -> Iterator[str]:
-    """Write ``lines`` in COPY's text format, a part at a time."""
+    """Yield ``lines`` in COPY's text format, in parts."""
     remaining = iter(lines)
     width = len(_COLUMNS)
     while part := list(islice(remaining, _AT_ONCE)):

@@ -1,4 +1,4 @@
-"""``sys.policy_revision``: one row for each policy that was ever published."""
+"""``sys.policy_revision``: one row for each published policy."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from service.records.database.row_mapper import RowMapper
 from service.records.schema import policy_revision
 
 LOCK: Final = 0x706F6C69_63790000  # "policy"
-"""The advisory lock of the changes of this table."""
+"""The advisory lock for publishing."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyRevision:
-    """A published policy: its number, the digest and the number of its lines, and why it was published."""
+    """A published policy: its number, the digest and number of its lines, and the cause."""
 
     revision: int
     digest: str
@@ -31,10 +31,10 @@ _REVISION: Final = RowMapper(PolicyRevision, policy_revision)
 
 
 async def lock(connection: AsyncConnection) -> None:
-    """Wait until no other transaction is publishing, and let none begin until this one has ended.
+    """Wait until no other transaction is publishing, and prevent others until this one has ended.
 
-    The first statement of a transaction that publishes. Lines derived before would lack the change of
-    whoever held the lock, and rows written before could make the two wait for one another.
+    This must be the first statement of a transaction that publishes. Lines derived before would lack the
+    changes of the previous holder, and rows written before could lead to a deadlock.
     """
     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 

@@ -1,4 +1,4 @@
-"""``sys.policy_worker``: which revision each worker decides by, as it reports itself."""
+"""``sys.policy_worker``: the revision that each worker uses, as reported by the worker."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ REPORT_EVERY: Final = 5.0
 
 _SILENT: Final = timedelta(seconds=3 * REPORT_EVERY)
 KEPT: Final = timedelta(hours=13)
-"""How long a silent worker's last report is kept: nearly as long it may read tokens by what it had then."""
+"""How long a silent worker's last report is kept: a little longer than it may use its permission map."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyWorker:
-    """A worker, the revision that it decides by, and why that is not the newest, if it can't be.
+    """A worker, the revision that it uses, and the fault that keeps it from the newest one, or None.
 
     ``own_digest`` is the digest of its node's own part of the policy; None for a version that reports none.
     """
@@ -41,27 +41,27 @@ _WORKER: Final = RowMapper(PolicyWorker, policy_worker)
 async def report(
     connection: AsyncConnection, worker: str, revision: int, fault: str | None, *, own_digest: str | None
 ) -> None:
-    """Note that ``worker`` lives and decides by ``revision`` and the own part of ``own_digest``.
+    """Record that ``worker`` uses ``revision`` and the own part with ``own_digest``.
 
-    Workers that have been silent for long are forgotten.
+    Deletes the rows of workers that have been silent for longer than ``KEPT``.
     """
-    said = {"revision": revision, "fault": fault, "own_digest": own_digest}
-    row = upsert(policy_worker).values(worker=worker, **said)
-    renewed = said | {"seen_time": func.now()}
+    reported = {"revision": revision, "fault": fault, "own_digest": own_digest}
+    row = upsert(policy_worker).values(worker=worker, **reported)
+    renewed = reported | {"seen_time": func.now()}
     await connection.execute(row.on_conflict_do_update(index_elements=[policy_worker.c.worker], set_=renewed))
     silent = select(policy_worker.c.worker).where(policy_worker.c.seen_time < func.now() - KEPT)
-    # A row that somebody holds is being renewed or removed already; waiting could end in a deadlock.
+    # A locked row is being renewed or removed already; waiting for it could end in a deadlock.
     unheld = silent.with_for_update(skip_locked=True)
     await connection.execute(delete(policy_worker).where(policy_worker.c.worker.in_(unheld)))
 
 
 async def leave(connection: AsyncConnection, worker: str) -> None:
-    """Forget a worker that ends."""
+    """Delete the row of a worker that ends."""
     await connection.execute(delete(policy_worker).where(policy_worker.c.worker == worker))
 
 
 async def present(connection: AsyncConnection) -> list[PolicyWorker]:
-    """Return the workers that have reported lately, by name."""
+    """Return the workers that have reported within 15 seconds, by name."""
     lately = policy_worker.c.seen_time >= func.now() - _SILENT
     ordered = select(*_WORKER.columns).where(lately).order_by(policy_worker.c.worker)
     return await _WORKER.all(connection, ordered)

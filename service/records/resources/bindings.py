@@ -1,6 +1,6 @@
 """``sys.action_resource``: which Buttons open which resources.
 
-Whoever changes a binding holds ``policy_revisions.lock``.
+Callers that change a binding hold ``policy_revisions.lock``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BoundButton:
 
 @dataclass(frozen=True, slots=True)
 class BoundResource:
-    """An enabled resource and all its bindings, sorted by code, those to disabled Buttons included."""
+    """An enabled resource with all its Buttons, sorted by code, disabled ones included."""
 
     resource_id: int
     method: str
@@ -60,7 +60,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
         .group_by(resource.c.id)
         .order_by(resource.c.id)
     )
-    button = cache(BoundButton)  # one object a Button, however often it is bound
+    button = cache(BoundButton)  # one object per Button, however often it is bound
     found: list[BoundResource] = []
     pauses = CooperativeYield()
     async with connection.stream(statement) as rows:
@@ -97,7 +97,7 @@ async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[But
 async def codes_of(connection: AsyncConnection, resource_ids: Collection[int]) -> dict[int, list[str]]:
     """Return, by id, the sorted codes that resources are bound to, those of disabled Buttons included.
 
-    A resource that is bound to nothing is not among them.
+    A resource without bindings has no entry.
     """
     statement = (
         select(
@@ -113,7 +113,7 @@ async def codes_of(connection: AsyncConnection, resource_ids: Collection[int]) -
 
 
 async def disabled_marks(connection: AsyncConnection, method: str, path: str) -> tuple[str, ...]:
-    """Return the codes of the disabled Buttons that the resource of that method and path is bound to."""
+    """Return the codes of the disabled Buttons bound to the resource with that method and path."""
     statement = (
         select(menu.c.auth_mark)
         .join(action_resource, action_resource.c.menu_id == menu.c.id)
@@ -136,9 +136,9 @@ async def resources_of(connection: AsyncConnection, menu_id: int) -> tuple[Resou
 
 
 async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: Sequence[int]) -> None:
-    """Bind an existing resource to these Buttons and no others.
+    """Replace the Buttons of an existing resource.
 
-    ValidationFailed, naming the places in the list, for what is no menu and for a Menu that is no Button.
+    ValidationFailed for unknown ids and for Menus; it names their places in the list.
     """
     found = await connection.execute(select(menu.c.id, menu.c.menu_type).where(menu.c.id.in_(menu_ids)))
     types = {row.id: row.menu_type for row in found}
@@ -156,9 +156,9 @@ async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: 
 
 
 async def bind_resources(connection: AsyncConnection, menu_id: int, resource_ids: Sequence[int]) -> None:
-    """Bind these resources and no others to an existing Button.
+    """Replace the resources of an existing Button.
 
-    ValidationFailed, naming the places in the list, for what is no resource.
+    ValidationFailed for unknown ids; it names their places in the list.
     """
     found = await connection.execute(select(resource.c.id).where(resource.c.id.in_(resource_ids)))
     known = set(found.scalars())

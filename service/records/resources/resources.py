@@ -1,6 +1,7 @@
 """``sys.resource``: the routes that administrators have registered.
 
-Whoever changes one holds ``policy_revisions.lock``, so that what was looked at stays true until the commit.
+Callers that change one hold ``policy_revisions.lock``, so that what they have checked stays true until the
+commit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from service.records.schema import resource
 
 @dataclass(frozen=True, slots=True)
 class ResourceValues:
-    """What administrators say about a resource; ``enabled`` None leaves its state as it is."""
+    """The editable fields of a resource; None for ``enabled`` leaves it unchanged."""
 
     resource_name: str
     resource_code: str
@@ -46,7 +47,7 @@ class Resource(ResourceValues):
 
 @dataclass(frozen=True, slots=True)
 class ResourceFilter:
-    """Which resources: part of the name, code or path, the method, and the state; None asks nothing."""
+    """A filter of resources: part of the name, code or path, the method, the state; None matches all."""
 
     resource_name: Annotated[str | None, contains(func.lower(resource.c.resource_name), str.lower)] = None
     resource_code: Annotated[str | None, contains(resource.c.resource_code)] = None
@@ -65,7 +66,7 @@ SORTS: Final = {
     "createTime": resource.c.create_time,
     "updateTime": resource.c.update_time,
 }
-"""What a list of resources can be sorted by."""
+"""The columns by which a list of resources can be sorted."""
 
 RESOURCE: Final = RowMapper(Resource, resource)
 """Reads resources."""
@@ -74,14 +75,14 @@ RESOURCE: Final = RowMapper(Resource, resource)
 async def page(
     connection: AsyncConnection, wanted: ResourceFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Resource]:
-    """Return page ``page`` (from 1) of the resources that fit; ValidationFailed for an unknown sort."""
+    """Return page ``page`` (from 1) of the matching resources; ValidationFailed for an unknown sort."""
     statement = select(*RESOURCE.columns).where(*conditions_of(wanted))
     order = order_by(sort, SORTS, resource.c.id)
     return (await page_of(connection, statement, page=page, size=size, order=order)).of(RESOURCE)
 
 
 async def read(connection: AsyncConnection, resource_id: int) -> Resource:
-    """Return the resource of that id; NotFound when there is none."""
+    """Return the resource with that id; NotFound if there is none."""
     statement = select(*RESOURCE.columns).where(resource.c.id == resource_id)
     found = await RESOURCE.one_or_none(connection, statement)
     if found is None:
@@ -98,7 +99,7 @@ async def registered(connection: AsyncConnection) -> list[Resource]:
 async def paths_beside(connection: AsyncConnection, method: str, path: str, *, but: int) -> dict[str, int]:
     """Return, by path, the ids of the enabled resources of that method with as many segments as ``path``.
 
-    They are all that may fit a request that ``path`` fits; ``but`` is left out.
+    Only these can match a request that ``path`` matches. The resource ``but`` is left out.
     """
     segments = func.cardinality(func.string_to_array(resource.c.path, "/"))
     statement = select(resource.c.path, resource.c.id).where(
@@ -111,14 +112,17 @@ async def paths_beside(connection: AsyncConnection, method: str, path: str, *, b
 
 
 async def create(connection: AsyncConnection, values: ResourceValues) -> Resource:
-    """Register a resource, enabled unless ``values`` say otherwise; Conflict when another is in its way."""
+    """Register a resource, enabled unless ``values`` say otherwise.
+
+    Conflict if another resource has the code or matches the same requests.
+    """
     await _refuse_taken(connection, values)
     stored = column_values(resource, asdict(values))
     return await RESOURCE.one(connection, insert(resource).values(stored).returning(*RESOURCE.columns))
 
 
 async def update(connection: AsyncConnection, resource_id: int, values: ResourceValues) -> Resource:
-    """Replace what ``values`` say of an existing resource; Conflict when another is in its way."""
+    """Store ``values`` in an existing resource; Conflict as ``create``."""
     await _refuse_taken(connection, values, but=resource_id)
     return await _edit(connection, resource_id, column_values(resource, asdict(values)))
 
@@ -144,8 +148,8 @@ async def _edit(connection: AsyncConnection, resource_id: int, values: dict[str,
 
 
 async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, but: int = 0) -> None:
-    """Raise Conflict, naming the other resource, when its code or its requests are those of ``values``."""
-    # The expression of the column itself: shapes must be compared as the unique constraint does.
+    """Raise Conflict, naming the other resource, if its code or its requests are those of ``values``."""
+    # The same expression as the column's: shapes are compared as the unique constraint does.
     shape = func.regexp_replace(values.path, r"\{[^/]*\}", "{}", "g")
     same_requests = (resource.c.method == values.method) & (resource.c.shape == shape)
     same_code = resource.c.resource_code == values.resource_code

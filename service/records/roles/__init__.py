@@ -1,1 +1,1 @@
-"""``sys.role`` and what roles give: menus, Buttons and so permission codes."""
+"""``sys.role``, and the menus, Buttons and permission codes that roles give."""

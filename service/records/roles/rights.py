@@ -1,4 +1,4 @@
-"""What roles and their Buttons give to users: the join of users, roles and menus."""
+"""The permission codes that users hold: the join of users, roles and menus."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from service.records.schema import menu, role, role_menu, user, user_ban, user_r
 from service.records.users import bans
 
 LOCK: Final = 0x72696768_74730000  # "rights"
-"""The advisory lock of changes of rights."""
+"""The advisory lock for changes of rights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """Role codes and permission codes, each sorted; wildcards stand as they are."""
+    """Role codes and permission codes, each sorted; wildcards are not expanded."""
 
     roles: tuple[str, ...]
     permissions: tuple[str, ...]
 
 
 async def lock(connection: AsyncConnection) -> None:
-    """Let no other transaction change anybody's rights until this one has ended.
+    """Prevent other transactions from changing rights until this one has ended.
 
-    A transaction that also publishes takes the lock of the policy before this one.
+    A transaction that also publishes takes the lock of the policy first.
     """
     await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
 async def of(connection: AsyncConnection, user_id: int) -> Rights:
-    """Return what the enabled roles of a user give; nothing for an unknown user.
+    """Return the rights that the enabled roles of a user give; none for an unknown user.
 
     Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
-    above it hides a page and takes no right away.
+    above it hides a page but removes no right.
     """
     roles, permissions = (await connection.execute(select(*columns_of(user_id)))).one()
     return Rights(tuple(roles), tuple(permissions))
 
 
 async def of_enabled_user(connection: AsyncConnection, user_id: int) -> Rights | None:
-    """Return the same, None for a user who is unknown, disabled or banned."""
+    """Return the same as ``of``, or None for a user who is unknown, disabled or banned."""
     banned = exists().where(user_ban.c.user_id == user_id, bans.in_force())
     enabled = (user.c.id == user_id, user.c.status == "enabled", ~banned)
     statement = select(*columns_of(user_id)).where(*enabled)
@@ -71,7 +71,7 @@ def columns_of(user_id: int) -> tuple[ColumnElement[list[str]], ColumnElement[li
 
 
 async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -> set[str]:
-    """Return the codes that the users hold or would hold if all their roles and Buttons were enabled."""
+    """Return the codes that the users would hold if all their roles and Buttons were enabled."""
     statement = (
         select(menu.c.auth_mark)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
@@ -82,7 +82,7 @@ async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -
 
 
 async def reach_of_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[str]:
-    """Return the codes that the roles give or would give if they and all their Buttons were enabled."""
+    """Return the codes that the roles would give if they and all their Buttons were enabled."""
     statement = (
         select(menu.c.auth_mark)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
@@ -112,7 +112,7 @@ async def in_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> list
 
 
 async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int]) -> list[int]:
-    """Return the ids of the users who have any of the menus by any of their roles, in order."""
+    """Return the ids of the users who have any of the menus through a role, in order."""
     statement = (
         select(user_role.c.user_id)
         .join(role_menu, role_menu.c.role_id == user_role.c.role_id)
@@ -124,7 +124,7 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
 
 
 async def has_administrator(connection: AsyncConnection) -> bool:
-    """Tell whether an enabled user holds ``*``."""
+    """True if an enabled user holds ``*``."""
     holders = (
         select(user.c.id)
         .join(user_role, user_role.c.user_id == user.c.id)

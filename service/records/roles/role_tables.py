@@ -1,4 +1,4 @@
-"""Roles with their permission codes in place of ids: for tables that are exported and imported."""
+"""Roles for table exports and imports: with permission codes in place of ids."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class CodedRole(RoleValues):
 
 @dataclass(frozen=True, slots=True)
 class MenuTree:
-    """``buttons`` are the ids of all Buttons by code, ``parents`` the menu above each menu that has one."""
+    """``buttons`` are the ids of all Buttons by code; ``parents`` maps a menu to the menu above it."""
 
     buttons: Mapping[str, int]
     parents: Mapping[int, int]
 
     def with_menus_above(self, menu_ids: Iterable[int]) -> set[int]:
-        """Return the menus and all that are above them."""
+        """Return the menus and all menus above them."""
         found: set[int] = set()
         for one in menu_ids:
             above: int | None = one
@@ -58,13 +58,13 @@ async def after(connection: AsyncConnection, role_id: int, most: int) -> list[Co
 
 
 async def by_code(connection: AsyncConnection, codes: Sequence[str]) -> dict[str, CodedRole]:
-    """Return the existing roles of ``codes``, by code."""
+    """Return the existing roles, by code."""
     named = select(*_CODED.columns).where(role.c.role_code.in_(codes))
     return {one.role_code: one for one in await _CODED.all(connection, named)}
 
 
 async def menu_tree(connection: AsyncConnection) -> MenuTree:
-    """Return all Buttons, enabled or not, and what is above each menu."""
+    """Return the ids of all Buttons, enabled or not, and the parents of all menus."""
     rows = (
         await connection.execute(select(menu.c.id, menu.c.parent_id, menu.c.menu_type, menu.c.auth_mark))
     ).all()

@@ -1,6 +1,6 @@
 """``sys.role``: named sets of menus and Buttons.
 
-Whoever changes one holds ``rights.lock``, so that what was looked at stays true until the commit.
+Callers that change one hold ``rights.lock``, so that what they have checked stays true until the commit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from service.records.schema import menu, role, role_menu, user, user_role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleValues:
-    """What administrators say about a role."""
+    """The editable fields of a role."""
 
     role_name: str
     description: str | None = None
@@ -35,7 +35,7 @@ class RoleValues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Role(RoleValues):
-    """A role; ``version`` rises with each edit, and its menus are no part of that."""
+    """A role; ``version`` rises with each edit, but not when its menus change."""
 
     id: int
     role_code: str
@@ -46,7 +46,7 @@ class Role(RoleValues):
 
 @dataclass(frozen=True, slots=True)
 class RoleFilter:
-    """Which roles: part of the name (compared by ``name_key``) or code, and the state; None asks nothing."""
+    """A filter of roles: part of the name (by ``name_key``) or code, and the state; None matches all."""
 
     role_name: Annotated[str | None, contains(role.c.role_name_key, name_key)] = None
     role_code: Annotated[str | None, contains(role.c.role_code)] = None
@@ -61,7 +61,7 @@ SORTS: Final = {
     "createTime": role.c.create_time,
     "updateTime": role.c.update_time,
 }
-"""What a list of roles can be sorted by."""
+"""The columns by which a list of roles can be sorted."""
 
 ROLE: Final = RowMapper(Role, role)
 """Reads roles."""
@@ -70,14 +70,14 @@ ROLE: Final = RowMapper(Role, role)
 async def page(
     connection: AsyncConnection, wanted: RoleFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[Role]:
-    """Return page ``page`` (from 1) of the roles that fit; ValidationFailed for a sort not in ``SORTS``."""
+    """Return page ``page`` (from 1) of the matching roles; ValidationFailed for a sort not in ``SORTS``."""
     statement = select(*ROLE.columns).where(*conditions_of(wanted))
     order = order_by(sort, SORTS, role.c.id)
     return (await page_of(connection, statement, page=page, size=size, order=order)).of(ROLE)
 
 
 async def read(connection: AsyncConnection, role_id: int) -> Role:
-    """Return the role of that id; NotFound when there is none."""
+    """Return the role with that id; NotFound if there is none."""
     found = await ROLE.one_or_none(connection, select(*ROLE.columns).where(role.c.id == role_id))
     if found is None:
         raise NotFound("There is no such role")
@@ -87,7 +87,7 @@ async def read(connection: AsyncConnection, role_id: int) -> Role:
 async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
     """Write a new role without menus.
 
-    Conflict when the name, compared by ``name_key``, or the code belongs to another role.
+    Conflict if the name, compared by ``name_key``, or the code belongs to another role.
     """
     await _refuse_taken(connection, values.role_name, role_code)
     stored = column_values(role, {**asdict(values), "role_code": role_code})
@@ -95,9 +95,9 @@ async def create(connection: AsyncConnection, role_code: str, values: RoleValues
 
 
 async def update(connection: AsyncConnection, role_id: int, values: Mapping[str, Any]) -> Role:
-    """Store those of the ``RoleValues`` that are given, of an existing role; what is left out stays.
+    """Store ``values``, some of the ``RoleValues`` by column, of an existing role.
 
-    Conflict when the name belongs to another. The code stays: programs and tokens know the role by it.
+    Conflict if the name belongs to another role. The code never changes: programs and tokens refer to it.
     """
     if "role_name" in values:
         await _refuse_taken(connection, values["role_name"], but=role_id)
@@ -112,7 +112,7 @@ async def delete(connection: AsyncConnection, role_id: int) -> None:
 
 
 async def users_of(connection: AsyncConnection, role_id: int, most: int) -> tuple[list[str], int]:
-    """Return the names of the first ``most`` users who have the role, by id, and how many have it."""
+    """Return the names of the first ``most`` users who have the role, by id, and the number of all."""
     having = select(user.c.user_name).join(user_role, user_role.c.user_id == user.c.id)
     having = having.where(user_role.c.role_id == role_id)
     number = (await connection.execute(select(func.count()).select_from(having.subquery()))).scalar_one()
@@ -127,11 +127,11 @@ async def menu_ids(connection: AsyncConnection, role_id: int) -> list[int]:
 
 
 async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[int]) -> None:
-    """Give an existing role these menus and Buttons and no others.
+    """Replace the menus and Buttons of an existing role.
 
-    ValidationFailed, naming the places in the list, for what is no menu.
+    ValidationFailed for unknown ids; it names their places in the list.
     """
-    # One array is one parameter, where a list of thousands would be as many.
+    # An array is a single parameter; a list would be one parameter for each id.
     chosen = select(menu.c.id).where(menu.c.id == any_(literal(list(wanted), ARRAY(BigInteger))))
     known = set((await connection.execute(chosen)).scalars())
     if faults := [
@@ -161,7 +161,7 @@ async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
 async def _refuse_taken(
     connection: AsyncConnection, role_name: str, role_code: str | None = None, *, but: int = 0
 ) -> None:
-    """Raise Conflict, naming the other role, when it has that name or that code."""
+    """Raise Conflict, naming the other role, if a role other than ``but`` has that name or that code."""
     same_name = role.c.role_name_key == name_key(role_name)
     same_code = role.c.role_code == role_code  # None is nobody's code
     others = select(role.c.id, same_name).where(role.c.id != but, same_name | same_code)

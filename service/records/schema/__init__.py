@@ -1,6 +1,6 @@
-"""The tables, as SQLAlchemy describes them; ``service.records.migrations`` builds the same ones.
+"""The tables as SQLAlchemy objects; ``service.records.migrations`` creates the same ones.
 
-Knows columns, keys and constraints; holds no query.
+Describes columns, keys and constraints; holds no query.
 """
 
 from service.records.schema.access import (

@@ -1,4 +1,4 @@
-"""Who may do what: users, roles, menus, resources, and what joins them."""
+"""Users, roles, menus, resources, and the tables that join them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ user = Table(
     metadata,
     identity(),
     Column("user_name", Text, CheckConstraint("user_name <> ''", name="user_name"), nullable=False),
-    # The name as names are compared: service.kernel.names.
+    # The key by which names are compared: service.kernel.names.
     Column("user_name_key", Text, nullable=False, unique=True),
     Column("nick_name", Text, nullable=False),
     Column("password_hash", Text, nullable=False),
@@ -45,7 +45,7 @@ user = Table(
         server_default="enabled",
     ),
     *versioned(),
-    # What lists sort by and search in.
+    # Lists sort by these and search in them.
     Column("nick_name_key", Text, Computed("lower(nick_name)", persisted=True)),
     Column("email_key", Text, Computed("lower(email)", persisted=True)),
     Index("user_user_name_key_id_idx", "user_name_key", "id", postgresql_include=["status"]),
@@ -94,13 +94,13 @@ user_ban = Table(
     Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), primary_key=True),
     Column("until", DateTime(timezone=True)),
     Column("reason", Text, nullable=False),
-    # No foreign key: it is said who banned, also once that user is deleted. Ids are never given again.
+    # No foreign key: the id stays when that user is deleted. Ids are never reused.
     Column("banned_by", BigInteger, nullable=False),
     moment("create_time"),
 )
 
 bit_position = Sequence("menu_bit_position_seq", metadata=metadata, data_type=Integer, minvalue=0, start=0)
-"""Gives rows that others insert their bit in the permission map; see ``records.bit_positions``."""
+"""Bit positions for rows that other programs insert; see ``records.menus.bit_positions``."""
 
 menu = Table(
     "menu",
@@ -119,7 +119,7 @@ menu = Table(
     Column("component", Text),
     Column("icon", Text),
     Column("auth_mark", Text),
-    # The default serves Buttons; a Menu is inserted with NULL, as menu_button_check demands.
+    # The default is for Buttons; a Menu is inserted with NULL, as menu_button_check requires.
     Column("bit_position", Integer, unique=True, server_default=bit_position.next_value()),
     Column("sort", Integer, nullable=False, server_default=text("0")),
     Column("enabled", Boolean, nullable=False, server_default=true()),
@@ -168,7 +168,7 @@ resource = Table(
         nullable=False,
     ),
     Column("path", Text, nullable=False),
-    # Two paths that fit the same requests have one shape, whatever their parameters are called.
+    # Paths that match the same requests have the same shape, whatever the names of their parameters.
     Column(
         "shape",
         Text,
@@ -192,12 +192,12 @@ action_resource = Table(
     Column("menu_id", ForeignKey(menu.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
 )
 
-# Bit positions that stand for no code any more: see ``records.bit_positions``.
+# Bit positions whose code was removed or changed: see ``records.menus.bit_positions``.
 retired_bit = Table(
     "retired_bit",
     metadata,
     Column("position", Integer, primary_key=True, autoincrement=False),
-    # The first policy revision without it, and who retired it: null for earlier versions.
+    # The first policy revision without it, and the user who retired it (null: retired by an earlier version).
     Column("revision", BigInteger, nullable=False),
     Column("user_id", BigInteger),
     Column("free_time", DateTime(timezone=True), nullable=False, index=True),
@@ -206,7 +206,7 @@ retired_bit = Table(
 token_life = Table(
     "token_life",
     metadata,
-    # How long access tokens live that are issued, and when that was last so.
+    # A life of access tokens, and when tokens with it were last issued.
     Column("seconds", Integer, primary_key=True, autoincrement=False),
     moment("last_time"),
 )

@@ -1,4 +1,4 @@
-"""What the tables have in common: their schema, the names of their constraints, and a few columns."""
+"""Common parts of the tables: the schema, the names of constraints, and a few columns."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ metadata = MetaData(
 )
 
 CODE_PATTERN: Final = r"^([a-z0-9_-]+|\*)(:([a-z0-9_-]+|\*))*$"
-"""The grammar of permission codes (``service.kernel.codes``) as PostgreSQL reads it."""
+"""The grammar of permission codes (``service.kernel.codes``) as a PostgreSQL regular expression."""
 
 
 def moment(name: str) -> Column[Any]:
-    """A point in time; the time of the transaction unless another is given."""
+    """Return a column for a time; its default is the transaction's time."""
     return Column(name, DateTime(timezone=True), nullable=False, server_default=func.now())
 
 
 def identity() -> Column[Any]:
-    """The key of a record; given by the database and never given twice."""
+    """Return the primary key of a record; the database assigns it and never reuses one."""
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
 def versioned() -> tuple[Column[Any], CheckConstraint, Column[Any], Column[Any]]:
-    """The columns of a record that people edit; ``version`` rises with each edit, so that none is lost."""
+    """Return the columns of an editable record; ``version`` rises with each edit, to prevent lost updates."""
     return (
         Column("version", Integer, nullable=False, server_default=text("1")),
         CheckConstraint("version > 0", name="version"),

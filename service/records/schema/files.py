@@ -1,4 +1,4 @@
-"""Uploaded files: what the object store does not know about them."""
+"""The table of uploaded files; their bytes are in the object store."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ file = Table(
     "file",
     metadata,
     identity(),
-    # Its place in the object store, made by the service; ``name`` is the name as uploaded.
+    # The key in the object store, made by the service; ``name`` is the name as uploaded.
     Column("key", Text, nullable=False, unique=True),
     Column("name", Text, CheckConstraint("name <> ''", name="name"), nullable=False),
-    # Of a pending file what is reserved for it.
+    # For a pending file, the bytes reserved for it.
     Column("size", BigInteger, CheckConstraint("size >= 0", name="size"), nullable=False),
     Column("sha256", Text, CheckConstraint("sha256 ~ '^[0-9a-f]{64}$'", name="sha256")),
     Column("content_type", Text, nullable=False),
@@ -23,8 +23,8 @@ file = Table(
     Column("token_hash", Text, unique=True),
     Column("token_expire_time", DateTime(timezone=True)),
     moment("create_time"),
-    # Pending while it is uploaded, stored from then on, discarded until its object is gone. Nobody sees a
-    # file that is not stored.
+    # Pending during the upload, then stored; discarded until its object is deleted. Only stored files are
+    # shown.
     Column(
         "state",
         Text,
@@ -32,7 +32,7 @@ file = Table(
         nullable=False,
         server_default="stored",
     ),
-    # When a pending file counts as given up, unless its upload renews it before.
+    # When a pending file counts as abandoned, unless its upload renews the lease.
     Column("lease_time", DateTime(timezone=True)),
     CheckConstraint("token_hash IS NOT NULL OR token_expire_time IS NULL", name="token"),
     CheckConstraint("state <> 'stored' OR sha256 IS NOT NULL", name="stored"),
@@ -44,8 +44,8 @@ file = Table(
 object_space = Table(
     "object_space",
     metadata,
-    # What the keys of all objects of this database start with: nothing else in the bucket is its own.
+    # The prefix of all object keys of this database: it owns nothing else in the bucket.
     Column("prefix", Text, CheckConstraint("prefix ~ '^[0-9a-f]{32}$'", name="prefix"), primary_key=True),
     Column("swept_time", DateTime(timezone=True)),
 )
-"""One row, made with the table."""
+"""One row, created with the table."""

@@ -1,4 +1,4 @@
-"""What proves the logs whole: the heads of the chains, and the entries that no log took."""
+"""The heads of the logs' hash chains, and the entries that could not be stored in a log."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ log_chain = Table(
     Column("key_id", Text, primary_key=True),
     Column("number", BigInteger, CheckConstraint("number > 0", name="number"), nullable=False),
     Column("hash", LargeBinary, nullable=False),
-    # The latest day before this one that had entries when this one got its first: a missing day is noticed.
+    # The latest earlier day with entries when this day got its first one, so that a missing day is noticed.
     Column("prior_day", Date),
-    # Whether the entries are gone, with the month that they were in, since they were old enough.
+    # True if the entries were dropped with their month, after the retention time.
     Column("dropped", Boolean, nullable=False, server_default=false()),
-    # Over all of the above: without the key nobody can make a new one.
+    # A MAC over all of the above: nobody can forge one without the key.
     Column("seal", LargeBinary, nullable=False),
-    # The number when the head was last told to the log on standard output.
+    # The number when the head was last written to the log on standard output.
     Column("told_number", BigInteger, nullable=False, server_default=text("0")),
 )
 

@@ -1,10 +1,10 @@
-"""What happened: operations and logins, one row an event.
+"""The logs of operations and logins, one row per event.
 
 Both tables are partitioned by ``create_time``, the time of the event, which is therefore part of every key;
-rows for whose month there is no partition fall into the default one. ``event_id`` is made with the event, so
-that no event is written twice. Rows outlive the users they name: nothing here is a foreign key.
+rows of a month without a partition go into the default one. ``event_id`` is made with the event, so that no
+event is written twice. Rows outlive the users they name: there are no foreign keys.
 
-The indexes are those of ``service.records.logs.queries``: each filter has one, in the order of time.
+The indexes are for ``service.records.logs.queries``: each filter has one, in the order of time.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ operation_log = Table(
     Index(None, "kind", "create_time"),
     Index(None, "client_ip", "create_time"),
     Index(None, "request_id"),
-    # Nearly all calls succeed and are allowed: those are found by time, and cost no index.
+    # Nearly all calls succeed and are allowed: they are found by time, and need no index entry.
     Index("operation_log_failed_idx", "create_time", "status", postgresql_where=text("status >= 300")),
     Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
     postgresql_partition_by=_BY_TIME,

@@ -1,4 +1,4 @@
-"""What the enforcer is built from: the published lines and the revision that they belong to."""
+"""The published policy: its lines, its revisions, and the revision that each worker uses."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ class _Base(DeclarativeBase):
 
 
 class CasbinRule(_Base):
-    """A row of ``casbin_rule`` as a class: Casbin's SQLAlchemy adapter asks for one."""
+    """A row of ``casbin_rule`` as a class: Casbin's SQLAlchemy adapter requires one."""
 
     __table__ = casbin_rule

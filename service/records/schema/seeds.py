@@ -1,4 +1,4 @@
-"""What this service has put into the database by itself, so that what an operator deletes stays deleted."""
+"""The records that this service has seeded, so that what an administrator deletes stays deleted."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a new database starts with."""
+"""The initial content of a new database, and what later versions add."""

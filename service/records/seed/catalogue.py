@@ -1,6 +1,6 @@
-"""The catalogue in the database: Menus, Buttons and resources that a version brings, each of them once.
+"""Seeds the Menus, Buttons and resources of this version's catalogue, each of them once.
 
-``sys.seeded`` remembers what was ever brought, so that what an operator deletes stays deleted.
+``sys.seeded`` remembers what was ever seeded, so that what an administrator deletes stays deleted.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ ROOT: Final = "system"
 """The name of the Menu above all pages."""
 
 Key = tuple[str, str]
-"""The kind and the code of what is seeded, as ``sys.seeded`` names it."""
+"""The kind and the code of a seeded record, as in ``sys.seeded``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Additions:
-    """What a version brings: permission codes, and resources as ``GET /api/user/list``.
+    """What this version adds: permission codes, and resources such as ``GET /api/user/list``.
 
-    ``gained_by`` gives, by role code, those of the codes that wildcards of an enabled role grant already.
+    ``gained_by`` maps the codes of enabled roles to the added codes that their wildcards grant.
     """
 
     codes: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Additions:
 
 
 def pending(connection: Connection) -> Additions:
-    """Return what this version brings that the database was never given and does not have; change nothing."""
+    """Return what this version adds: never seeded in this database, and not there. Changes nothing."""
     known = _known(connection)
     present = _buttons(connection)
     codes = [code for code in _titles() if ("button", code) not in known and code not in present]
@@ -54,9 +54,9 @@ def pending(connection: Connection) -> Additions:
 def bring(connection: Connection) -> Additions:
     """Write what is ``pending``, and remember it; the caller holds the locks of the policy and of rights.
 
-    A Button stands below the Menu of its page, or where that was deleted below the root, or at the top. A new
+    A Button is placed below the Menu of its page; if that was deleted, below the root or at the top. A new
     page is shown to the roles whose wildcards grant one of its codes; that gives no right. A resource whose
-    codes no Button carries any more is left out: bound to nothing it would be open to everybody logged in.
+    codes no Button carries any more is left out: without a binding all logged-in users could reach it.
     """
     found = pending(connection)
     known = _known(connection)
@@ -77,7 +77,7 @@ def lacking(connection: Connection) -> list[str]:
 
 
 def is_complete(connection: Connection) -> bool:
-    """Tell whether everything was brought that this version has."""
+    """True if everything in this version's catalogue has been seeded."""
     return set(_all()) <= _known(connection)
 
 
@@ -102,7 +102,7 @@ def _buttons(connection: Connection) -> dict[str, int]:
 
 
 def _taken(connection: Connection, wanted: Collection[SeedResource]) -> set[str]:
-    """Return the codes of ``wanted`` whose code or requests another resource has."""
+    """Return the codes of ``wanted`` for which a resource with the same code or requests exists."""
     shapes = {(one.method, re.sub(r"\{[^/]*\}", "{}", one.path)): one.code for one in wanted}
     same = or_(
         resource.c.resource_code.in_([one.code for one in wanted]),

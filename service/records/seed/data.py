@@ -1,4 +1,4 @@
-"""What a database starts with beside the catalogue of permissions: roles, wildcards, resources."""
+"""The seeds beside the catalogue of permissions: roles, wildcards, resources."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SeedRole:
 
 @dataclass(frozen=True, slots=True)
 class SeedResource:
-    """A registered route; it is bound to the codes that open it, and to none it only asks for a login."""
+    """A registered route, bound to the codes that open it; without codes it only requires a login."""
 
     code: str
     name: str
@@ -30,7 +30,7 @@ class SeedResource:
 
     @property
     def codes(self) -> frozenset[str]:
-        """The codes any one of which opens the route."""
+        """The codes that open the route; any one of them is enough."""
         return codes_by_endpoint().get(f"{self.method} {self.path}", frozenset())
 
 
@@ -50,8 +50,8 @@ ROLES: Final = (
     SeedRole("user", "User", "May do what a login alone allows"),
 )
 
-# A parameter fits whatever no literal does: a {id} is registered only beside the literal paths that it would
-# otherwise take over.
+# A parameter matches everything that no literal path does: a {id} is registered only together with the
+# literal paths that it would otherwise cover.
 RESOURCES: Final = (
     SeedResource("user.info", "Own account", "GET", "/api/user/info"),
     SeedResource("user.list", "List users", "GET", "/api/user/list"),

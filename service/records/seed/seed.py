@@ -1,4 +1,4 @@
-"""Fill a new database, once: what an operator deletes later stays deleted."""
+"""Seeds a new database, once: what an administrator deletes later stays deleted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from service.records.seed.data import ADMINISTRATOR, ADMINISTRATOR_ROLE, ROLES, 
 
 
 def is_new(connection: Connection) -> bool:
-    """Tell whether the database holds no user, no role and no menu."""
+    """True if the database holds no user, no role and no menu."""
     used = or_(*(exists(select(table.c.id)) for table in (user, role, menu)))
     return not connection.execute(select(used)).scalar_one()
 
@@ -41,7 +41,7 @@ def seed(connection: Connection, administrator_hash: Callable[[], str]) -> None:
 
 
 async def is_seeded(connection: AsyncConnection) -> bool:
-    """Tell whether a first start has filled the database; False also when it has no tables yet."""
+    """True if the database has been seeded; False also if it has no tables yet."""
     if (
         await connection.execute(select(func.to_regclass(f"{role.schema}.{role.name}")))
     ).scalar_one() is None:
@@ -50,7 +50,7 @@ async def is_seeded(connection: AsyncConnection) -> bool:
 
 
 def _role(connection: Connection, granted: SeedRole) -> int:
-    """Write a role with its Buttons, and the Menus above them or, if it sees every page, all Menus."""
+    """Write a role with its Buttons and the Menus above them, or all Menus if it sees every page."""
     role_id = _insert(
         connection,
         role,

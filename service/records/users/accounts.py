@@ -1,4 +1,4 @@
-"""``sys.user``: who may log in."""
+"""``sys.user``: credentials and a user's own account."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.records.users.listing import Status, UserNames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials(UserNames):
-    """What a login needs to know about a user; ``banned_until`` is None for a ban without end."""
+    """The facts about a user that a login needs; ``banned_until`` is None for a ban without end."""
 
     user_id: int
     password_hash: str = field(repr=False)
@@ -30,7 +30,7 @@ class Credentials(UserNames):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Info(UserNames):
-    """A user's own account, with the rights that ``rights.of`` gives."""
+    """A user's own account, with the rights that ``rights.of`` returns."""
 
     user_id: int
     email: str | None
@@ -50,23 +50,23 @@ _SELECTED: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans())
 
 
 async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
-    """Return the credentials of the user of that name, compared by ``name_key``; None when there is none."""
+    """Return the credentials of the user with that name, compared by ``name_key``, or None."""
     named = _SELECTED.where(user.c.user_name_key == name_key(user_name))
     return await _CREDENTIALS.one_or_none(connection, named)
 
 
 async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
-    """Return the credentials of the user with that id; None when there is none."""
+    """Return the credentials of the user with that id, or None."""
     return await _CREDENTIALS.one_or_none(connection, _SELECTED.where(user.c.id == user_id))
 
 
 async def set_password_hash(
     connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
 ) -> bool:
-    """Replace the stored hash if it still is ``expected_hash``; tell whether it was.
+    """Replace the stored hash if it is still ``expected_hash``; returns whether it was.
 
     For a hash of the same password with newer parameters: a password that was changed meanwhile stays, and
-    so does the record's version.
+    the record's version does not rise.
     """
     statement = (
         update(user)
@@ -79,7 +79,7 @@ async def set_password_hash(
 async def change_password(
     connection: AsyncConnection, user_id: int, password_hash: str, *, expected_hash: str
 ) -> bool:
-    """Store the hash of a new password if the stored one still is ``expected_hash``; tell whether it was."""
+    """Store the hash of a new password if the old one is still ``expected_hash``; returns whether it was."""
     statement = (
         update(user)
         .where(user.c.id == user_id, user.c.password_hash == expected_hash)
@@ -89,7 +89,7 @@ async def change_password(
 
 
 async def set_status(connection: AsyncConnection, user_id: int, status: Status) -> bool:
-    """Enable or disable a user; False when there is none, or when the user has that status already."""
+    """Enable or disable a user; returns False if there is no such user, or nothing to change."""
     statement = (
         update(user)
         .where(user.c.id == user_id, user.c.status != status)
@@ -99,7 +99,7 @@ async def set_status(connection: AsyncConnection, user_id: int, status: Status) 
 
 
 async def info(connection: AsyncConnection, user_id: int) -> Info | None:
-    """Return the account of a user; None when there is no such user."""
+    """Return the account of a user, or None."""
     roles, permissions = rights.columns_of(user_id)
     account = RowMapper(Info, user, user_id=user.c.id, roles=roles, permissions=permissions)
     return await account.one_or_none(connection, select(*account.columns).where(user.c.id == user_id))

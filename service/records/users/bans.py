@@ -1,7 +1,7 @@
-"""``sys.user_ban``: who is kept out, until when, why and by whom.
+"""``sys.user_ban``: which users are banned, until when, why and by whom.
 
-Together with the status of a user this decides who may log in and refresh; the session store repeats it for
-the requests in between. A ban that has ended stays as a row until the next one, and keeps nobody out.
+Together with the status of a user this decides who may log in and refresh; the session store has a copy for
+the requests in between. The row of a ban that has ended stays until the next one, and has no effect.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from service.kernel.target import Target
 from service.records.schema import user, user_ban
 
 DISABLED: Final = "disabled"
-"""The reason why a disabled user is kept out."""
+"""The reason in the denial of a disabled user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Why a user is kept out, and until when; None when that does not end by itself."""
+    """Why a user may not log in, and until when; ``until`` is None if it does not end by itself."""
 
     until: datetime | None
     reason: str
 
 
 def in_force() -> ColumnElement[bool]:
-    """Return the condition that a row of ``sys.user_ban`` has not ended, by the database's clock."""
+    """Return the SQL condition that a row of ``sys.user_ban`` has not ended, by the database's clock."""
     return or_(user_ban.c.until.is_(None), user_ban.c.until > func.clock_timestamp())
 
 
 def with_bans() -> Join:
-    """Return all users, each with the ban that is in force, if there is one."""
+    """Return a join of all users with their bans in force."""
     return user.outerjoin(user_ban, (user_ban.c.user_id == user.c.id) & in_force())
 
 
 async def ban(
     connection: AsyncConnection, target: Target, seconds: int | None, reason: str, *, by: int
 ) -> datetime | None:
-    """Ban an existing user for ``seconds``, or without end; return when that ends by itself.
+    """Ban an existing user for ``seconds``, or without end (None); returns the end, or None.
 
-    A ban that lasts longer already keeps its end. ``by`` is the id of the user who bans.
+    If the user has a ban with a later end, that end stays. ``by`` is the id of the user who bans.
     """
     until = None
     if seconds is not None:
-        # Whole milliseconds, as the session store and the API tell it.
+        # Whole milliseconds, as in the session store and the API.
         lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
         until = func.date_trunc("milliseconds", func.clock_timestamp() + lasts)
     new = upsert(user_ban).values(user_id=target.user_id, until=until, reason=reason, banned_by=by)
@@ -69,13 +69,13 @@ async def ban(
 
 
 async def unban(connection: AsyncConnection, user_id: int) -> bool:
-    """Clear the ban of a user; tell whether it was in force."""
+    """Clear the ban of a user; returns whether one was in force."""
     cleared = delete(user_ban).where(user_ban.c.user_id == user_id).returning(in_force())
     return bool((await connection.execute(cleared)).scalar_one_or_none())
 
 
 async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
-    """Return why a user is kept out; None for one who is not, or who is gone."""
+    """Return why a user may not log in; None for a user who may, or who does not exist."""
     columns = (user.c.status, user_ban.c.user_id, user_ban.c.until, user_ban.c.reason)
     statement = select(*columns).select_from(with_bans()).where(user.c.id == user_id)
     row = (await connection.execute(statement)).one_or_none()

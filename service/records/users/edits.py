@@ -1,6 +1,6 @@
 """Changes of ``sys.user`` and of the roles given to users.
 
-Whoever changes one holds ``rights.lock``, so that what was looked at stays true until the commit.
+Callers hold ``rights.lock``, so that what they have checked stays true until the commit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TAKEN = "The user name is taken"
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A user to be written: those of the ``UserValues`` that are given, and the ids of roles that exist."""
+    """A user to be written: some of the ``UserValues``, by column, and the ids of existing roles."""
 
     values: Mapping[str, Any]
     password_hash: str = field(repr=False)
@@ -38,9 +38,9 @@ class NewRow:
 async def create(
     connection: AsyncConnection, password_hash: str, values: Mapping[str, Any], role_ids: Sequence[int] = ()
 ) -> int:
-    """Write one new user and return the id; see ``NewRow``.
+    """Write one new user and return the id; the arguments are as in ``NewRow``.
 
-    Conflict when the name is taken, by ``name_key``; the transaction can go on then.
+    Conflict if the name is taken, compared by ``name_key``; the transaction can continue then.
     """
     written = await create_all(connection, [NewRow(values, password_hash, role_ids)])
     if not written:
@@ -49,10 +49,10 @@ async def create(
 
 
 async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dict[str, int]:
-    """Write new users with their roles; return the ids of those written, by the key of their name.
+    """Write new users with their roles; return the ids of the users written, by the key of their name.
 
-    Those whose name is taken by then are left out. Two statements, whatever the number: users that are
-    written one by one hold up everybody else's changes for seconds.
+    Users whose name is taken are left out. Two statements, whatever the number: writing users one by one
+    would block all other changes for seconds.
     """
     by_key = {name_key(row.values["user_name"]): row for row in rows}
     if not by_key:
@@ -76,7 +76,7 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
 async def update(connection: AsyncConnection, target: Target, values: Mapping[str, Any]) -> None:
     """Store ``values``, by column, of an existing user, and raise the version even if there are none.
 
-    Conflict when the name is that of another user; the transaction can go on then.
+    Conflict if the name belongs to another user; the transaction can continue then.
     """
     raised = {"version": user.c.version + 1, "update_time": func.now()}
     try:
@@ -90,18 +90,18 @@ async def update(connection: AsyncConnection, target: Target, values: Mapping[st
 
 
 async def delete(connection: AsyncConnection, target: Target) -> None:
-    """Delete a user, whose files then have no owner; what logs say of the user stays."""
+    """Delete a user; the user's files stay without an owner, and log entries stay."""
     await connection.execute(delete_from(user).where(user.c.id == target.user_id))
 
 
 async def unknown_roles(connection: AsyncConnection, role_ids: Iterable[int]) -> set[int]:
-    """Return those of ``role_ids`` that no role has."""
+    """Return the ids in ``role_ids`` for which there is no role."""
     asked = set(role_ids)
     return asked - set((await connection.execute(select(role.c.id).where(role.c.id.in_(asked)))).scalars())
 
 
 async def give_roles(connection: AsyncConnection, target: Target, role_ids: Sequence[int]) -> None:
-    """Give roles, which the user must not have, to an existing user."""
+    """Give roles to an existing user, who must not have any of them yet."""
     if role_ids:
         rows = [{"user_id": target.user_id, "role_id": role_id} for role_id in role_ids]
         await connection.execute(insert(user_role), rows)

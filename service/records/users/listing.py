@@ -1,4 +1,4 @@
-"""``sys.user`` as administrators see it: one user, and pages of users, each with the roles given to them."""
+"""``sys.user`` as administrators see it: one user, and pages of users, each with roles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Gender = Literal["female", "male", "other"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserNames:
-    """What a user is called: the name to log in with, and the one that others are shown."""
+    """The names of a user: ``user_name`` to log in with, ``nick_name`` to be shown."""
 
     user_name: str
     nick_name: str
@@ -31,7 +31,7 @@ class UserNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserValues(UserNames):
-    """What can be said about a user."""
+    """The editable fields of a user."""
 
     email: str | None = None
     phone: str | None = None
@@ -62,10 +62,10 @@ class User(UserValues):
 
 @dataclass(frozen=True, slots=True)
 class UserFilter:
-    """Which users; None asks nothing.
+    """A filter of users; None matches all.
 
-    Parts of the names, the address and the phone number, in any case; the status; one role, by code or id;
-    and made when: from ``create_time_from`` on, and before ``create_time_to``.
+    ``user_name``, ``nick_name``, ``email`` and ``phone`` match a part, in any case; ``status``, ``role_code``
+    and ``role_id`` exactly; ``create_time_from`` is inclusive, ``create_time_to`` exclusive.
     """
 
     user_name: Annotated[str | None, contains(user.c.user_name_key, name_key)] = None
@@ -88,7 +88,7 @@ SORTS: Final = {
     "createTime": user.c.create_time,
     "updateTime": user.c.update_time,
 }
-"""What a list of users can be sorted by; there is an index for each."""
+"""The columns by which a list of users can be sorted; there is an index for each."""
 
 _GIVEN: Final = RowMapper(GivenRole, role)
 _USER: Final = RowMapper(User, user, without=["roles"])
@@ -97,35 +97,34 @@ _USER: Final = RowMapper(User, user, without=["roles"])
 async def page(
     connection: AsyncConnection, wanted: UserFilter, *, page: int = 1, size: int = 20, sort: str = "id"
 ) -> Page[User]:
-    """Return page ``page`` (from 1) of the users that fit; ValidationFailed for a sort not in ``SORTS``.
+    """Return page ``page`` (from 1) of the matching users; ValidationFailed for a sort not in ``SORTS``.
 
-    A handful of statements, whatever the size. Only ids are sorted and skipped, which an index alone can
-    tell.
+    The number of statements does not depend on the size. Only ids are sorted and skipped, from an index.
     """
     order = order_by(sort, SORTS, user.c.id)
-    # The plan for one text, role or status is no plan for another, which nearly everybody may have.
+    # A plan for one text, role or status may be bad for another, which nearly all users may have.
     await connection.execute(text("SET LOCAL plan_cache_mode = force_custom_plan"))
-    said, given = conditions_of(wanted), await _given(connection, wanted)
-    statement = select(user.c.id).where(*said, *(user.c.id.in_(one) for one in given))
-    counted = given[0] if given and not said and len(given) == 1 else None
+    conditions, in_roles = conditions_of(wanted), await _in_roles(connection, wanted)
+    statement = select(user.c.id).where(*conditions, *(user.c.id.in_(one) for one in in_roles))
+    counted = in_roles[0] if in_roles and not conditions and len(in_roles) == 1 else None
     found = await page_of(connection, statement, page=page, size=size, order=order, counted=counted)
     users = await read_all(connection, [user_id for (user_id,) in found.items])
     return Page(users, found.total)
 
 
 async def read(connection: AsyncConnection, user_id: int) -> User:
-    """Return the user of that id; NotFound when there is none."""
+    """Return the user with that id; NotFound if there is none."""
     found = await read_all(connection, [user_id])
     if not found:
         raise NotFound("There is no such user")
     return found[0]
 
 
-async def _given(connection: AsyncConnection, wanted: UserFilter) -> list[Select[tuple[int]]]:
-    """Return the ids of the users who have each of the roles that are asked for."""
+async def _in_roles(connection: AsyncConnection, wanted: UserFilter) -> list[Select[tuple[int]]]:
+    """Return, for each role in the filter, a query for the ids of its users."""
     role_ids = [] if wanted.role_id is None else [wanted.role_id]
     if wanted.role_code is not None:
-        # The id is read first: how many users have a role is estimated by that.
+        # The id is read first: the planner estimates the number of users by it.
         named = await connection.execute(select(role.c.id).where(role.c.role_code == wanted.role_code))
         role_ids.append(named.scalar_one_or_none() or 0)
     return [select(user_role.c.user_id).where(user_role.c.role_id == one) for one in role_ids]

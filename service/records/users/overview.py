@@ -1,4 +1,4 @@
-"""Users at a glance, for the operator: roles, last change, and who may do everything."""
+"""An overview of users for the operator: roles, last change, and which users may do everything."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from service.records.users.listing import Status
 class Overview:
     """One user.
 
-    ``roles`` are the codes of the enabled roles, ``disabled_roles`` of those that give nothing; both sorted.
-    ``everything``: an enabled role gives ``*``; a disabled user may do nothing all the same. ``edited``:
-    whether the record was changed since it was made. ``now`` is the database's time.
+    ``roles`` are the codes of the enabled roles, ``disabled_roles`` of the disabled ones; both sorted.
+    ``everything``: an enabled role gives ``*``; a disabled user may still do nothing. ``edited``: the record
+    was changed since it was created. ``now`` is the database's time.
     """
 
     id: int
@@ -37,7 +37,7 @@ class Overview:
 
 
 async def overview(connection: AsyncConnection, role_code: str | None = None) -> list[Overview]:
-    """Return all users, or those in a role, by id; ValidationFailed when there is no such role."""
+    """Return all users, or the users with a role, by id; ValidationFailed if there is no such role."""
     statement = _users()
     if role_code is not None:
         found = select(role.c.id).where(role.c.role_code == role_code)

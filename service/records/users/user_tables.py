@@ -1,4 +1,4 @@
-"""Users as tables name them, by name and by the codes of roles: to export and to import many at once."""
+"""Users for table exports and imports: identified by name, with the codes of their roles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.records.users.listing import User, UserValues
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodedUser(UserValues):
-    """A user; ``roles`` are the codes of all roles that are given, in the order of their ids."""
+    """A user; ``roles`` are the codes of all roles of the user, in the order of the roles' ids."""
 
     id: int
     roles: tuple[str, ...]
@@ -25,7 +25,7 @@ class CodedUser(UserValues):
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """What is stored of that which a table names: users by the key of their name, ids of roles by code."""
+    """The stored users and roles that a table names: users by the key of their name, role ids by code."""
 
     users: Mapping[str, User]
     roles: Mapping[str, int]
@@ -34,7 +34,7 @@ class Directory:
 async def directory(
     connection: AsyncConnection, keys: Collection[str], role_codes: Collection[str]
 ) -> Directory:
-    """Return the existing users whose names have the keys, and the existing roles with the codes."""
+    """Return the existing users by the keys of their names, and the existing roles by code."""
     named = select(user.c.id, user.c.user_name_key).where(user.c.user_name_key.in_(keys))
     key_of = {row.id: row.user_name_key for row in await connection.execute(named)}
     users = await listing.read_all(connection, list(key_of))
@@ -42,7 +42,7 @@ async def directory(
 
 
 async def role_ids(connection: AsyncConnection, codes: Collection[str]) -> dict[str, int]:
-    """Return the ids of the existing roles of ``codes``, by code."""
+    """Return the ids of the existing roles, by code."""
     coded = select(role.c.role_code, role.c.id).where(role.c.role_code.in_(codes))
     return {row.role_code: row.id for row in await connection.execute(coded)}
 

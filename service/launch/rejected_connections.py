@@ -1,4 +1,4 @@
-"""Connections above the limit: told so, and closed once the client can have read it."""
+"""Rejects connections above the limit: each gets a 503, and is closed once the client may have read it."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from service.errors import Unavailable
 from service.web.requests.middleware import raw_answer
 
 STAY: Final = 1.0
-"""How long such a connection stays half open, so that the client gets its answer, in seconds."""
+"""Seconds that a rejected connection stays half open, so that the client gets its answer."""
 
 MOST: Final = 64
-"""How many of them stay at once."""
+"""The most rejected connections that are kept half open."""
 
 _RETRY_AFTER: Final = 5  # seconds
-_TAKEN_IN: Final = 65_536
+_READ_AT_CLOSE: Final = 65_536  # bytes
 _log = structlog.get_logger()
 
 
-class Surplus:
-    """The connections of one worker that were turned away."""
+class RejectedConnections:
+    """The connections that one worker has rejected and not closed yet."""
 
     def __init__(self) -> None:
         self._waiting: deque[tuple[float, socket.socket]] = deque()
-        self._untold = 0
+        self._unlogged = 0
 
-    def turn_away(self, connection: socket.socket, now: float) -> None:
-        """Answer 503 whatever the client asks, and close ``connection`` later."""
-        self._untold += 1
+    def reject(self, connection: socket.socket, now: float) -> None:
+        """Answer 503 to any request, and close ``connection`` later; ``now`` is the loop's time."""
+        self._unlogged += 1
         refusal = Unavailable("The service has too many connections", retry_after=_RETRY_AFTER)
         try:
             connection.send(raw_answer(refusal))
@@ -45,10 +45,10 @@ class Surplus:
             _close(self._waiting.popleft()[1])
 
     def tidy(self, now: float) -> None:
-        """Close those who have had their time, and tell the log how many came."""
-        if self._untold:
-            _log.warning("connections were turned away: there are too many", number=self._untold)
-            self._untold = 0
+        """Close those whose time is over, and log how many were rejected since the last call."""
+        if self._unlogged:
+            _log.warning("connections were turned away: there are too many", number=self._unlogged)
+            self._unlogged = 0
         while self._waiting and now - self._waiting[0][0] > STAY:
             _close(self._waiting.popleft()[1])
 
@@ -60,5 +60,5 @@ class Surplus:
 
 def _close(connection: socket.socket) -> None:
     with suppress(OSError):
-        connection.recv(_TAKEN_IN)  # what is left unread would reset the connection
+        connection.recv(_READ_AT_CLOSE)  # unread bytes would reset the connection
     connection.close()

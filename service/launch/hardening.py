@@ -1,4 +1,4 @@
-"""What keeps a running service to itself: no password in its environment, no file that others may read."""
+"""Protects a running service from other users: no password in its environment, no readable files."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from pathlib import Path
 
 OWNER_ONLY = 0o077
-"""The umask of the launcher, and so of workers and embedded stores: directories 0700, files 0600."""
+"""The umask of the launcher, workers and embedded stores: directories 0700, files 0600."""
 
 
 def forget_variable(name: str) -> None:
-    """Take a variable out of the environment of this process, and of those that it starts from now on.
+    """Remove a variable from the environment of this process and of its future children.
 
-    Its value is overwritten where it was at the start, which is what ``/proc/PID/environ`` shows. Out of
-    reach are copies of others: the shell or container runtime that has set it.
+    Its original value, which ``/proc/PID/environ`` shows, is overwritten. Copies in the shell or container
+    runtime that set it remain.
     """
     libc = ctypes.CDLL(None)
     libc.getenv.restype = ctypes.c_void_p
@@ -25,9 +25,9 @@ def forget_variable(name: str) -> None:
 
 
 def close_to_others(directory: Path) -> None:
-    """Make ``directory`` and all directories in it 0700 and their files 0600, if it exists.
+    """Set ``directory`` and all directories in it to mode 0700 and their files to 0600, if it exists.
 
-    For what earlier versions wrote. Links are not followed; what is not ours to change stays as it is.
+    For files that earlier versions wrote. Links are not followed; files of other users are left unchanged.
     """
     if not directory.is_dir() or directory.is_symlink():
         return
@@ -43,5 +43,5 @@ def _close(path: Path, mode: int) -> None:
     try:
         if not path.is_symlink() and path.stat().st_mode & OWNER_ONLY:
             path.chmod(mode)
-    except (FileNotFoundError, PermissionError):  # removed meanwhile, or of another user: doctor tells
+    except (FileNotFoundError, PermissionError):  # removed meanwhile, or another user's: doctor reports it
         return
