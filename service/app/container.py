@@ -33,6 +33,7 @@ from service.authn.sessions import Sessions
 from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
+from service.authz.publishing.acknowledged import Acknowledgements
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
@@ -97,6 +98,7 @@ class Container:
             token_life=auth.access_timeout,
             own_digests=settings.policy.own_digests,
         )
+        self.acknowledged = Acknowledgements(self.watch)
         self.passwords = Passwords(settings.password)
         tokens = Tokens(auth, self.store.synchronized.now)
         pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)

@@ -31,7 +31,7 @@ DESCRIPTION: Final = "An administration service whose every authorization decisi
 
 def add_routes(app: App[Request, Response], container: Container) -> Routes:
     """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
-    routes = Routes(app, container.guard)
+    routes = Routes(app, container.guard, container.acknowledged.by)
     cookies = container.cookies
     routes.add("/api/auth/login", tokens.Login(container.attempts, cookies))
     if cookies.on:

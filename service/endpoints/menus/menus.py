@@ -15,7 +15,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, needs, refuses
+from service.web.requests.marks import created, example_body, logged, needs, publishes, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -140,6 +140,7 @@ class Menus:
     @created
     @needs("system:menu:create")
     @logged("menu", "create", "INSERT")
+    @publishes
     @refuses(Conflict, RateLimited)
     @example_body(
         {"menuType": "Menu", "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
@@ -167,6 +168,7 @@ class OneMenu:
 
     @needs("system:menu:update")
     @logged("menu", "update", "UPDATE")
+    @publishes
     @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
     @example_body(
         {"parentId": None, "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
@@ -183,6 +185,7 @@ class OneMenu:
 
     @needs("system:menu:delete")
     @logged("menu", "delete", "DELETE")
+    @publishes
     @refuses(NotFound, Conflict, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Delete a menu without menus below it, not given by any role and not bound to any resource."""

@@ -28,7 +28,7 @@ from service.errors import BadRequest, Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.records.database.transactions import Database
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, refuses
+from service.web.requests.marks import example_body, logged, needs, publishes, refuses
 from service.web.requests.schema import Moment, Published, Revision, Schema
 
 Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
@@ -154,6 +154,7 @@ class Reload:
 
     @needs("system:policy:reload")
     @logged("policy", "reload", "UPDATE")
+    @publishes
     @refuses(Conflict)
     async def on_post(self, context: RequestContext) -> Published:
         """Derive the policy anew from what is stored, and publish it if it differs.

@@ -13,7 +13,7 @@ from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.resources import bindings, resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, refuses
+from service.web.requests.marks import example_body, logged, needs, publishes, refuses
 from service.web.requests.preconditions import answer_tag, content_tag, require_match
 from service.web.requests.schema import Id, Revision, Schema
 
@@ -99,6 +99,7 @@ class ResourceButtons:
 
     @needs("system:resource:bind")
     @logged("resource", "bind", "UPDATE")
+    @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"menuIds": [13]})
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
@@ -138,6 +139,7 @@ class ButtonResources:
 
     @needs("system:resource:bind")
     @logged("resource", "bind", "UPDATE")
+    @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"resourceIds": [1]})
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:

@@ -14,7 +14,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.resources import resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, needs, refuses
+from service.web.requests.marks import created, example_body, logged, needs, publishes, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -126,6 +126,7 @@ class Resources:
     @created
     @needs("system:resource:create")
     @logged("resource", "create", "INSERT")
+    @publishes
     @refuses(Conflict)
     @example_body(
         {
@@ -162,6 +163,7 @@ class OneResource:
 
     @needs("system:resource:update")
     @logged("resource", "update", "UPDATE")
+    @publishes
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body(
         {
@@ -182,6 +184,7 @@ class OneResource:
 
     @needs("system:resource:delete")
     @logged("resource", "delete", "DELETE")
+    @publishes
     @refuses(NotFound, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Delete a resource with its bindings; a bound one takes a caller who holds one of its codes.
@@ -200,6 +203,7 @@ class ResourceState:
 
     @needs("system:resource:update")
     @logged("resource", "enable", "UPDATE")
+    @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"enabled": True})
     async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from service.authz.engine.rules import ANYONE
 from service.kernel.field_names import camel
 from service.web.content.tables import CSV, Table, header_of
-from service.web.openapi.headers import header_parameters
+from service.web.openapi.headers import header_parameters, response_headers
 from service.web.openapi.problems import PROBLEM, problem_examples, problem_responses
 from service.web.openapi.schemas import JSON, Schemas
 from service.web.requests.bodies import is_optional
@@ -117,7 +117,10 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         return {"description": "The file", "content": {kind: _file(kind) for kind in operation.mark.media}}
     data = schemas.of(operation.signature.answer)
     envelope = {"type": "object", "properties": {"data": data}, "required": ["data"]}
-    return {"description": "Done", "content": {JSON: {"schema": envelope}}}
+    success: dict[str, Any] = {"description": "Done", "content": {JSON: {"schema": envelope}}}
+    if headers := response_headers(operation):
+        success["headers"] = headers
+    return success
 
 
 def _file(media_type: str) -> dict[str, Any]:

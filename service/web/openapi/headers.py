@@ -7,6 +7,7 @@ from typing import Any, Final
 from service.errors import PreconditionFailed
 from service.web.requests.description import Operation
 from service.web.requests.guard import MIN_REVISION
+from service.web.requests.operation import IN_FORCE
 from service.web.requests.routes import GROUP
 
 _AT_LEAST: Final = {
@@ -24,6 +25,18 @@ _IF_MATCH: Final = {
     "the header, the last writer wins.",
     "schema": {"type": "string"},
 }
+
+_ACKNOWLEDGED: Final = {
+    "description": "How many workers of all nodes decide by the `policyRevision` of this answer or a newer "
+    "one, and how many there are. The answer waits for them up to 1 s. The others refuse or wait rather than "
+    "decide by an older revision.",
+    "schema": {"type": "string", "pattern": "^[0-9]+/[0-9]+$", "examples": ["4/4"]},
+}
+
+
+def response_headers(operation: Operation) -> dict[str, Any]:
+    """Return the headers of a success of ``operation`` that are its own, by name."""
+    return {IN_FORCE: _ACKNOWLEDGED} if operation.mark.publishes else {}
 
 
 def header_parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -41,6 +41,7 @@ class Mark:
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
     or alternative permission codes. Empty: nothing was declared. ``media`` are the media types of a
     ``Stream``, ``file`` is the field of an uploaded file, "" for none.
+    ``publishes`` says that a success may publish a policy revision.
     """
 
     access: tuple[str, ...] = ()
@@ -50,6 +51,7 @@ class Mark:
     media: tuple[str, ...] = ()
     file: str = ""
     example: Mapping[str, Any] | None = None
+    publishes: bool = False
 
 
 _NOTHING: Final = Mark()
@@ -105,6 +107,11 @@ def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
 def created(function: F) -> F:
     """Answer 201 (RFC 9110 §15.3.2) instead of 200."""
     return _marked(function, created=True)
+
+
+def publishes(function: F) -> F:
+    """Say that it may publish a policy revision: the answer then tells how many workers have it in force."""
+    return _marked(function, publishes=True)
 
 
 def sends(*media: str) -> Callable[[F], F]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from falcon.asgi import Response
 from msgspec import Struct
@@ -24,12 +24,22 @@ from service.web.requests.request import Request
 from service.web.requests.schema import Document, envelope
 
 Responder = Callable[..., Awaitable[Any]]
+Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
+"""Tells how many workers decide by a policy revision, and how many there are; waits for them for a moment."""
+
+IN_FORCE: Final = "X-Policy-In-Force"
+"""The header of the answer to a publishing write, such as ``4/4``."""
 
 
-def responder_of(operation: Operation, function: Responder, guard: AuthorizationGuard | None) -> Responder:
+def responder_of(
+    operation: Operation,
+    function: Responder,
+    guard: AuthorizationGuard | None,
+    acknowledged: Acknowledged | None = None,
+) -> Responder:
     """Return the Falcon responder that serves ``operation`` by ``function``, the endpoint's own responder.
 
-    With ``guard`` None every request is admitted.
+    With ``guard`` None every request is admitted; with ``acknowledged`` None, ``IN_FORCE`` is left out.
     """
     status = operation.status
     admit = None if guard is None else guard.admit
@@ -43,6 +53,7 @@ def responder_of(operation: Operation, function: Responder, guard: Authorization
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
     answer = _document if signature.answer is Document else _data
     streams = signature.answer is Stream
+    tell = acknowledged if operation.mark.publishes else None
     recording = None if operation.mark.logged is None else Recording(operation)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
@@ -64,6 +75,8 @@ def responder_of(operation: Operation, function: Responder, guard: Authorization
         if read_body is not None:
             arguments["body"] = await read_body(request)
         result = await function(context, **arguments)
+        if tell is not None and context.policy is not None:
+            context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
         response.status = status
         if streams:
             await _stream(request, response, result)

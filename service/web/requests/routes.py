@@ -17,7 +17,7 @@ from service.errors import MethodNotAllowed
 from service.kernel.operator_error import OperatorError
 from service.web.requests.description import Operation
 from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.operation import Responder, responder_of
+from service.web.requests.operation import Acknowledged, Responder, responder_of
 from service.web.requests.request import Request
 from service.web.requests.signature import describe
 
@@ -69,9 +69,16 @@ class Routes:
     ``operations`` are those of the group in order of registration, ``outside`` all others.
     """
 
-    def __init__(self, app: App[Request, Response], guard: AuthorizationGuard) -> None:
+    def __init__(
+        self,
+        app: App[Request, Response],
+        guard: AuthorizationGuard,
+        acknowledged: Acknowledged | None = None,
+    ) -> None:
+        """``acknowledged`` is asked after each operation that publishes."""
         self._app = app
         self._guard = guard
+        self._acknowledged = acknowledged
         self._templates: set[str] = set()
         self.operations: list[Operation] = []
         self.outside: list[Operation] = []
@@ -141,7 +148,7 @@ class Routes:
             for method, function in functions.items()
         ]
         methods = {
-            operation.method: responder_of(operation, functions[operation.method], guard)
+            operation.method: responder_of(operation, functions[operation.method], guard, self._acknowledged)
             for operation in operations
         }
         self._app.add_route(template, _Methods(methods))
