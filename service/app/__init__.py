@@ -1,4 +1,4 @@
-"""The composition root: settings become parts, parts become routes; one place starts and ends them."""
+"""The composition root: builds the container from settings and the routes from the container."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
 
 
 def check_routes(shipped: Shipped) -> Routes:
-    """Return all routes; RoutesError unless each has a mark, and lines and catalogue agree with the marks.
+    """Return all routes; raises RoutesError unless marks, policy lines and catalogue agree.
 
-    The parts are made for this alone: of no real store, and never started.
+    It uses a container of its own, which is never started and connects to nothing.
     """
     settings = Settings()
     nowhere = replace(

@@ -1,4 +1,4 @@
-"""The long-lived parts of a worker, made from its settings."""
+"""The long-lived objects of a worker, made from its settings."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ from service.web.requests.guard import AuthorizationGuard
 
 
 class Container:
-    """The long-lived parts of one worker. Making them connects to nothing."""
+    """The long-lived objects of one worker. Creating them connects to nothing."""
 
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
         database, auth, worker = settings.database, settings.auth, _worker_name()
@@ -161,7 +161,7 @@ class Container:
             yield Sample("portcullis_log_entries_total", number, {"fate": fate})
 
     async def close(self) -> None:
-        """Let go of threads and connections."""
+        """Release threads and connections."""
         self.passwords.close()
         await self.uploads.finish()
         await self.revocations.finish()
@@ -171,5 +171,5 @@ class Container:
 
 
 def _worker_name() -> str:
-    # Containers may share a host name, and each has a process 1.
+    # Linux containers may share a host name, and each has a process 1.
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(3)}"

@@ -1,4 +1,4 @@
-"""What begins and ends with a worker."""
+"""Start and end of a worker."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Lifespan:
         self._running: list[asyncio.Task[None]] = []
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Load the policy and keep it the newest; until a first one is loaded, requests are refused."""
+        """Load the policy and keep it current; until a first one is loaded, requests are refused."""
         await self._container.clock_watch.look()
         await self._container.watch.look()
         await self._container.journal.start()
         container = self._container
         work = (container.watch, container.clock_watch, container.sweep, container.metrics)
         self._running = [asyncio.create_task(one.run()) for one in work]
-        agents.prepare()  # here: no request should wait for it, and a command that makes parts needs none
-        # What is there by now stays: the collector need not walk all of it, amid requests, to find that out.
+        agents.prepare()  # here: no request should wait for it, and commands do not need it
+        # Objects created so far are permanent: keep the garbage collector from scanning them during requests.
         gc.collect()
         gc.freeze()
 
     async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """End what runs and let go of the rest."""
+        """Stop background tasks and release resources."""
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)

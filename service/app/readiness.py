@@ -1,4 +1,4 @@
-"""What the readiness check looks at, and what of it a request can't do without."""
+"""The parts that the readiness check covers, and which of them are vital."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from service.records.database.transactions import Database
 from service.web.observability.health import Check, ReadinessChecks
 
 VITAL: Final = ("database", "sessions", "policy", "clock")
-"""Without one of these nobody can authenticate, be authorized, log in or change anything."""
+"""Without any one of these nobody can log in, be authorized or change anything."""
 
 
 def readiness(
@@ -32,7 +32,7 @@ def readiness(
     objects: ObjectStore,
     journal: Journal,
 ) -> ReadinessChecks:
-    """Return the checks of the worker of this name, made of its parts."""
+    """Return the readiness checks of the worker ``worker``."""
 
     async def clock() -> Health:
         return clock_watch.health()
@@ -52,7 +52,7 @@ def readiness(
 
 
 async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:
-    """Return the version, the name of this worker, and what all workers of all nodes decide by."""
+    """Return the version, the name of this worker, and the policies of all workers of all nodes."""
     workers = [
         {"worker": one.worker, "revision": one.revision, "fault": one.fault, "seen": rfc3339(one.seen_time)}
         for one in await watch.workers()

@@ -1,4 +1,4 @@
-"""The table of routes: which endpoint, made of which parts, serves which template."""
+"""The table of routes: the endpoint of each template, with its dependencies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DESCRIPTION: Final = "An administration service whose every authorization decisi
 
 
 def add_routes(app: App[Request, Response], container: Container) -> Routes:
-    """Register every endpoint: those of the group pass the gate, the others are named as outside it."""
+    """Register every endpoint; those of the group are guarded, the others are added as outside it."""
     routes = Routes(app, container.guard, container.acknowledged.by)
     cookies = container.cookies
     routes.add("/api/auth/login", tokens.Login(container.attempts, cookies))
@@ -80,7 +80,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
 
 
 def _add_rights(routes: Routes, container: Container) -> None:
-    """Register what says who may do what: the policy, resources, menus and roles."""
+    """Register the endpoints of policy, resources, menus and roles."""
     routes.add("/api/policy", policy.InForce(container.live, container.watch))
     routes.add("/api/policy/coverage", coverage.PolicyCoverage(container.live, routes))
     routes.add("/api/policy/explain", policy.Explain(container.database, container.live))
@@ -106,7 +106,7 @@ def _add_rights(routes: Routes, container: Container) -> None:
 
 
 def _add_logs(routes: Routes, container: Container) -> None:
-    """Register what reads the logs."""
+    """Register the endpoints of the logs."""
     routes.add("/api/operation-log/list", operations.OperationList(container.logs))
     routes.add("/api/operation-log/export", operations.OperationExport(container.logs))
     routes.add("/api/operation-log/{id}", operations.OneOperation(container.database))

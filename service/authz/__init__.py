@@ -1,6 +1,6 @@
-"""May they: the model, the policy lines, and the one enforcer that decides from them.
+"""Authorization: the model, the policy lines, and the one enforcer that decides from them.
 
-Owns ``model.conf``, ``policies/`` and everything that touches Casbin. A request is decided in this order:
+Owns ``model.conf``, ``policies/`` and all use of Casbin. A request is decided in this order:
 
 1. ``paths.canonical`` refuses a path that the router and the resource index could read differently;
 2. ``Policy.resource_for`` names the object of the resource layer: ``@no-session`` when nobody is logged

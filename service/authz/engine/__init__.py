@@ -1,1 +1,1 @@
-"""The engine: rules, lines, the enforcer and the decisions that it gives. Knows no database."""
+"""The engine: rules, lines, the enforcer and its decisions. Does not use the database."""

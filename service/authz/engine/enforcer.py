@@ -1,7 +1,7 @@
-"""The enforcer: Casbin's own, handed only the lines that speak of the object in question.
+"""The enforcer: Casbin's own, given only the lines of the object in question.
 
-Casbin evaluates its matcher once per line, so a scan of all lines costs milliseconds at a thousand resources.
-Layer and object are exact keys, so the lines of any other key can't match; leaving them out changes no
+Casbin evaluates its matcher once per line, so a scan of all lines takes milliseconds with a thousand
+resources. Layer and object are exact keys, so lines of other keys can't match; omitting them changes no
 answer. A property test compares this enforcer with a plain ``casbin.Enforcer``.
 """
 
@@ -42,11 +42,11 @@ _SCANS: Final = (
 
 
 class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no types
-    """A ``casbin.Enforcer`` over a fixed policy; build another one for another policy.
+    """A ``casbin.Enforcer`` over a fixed policy; build a new one for another policy.
 
-    Safe to use from several threads at once. Nothing about it can be changed after its construction: neither
-    the policy nor the model nor the functions, and it can't be switched off. Casbin's methods that search
-    its one list of lines are refused too, since that list holds a decision's candidates only.
+    Thread-safe. Policy, model and functions can't be changed after construction, and it can't be switched
+    off. Casbin's methods that search its list of lines are refused too, since that list has the candidates of
+    one decision only.
     """
 
     _sealed = False
@@ -56,11 +56,11 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         model = Model()
         model.load_model_from_text(model_text)
         super().__init__(model)
-        # Casbin's functions for matching paths and codes have holes; the matcher gets the five and no other.
+        # Casbin's own functions for matching paths and codes are unsafe; the matcher gets only these five.
         self.fm = FunctionMap()
         for name, predicate in PREDICATES.items():
             self.fm.add_function(name, predicate)
-        # Casbin would write every request, with all that its caller holds, to a logger of its own.
+        # Casbin would log every request, with all held codes, to its own logger.
         self.logger = logging.Logger("casbin.silent")  # noqa: LOG001 - outside the tree, so nothing switches it on
         self.logger.disabled = True
         self._lines = model["p"]["p"]
@@ -71,17 +71,17 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         self._sealed = True
 
     def enforce_ex(self, *request: Any) -> tuple[bool, Rule | None]:
-        """Decide ``(layer, object, caller)``; return the answer and the line that gave it.
+        """Decide ``(layer, object, caller)``; return the answer and the line that allowed it.
 
-        ``caller`` is a ``HeldCodes`` or ``ANONYMOUS``. ValueError for any other number of values, so also
-        for Casbin's ``EnforceContext``, which would choose another matcher.
+        ``caller`` is a ``HeldCodes`` or ``ANONYMOUS``. Raises ValueError for any other number of values, so
+        also for Casbin's ``EnforceContext``, which would choose another matcher.
         """
         layer, name, caller = request
         lines = self._all.of(layer, name)
         if not lines:
-            # Casbin would try its matcher on a line of empty texts.
+            # Without lines Casbin would evaluate its matcher on a line of empty texts.
             return False, None
-        # The lines and simpleeval's names are shared state of Casbin's; two decisions must not mix them.
+        # The lines and simpleeval's names are shared state of Casbin; concurrent decisions must not mix them.
         with self._lock:
             self._lines.policy = lines
             try:
@@ -91,11 +91,11 @@ class IndexedEnforcer(casbin.Enforcer):  # type: ignore[misc]  # casbin ships no
         return allowed, line or None
 
     def get_named_policy(self, ptype: str) -> list[Rule]:
-        """Return all lines, grouped by layer and object; Casbin's ``get_policy`` asks here too."""
+        """Return all lines, grouped by layer and object; Casbin's ``get_policy`` calls this too."""
         return list(self._all) if ptype == "p" else []
 
     def _get_expression(self, _text: str, _functions: Mapping[str, Any] | None = None) -> Any:
-        # The lint allows one matcher, and nothing can replace it: parse it once, not once per decision.
+        # The lint allows one matcher, which can't be replaced: parse it once, not once per decision.
         return self._expression
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -1,4 +1,4 @@
-"""The one error of this package that is no answer to a request."""
+"""The error of this package that is not a refusal of a request."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from service.kernel.operator_error import OperatorError
 
 
 class PolicyError(OperatorError):
-    """The model or the policy lines can't be used; ``faults`` are sentences for whoever mends them."""
+    """The model or the policy lines can't be used; ``faults`` are sentences for the person who fixes them."""
 
     def __init__(self, *faults: str) -> None:
         super().__init__("\n".join(faults))

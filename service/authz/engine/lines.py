@@ -1,4 +1,4 @@
-"""All lines of a policy, grouped by what they speak of."""
+"""All lines of a policy, grouped by layer and object."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from service.kernel.cooperative_yield import cooperatively
 
 
 class Lines:
-    """An immutable, ordered set of lines; repeated ones are one.
+    """An immutable, ordered set of lines.
 
-    Iterates over the lines of one layer after another, as in ``LAYERS``. Objects stand where they are first
-    named, and the lines of one object in the order in which they were given. A hundred thousand lines are
-    kept as texts that share their codes: a Rule is made when it is asked for.
+    Iterates over the lines by layer, in the order of ``LAYERS``. Objects are in the order of their first
+    line, the lines of one object in the given order. To save memory, a hundred thousand lines are kept as
+    texts that share their codes: a Rule is made on demand.
     """
 
     __slots__ = ("_codes",)
@@ -42,7 +42,7 @@ class Lines:
         return whole
 
     def codes(self, layer: str, name: str) -> tuple[str, ...]:
-        """Return the codes of the lines of object ``name`` in ``layer``, in order; none without a line."""
+        """Return the codes of the lines of object ``name`` in ``layer``, in order; empty without a line."""
         return self._codes.get(layer, {}).get(name, ())
 
     def of(self, layer: str, name: str) -> tuple[Rule, ...]:

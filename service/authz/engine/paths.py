@@ -1,8 +1,8 @@
-"""Paths: the one spelling in which a request may name a path, and the grammar of registered ones.
+"""Paths: the canonical form of request paths, and the grammar of registered paths.
 
-An unregistered resource may be open, so two spellings of one path are a bypass as soon as the router serves
-both and the resource index knows one. Requests are therefore refused, not normalised, unless their path has
-exactly one reading.
+An unregistered resource may be open, so two spellings of one path are a bypass if the router serves both and
+the resource index knows one. Requests are therefore refused, not normalised, unless their path has exactly
+one reading.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _PARAMETER = r"\{[A-Za-z_][A-Za-z0-9_]*\}"
 _NO_DOTS = r"(?!\.{1,2}(?:/|\Z))"
 _SEGMENT = rf"(?:{_NO_DOTS}[A-Za-z0-9._~-]+|{_PARAMETER})"
 _REGISTERED = re.compile(rf"/(?:{_SEGMENT}(?:/{_SEGMENT})*)?")
-_REMEMBERED = 1024  # paths: most requests are for few of them
+_REMEMBERED = 1024  # cached paths: most requests are for few of them
 _ANY_PARAMETER = re.compile(_PARAMETER)
 
-# RFC 3986 §3.3: pchar without ";", and no percent-encoding. Nearly every path ends here.
+# RFC 3986 §3.3: pchar without ";", and no percent-encoding. The fast path of nearly all requests.
 _PLAIN = re.compile(
     rf"/(?:{_NO_DOTS}[A-Za-z0-9._~!$&'()*+,=:@-]+(?:/{_NO_DOTS}[A-Za-z0-9._~!$&'()*+,=:@-]+)*)?"
 )
@@ -38,13 +38,13 @@ _TRICKS = frozenset(b"/\\%;")
 
 @lru_cache(_REMEMBERED)
 def canonical(raw_path: bytes | str) -> str:
-    """Return the decoded path of a request whose path has one spelling; it is what the router routes on.
+    """Return the decoded path of a request if it is canonical; the router routes on it.
 
-    ``raw_path`` is the path as sent, percent-encoded and without the query. BadRequest for an empty, ``.``
-    or ``..`` segment (so also for ``//`` and a trailing ``/``), characters outside RFC 3986 §3.3, ``;``,
-    percent-encoded slashes, backslashes, percent signs, semicolons, control characters or unreserved
-    characters (RFC 3986 §2.3), bad UTF-8 and more than ``MAX_REQUEST_PATH`` bytes. The message never
-    repeats the path.
+    ``raw_path`` is the path as sent, percent-encoded and without the query. Raises BadRequest for an empty,
+    ``.`` or ``..`` segment (so also for ``//`` and a trailing ``/``), characters outside RFC 3986 §3.3,
+    ``;``, percent-encoded slashes, backslashes, percent signs, semicolons, control characters or unreserved
+    characters (RFC 3986 §2.3), bad UTF-8 and more than ``MAX_REQUEST_PATH`` bytes. The message never repeats
+    the path.
     """
     if len(raw_path) > MAX_REQUEST_PATH:
         raise BadRequest(f"The path is longer than {MAX_REQUEST_PATH} bytes")
@@ -84,10 +84,10 @@ def _decoded(text: str) -> str:
 
 
 def registered_fault(path: str) -> str | None:
-    """Return why ``path`` can't be registered as a resource or an endpoint template, or None when it can.
+    """Return why ``path`` can't be registered as a resource or an endpoint template; None if it can.
 
-    Literal segments of ``[A-Za-z0-9._~-]``, or ``{name}`` for a whole segment; no empty, ``.`` or ``..``
-    segment; ``/`` alone is allowed.
+    Allowed are literal segments of ``[A-Za-z0-9._~-]``, and ``{name}`` for a whole segment; no empty, ``.``
+    or ``..`` segment; ``/`` alone is allowed.
     """
     if len(path) > MAX_REGISTERED_PATH:
         return f"a path has at most {MAX_REGISTERED_PATH} characters"
@@ -100,5 +100,5 @@ def registered_fault(path: str) -> str | None:
 
 
 def shape(path: str) -> str:
-    """Return a registered path with every parameter as ``{}``; paths of one shape fit the same requests."""
+    """Return a registered path with parameters as ``{}``; paths of the same shape match the same requests."""
     return _ANY_PARAMETER.sub("{}", path)

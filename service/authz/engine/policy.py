@@ -1,4 +1,4 @@
-"""The policy of one revision, and the decisions it gives: the one door for every permission question."""
+"""The policy of one revision and its decisions: every permission question is asked here."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 
 MAX_REMEMBERED: Final = 10_000
-"""The most decisions that a policy remembers; at the limit it forgets all of them and starts anew."""
+"""The most decisions that a policy caches; at the limit the cache is cleared."""
 
 
-_NO_DIGEST: Final = "0" * 64  # of a policy that no node decides by
+_NO_DIGEST: Final = "0" * 64  # of a policy that no node uses
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
     """One answer of the enforcer, with its reason.
 
-    ``line`` is the line that allowed, None when denied. ``required`` are the codes any one of which would
-    do; empty when none would. ``revision`` is the policy's.
+    ``line`` is the line that allowed, None if denied. ``required`` are the alternative codes, any one of
+    which would allow; empty if none would. ``revision`` is the policy's.
     """
 
     allowed: bool
@@ -43,12 +43,12 @@ class Decision:
 
     @cached_property
     def id(self) -> str:
-        """The decision's name, such as ``r12-9be1a6f0-5f0c39d1a2b4``; made when it is first asked for.
+        """The id of the decision, such as ``r12-9be1a6f0-5f0c39d1a2b4``; computed on first use.
 
-        It is the same wherever and whenever the same policy is asked the same question: ``r``, the revision
-        of the shared part, ``-``, the first 8 hexadecimal digits of the digest of the node's own part, ``-``,
-        and the first 12 of the SHA-256 of layer, object and the sorted held codes, one a line;
-        ``@no-session`` stands for the codes of a caller who is not logged in.
+        It is the same on every node and at any time for the same policy and question: ``r``, the revision of
+        the shared part, ``-``, the first 8 hexadecimal digits of the digest of the node's own part, ``-``,
+        and the first 12 of the SHA-256 of layer, object and the sorted held codes, one per line;
+        ``@no-session`` in place of the codes of a caller who is not logged in.
         """
         codes = [NO_SESSION] if self._codes is None else sorted(self._codes)
         text = "\n".join([self.layer, self.object, *codes])
@@ -57,11 +57,11 @@ class Decision:
 
 
 class Policy:
-    """All that decides requests at one revision; immutable, so a request that took it sees one revision.
+    """The policy of one revision; immutable, so a request that uses it sees one revision only.
 
-    ``rules`` are all its lines. ``digest`` is that of the shared part, the lines and the permission map that
-    were published as ``revision``; ``own_digest`` is that of the node's own part, model and files.
-    ``permission_map`` is the one to read tokens with. Safe to use from several threads.
+    ``rules`` are all its lines. ``digest`` is that of the shared part, the lines and the permission map
+    published as ``revision``; ``own_digest`` is that of the node's own part, model and files.
+    ``permission_map`` decodes tokens. Thread-safe.
     """
 
     def __init__(
@@ -76,8 +76,8 @@ class Policy:
     ) -> None:
         """Build it from a linted model and all checked lines. Without lines it denies everything.
 
-        ``Shipped.policy`` puts the lines together. ``bits`` are the permission codes with their bit
-        positions. PolicyFault when two registered resources fit the same requests.
+        ``Shipped.policy`` combines the lines. ``bits`` are the permission codes with their bit positions.
+        Raises PolicyError if two registered resources match the same requests.
         """
         bits = bits or {}
         self.model_text = model_text
@@ -95,23 +95,23 @@ class Policy:
     def resource_for(self, method: str, path: str, caller: Caller | None) -> str:
         """Return the object of the resource layer for a request with this canonical path.
 
-        ``@no-session`` when there is no caller; else the most specific registered resource that fits, such as
-        ``GET /api/user/{id}``; else ``@unregistered``.
+        ``@no-session`` without a caller; else the most specific matching resource, such as ``GET
+        /api/user/{id}``; else ``@unregistered``.
         """
         if caller is None:
             return NO_SESSION
         return self.resource_at(method, path) or UNREGISTERED
 
     def resource_at(self, method: str, path: str) -> str | None:
-        """Return the most specific registered resource that fits; None when none does."""
+        """Return the most specific matching resource; None if there is none."""
         return self._resources.find(method, path)
 
     def decide(self, layer: str, object_: str, caller: Caller | None, /) -> Decision:
-        """Decide whether ``caller`` may touch ``object_`` in ``layer``; None is nobody logged in."""
+        """Decide if ``caller`` may access ``object_`` in ``layer``; None is a caller without a session."""
         return self.judge(layer, object_, None if caller is None else caller.held)
 
     def judge(self, layer: str, object_: str, held: HeldCodes | None, /) -> Decision:
-        """Decide for whoever holds ``held``; None is a caller without a session."""
+        """Decide for a caller with the codes ``held``; None is a caller without a session."""
         key = (layer, object_, None if held is None else held.codes)
         decision = self._remembered.get(key)
         if decision is None:

@@ -1,8 +1,8 @@
-"""The five functions that ``model.conf`` calls, by the names it calls them.
+"""The five functions that ``model.conf`` calls, with their names there.
 
-Any Casbin that registers these five and loads the published lines decides as this service does. The caller
-is passed as one opaque value: simpleeval, which evaluates the matcher, walks through every list or set that
-it is handed. Whatever is not a set of held codes is nobody: it is not logged in and holds nothing.
+Any Casbin with these five functions and the published lines makes the same decisions. The caller is passed as
+one opaque value, since simpleeval, which evaluates the matcher, walks through every list or set it is given.
+A value that is not a set of held codes counts as not logged in and without codes.
 """
 
 from __future__ import annotations
@@ -27,27 +27,27 @@ ANONYMOUS: Final = Anonymous()
 
 
 def is_logged_in(caller: object) -> bool:
-    """Tell whether there is a session behind ``caller``; a caller who holds no code is logged in too."""
+    """True if ``caller`` has a session, even without any code."""
     return isinstance(caller, HeldCodes)
 
 
 def holds_exactly(caller: object, code: str) -> bool:
-    """Tell whether ``caller`` holds ``code`` itself; never true of an ``@`` word or of nothing."""
+    """True if ``caller`` holds ``code`` itself; never for an ``@`` word or an empty text."""
     return isinstance(caller, HeldCodes) and code != "" and caller.holds_exactly(code)
 
 
 def holds_everything(caller: object, code: str) -> bool:
-    """Tell whether ``caller`` holds ``*`` and ``code`` is a permission code."""
+    """True if ``caller`` holds ``*`` and ``code`` is a permission code."""
     return isinstance(caller, HeldCodes) and caller.holds_everything(code)
 
 
 def holds_subtree(caller: object, code: str) -> bool:
-    """Tell whether ``caller`` holds ``a:b:*`` and ``code`` lies below ``a:b``."""
+    """True if ``caller`` holds a code like ``a:b:*`` and ``code`` is below ``a:b``."""
     return isinstance(caller, HeldCodes) and caller.holds_subtree(code)
 
 
 def holds_pattern(caller: object, code: str) -> bool:
-    """Tell whether ``caller`` holds a code with a ``*`` before its last segment that fits ``code``."""
+    """True if ``caller`` holds a code with a ``*`` before its last segment that matches ``code``."""
     return isinstance(caller, HeldCodes) and caller.holds_pattern(code)
 
 

@@ -1,4 +1,4 @@
-"""From a request to the most specific registered resource, as the HTTP router would find it."""
+"""Finds the most specific registered resource of a request, as the HTTP router would."""
 
 from __future__ import annotations
 
@@ -16,18 +16,17 @@ _NO_LITERAL: Final = "\0"
 class ResourceIndex:
     """An immutable index of objects (``"METHOD /path"``) by the requests that fit them.
 
-    A ``{name}`` fits exactly one segment that is not empty. Where several objects fit, the most specific
-    wins: literal before parameter, compared from left to right. That is the leaf at which a router arrives
-    that tries the literal branch first and backtracks; here it is found without a tree, in one dictionary of
-    shapes. For each method and number of segments the index knows which segments are parameters in some
-    shape: a handful of combinations in any real set of routes. Tried from the most specific on, the first
-    one that turns the request into a known shape is the answer.
+    A ``{name}`` matches exactly one non-empty segment. If several objects match, the most specific wins:
+    literal before parameter, compared from left to right. This is what a router finds that tries the literal
+    branch first and backtracks; here it needs no tree, only a dictionary of shapes. For each method and
+    number of segments the index has the combinations of parameter positions, of which real routes have a
+    handful. They are tried from the most specific one; the first that gives a known shape is the answer.
     """
 
     __slots__ = ("_by_shape", "_combinations")
 
     def __init__(self, objects: Iterable[str]) -> None:
-        """Index ``objects``; PolicyFault when two of them fit the same requests."""
+        """Index ``objects``; raises PolicyError if two of them match the same requests."""
         self._by_shape: dict[str, str] = {}
         found: dict[tuple[str, int], set[tuple[bool, ...]]] = {}
         for name in cooperatively(objects):
@@ -46,8 +45,8 @@ class ResourceIndex:
         }
 
     def find(self, method: str, path: str) -> str | None:
-        """Return the object that fits ``method`` and the canonical ``path`` best, or None."""
-        # A segment sent as {} is a value like any other, never the parameter of a shape.
+        """Return the most specific object for ``method`` and the canonical ``path``, or None."""
+        # A segment sent as {} is an ordinary value, never the parameter of a shape.
         key = f"{method} {path}".replace(_PARAMETER, _NO_LITERAL)
         if (exact := self._by_shape.get(key)) is not None:
             return exact

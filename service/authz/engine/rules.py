@@ -1,8 +1,8 @@
-"""Policy lines: what one may say, and the strict reader of the files that hold them.
+"""Policy lines: their grammar, and the strict reader of policy files.
 
-The files are read by a plain Casbin too, which splits lines at commas, gives meaning to brackets and
-``#``, and strips spaces. The grammar here has none of those characters inside a value, so that both
-readers see the same lines.
+A plain Casbin reads the files too; it splits lines at commas, gives meaning to brackets and ``#``, and strips
+spaces. The grammar here allows none of those characters inside a value, so that both readers see the same
+lines.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
 
 RESOURCE: Final = "resource"
-"""The layer of what administrators registered and bound."""
+"""The layer of resources that administrators registered and bound."""
 ENDPOINT: Final = "endpoint"
-"""The layer of what the code declares."""
+"""The layer of endpoints that the code declares."""
 GRANT: Final = "grant"
 """The layer of delegation: may the caller hand out, take away, bind or act on a permission code?"""
 LAYERS: Final = (RESOURCE, ENDPOINT, GRANT)
 
 UNREGISTERED: Final = "@unregistered"
-"""The object of a request, in the resource layer, that no registered resource fits."""
+"""The object in the resource layer of a request without a matching resource."""
 NO_SESSION: Final = "@no-session"
-"""The object of a request, in the resource layer, of a caller who is not logged in."""
+"""The object in the resource layer of a request by a caller who is not logged in."""
 
 ANYONE: Final = "@anyone"
 LOGIN: Final = "@login"
@@ -51,7 +51,7 @@ class Rule(NamedTuple):
 
 
 def object_fault(layer: str, name: str) -> str | None:
-    """Return why ``name`` can't be an object of ``layer``, or None when it can."""
+    """Return why ``name`` can't be an object of ``layer``; None if it can."""
     if layer not in LAYERS:
         return f"the layer is {RESOURCE}, {ENDPOINT} or {GRANT}, not {layer!r}"
     if layer == GRANT:
@@ -66,17 +66,17 @@ def object_fault(layer: str, name: str) -> str | None:
 
 
 def code_fault(code: str) -> str | None:
-    """Return why ``code`` can't be the code of a line, or None when it can."""
+    """Return why ``code`` can't be the code of a line; None if it can."""
     if code in _WORDS or is_code(code):
         return None
     return f"the code is a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
 
 
 def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
-    """Yield a Rule for each ``(where it stands, columns)``; PolicyFault with all faults after the last.
+    """Yield a Rule for each ``(place, columns)``; raises PolicyError with all faults after the last one.
 
-    Columns are those behind the ``p``. Equal texts become one string, since a hundred thousand lines share
-    few codes.
+    Columns are those after the ``p``. Equal texts become one string, since a hundred thousand lines share few
+    codes.
     """
     faults: list[str] = []
     good_codes: set[str] = set()
@@ -88,7 +88,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
             )
             continue
         rule = Rule(*map(sys.intern, columns))
-        # Most lines speak of the object of the line before, and nearly all have a code that was seen.
+        # Most lines have the same object as the previous one, and a code seen before.
         fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
         fault = fault or (None if rule.code in good_codes else code_fault(rule.code))
         if rule.layer == GRANT and rule.code != rule.object:
@@ -107,17 +107,17 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
 
 
 def read_rules(path: Path) -> tuple[Rule, ...]:
-    """Return the lines of a policy file in order; PolicyFault with the file and line of every fault.
+    """Return the lines of a policy file in order; raises PolicyError with file and line of every fault.
 
-    Blank lines and lines that start with ``#`` are for people. Every other line is ``p, layer, object,
-    code``. Repeated lines are refused, since one of them would be edited and the other not.
+    Blank lines and lines that start with ``#`` are skipped. Every other line is ``p, layer, object, code``.
+    Repeated lines are refused, since an edit could miss one of them.
     """
     return tuple(checked(_rows(path)))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, Sequence[str]]]:
     try:
-        # Bytes, since universal newlines would see lines where Casbin sees none.
+        # Bytes, since universal newlines would split lines where Casbin does not.
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PolicyError(f"{path} can't be read: {error}") from error

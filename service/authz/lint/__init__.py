@@ -1,1 +1,1 @@
-"""The strict reading of ``model.conf`` and of the lines against the routes."""
+"""Strict checks of ``model.conf``, and of the policy lines against the routes."""

@@ -1,4 +1,4 @@
-"""Whether the routes of the code, the endpoint lines and the catalogue of permissions say the same."""
+"""Compares the routes of the code, the endpoint lines and the catalogue of permissions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Set as AbstractSet
 from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, Rule
 
 Route = tuple[str, str, AbstractSet[str]]
-"""Method, template, and what the marks require: codes, or one of ``@anyone`` and ``@login``."""
+"""Method, template, and the access of the marks: codes, ``@anyone`` or ``@login``."""
 
 
 def coverage_faults(routes: Iterable[Route], endpoints: Iterable[Rule]) -> list[str]:
-    """Return a sentence for each route without a line, line without a route, and pair that differs.
+    """Return a sentence for each route without a line, line without a route, and differing pair.
 
     ``endpoints`` are the lines of the endpoint layer. Empty when code and lines agree.
     """
@@ -34,7 +34,7 @@ def coverage_faults(routes: Iterable[Route], endpoints: Iterable[Rule]) -> list[
 
 
 def catalogue_faults(routes: Iterable[Route], catalogue: Mapping[str, AbstractSet[str]]) -> list[str]:
-    """Return a sentence for each route and each endpoint of the catalogue that the other does not confirm.
+    """Return a sentence for each difference between the routes and the endpoints of the catalogue.
 
     ``catalogue`` gives the codes of each endpoint that needs one. Empty when code and catalogue agree.
     """

@@ -1,4 +1,4 @@
-"""The strict reading of a matcher: its closed grammar, what it must open, and what it must never open."""
+"""Strict checks of a matcher: its grammar, what it must allow, and what it must never allow."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, NOBODY, RESOURCE
 from service.kernel.codes import HeldCodes
 
 Piece = tuple[int, str]
-"""A line number and the part of the value that stands on it."""
+"""A line number and the part of the value on that line."""
 
 MOST_CHARACTERS: Final = 4096
-"""The longest matcher, in characters: some seven times the one that ships."""
+"""The longest matcher, in characters: about seven times the shipped one."""
 
 _EQUALITIES: Final = (frozenset({"r_layer", "p_layer"}), frozenset({"r_object", "p_object"}))
 _LITERALS: Final = (ANYONE, LOGIN)
@@ -25,9 +25,9 @@ _ARGUMENTS: Final = {name: 1 if name == "isLoggedIn" else 2 for name in PREDICAT
 
 
 class Probe(NamedTuple):
-    """One question that each matcher is asked: does a line with ``code`` open to ``caller``?
+    """A test of every matcher: does a line with ``code`` allow ``caller``?
 
-    ``reason`` says what is wrong with a matcher that answers otherwise than ``opens``.
+    ``opens`` is the right answer; ``reason`` describes the fault of a matcher with another one.
     """
 
     opens: bool
@@ -71,23 +71,23 @@ PROBES: Final = (
         "it opens a permission code to callers who hold another", "a:b", HeldCodes(["a:c", "b:*", "b:*:b"])
     ),
 )
-"""What a matcher must open, row by row, and what it must never open."""
+"""What a matcher must allow, row by row, and what it must never allow."""
 
 
 def as_python(piece: str) -> str:
-    """Return ``piece`` of a matcher as the expression that Casbin hands to simpleeval."""
+    """Return ``piece`` of a matcher as the expression that Casbin passes to simpleeval."""
     text = escape_assertion(piece).replace("&&", "and").replace("||", "or")
     return re.sub(r"!(?!=)", "not ", text)
 
 
 def matcher_faults(pieces: Sequence[Piece]) -> list[Piece]:
-    """Return ``(line, reason)`` for all that is wrong with the matcher; empty when it may be served.
+    """Return ``(line, reason)`` for every fault of the matcher; empty if it is safe to use.
 
-    A matcher is the two equalities of layer and object and one condition about the caller and the line's
-    code, joined by ``&&``. The condition joins rows with ``||`` and ``&&``; a row compares ``p.code`` with
-    ``"@anyone"`` or ``"@login"``, or calls one of the five predicates. There is no negation and no other
-    name or text, so nothing can be opened or closed for one object, one layer or one code alone, and whoever
-    holds more is never refused more. Then every row is asked for what it must open and must not.
+    A matcher is the two equalities of layer and object and one condition on the caller and the line's code,
+    joined by ``&&``. The condition joins rows with ``||`` and ``&&``; a row compares ``p.code`` with
+    ``"@anyone"`` or ``"@login"``, or calls one of the five predicates. There is no negation and no other name
+    or text, so the matcher can't treat a single object, layer or code differently, and more codes never allow
+    less. Then every probe is evaluated.
     """
     first = pieces[0][0]
     text = "".join(as_python(piece) for _, piece in pieces)
@@ -119,7 +119,7 @@ def _line(pieces: Sequence[Piece], offset: int) -> int:
 
 
 def _parts(tree: ast.expr) -> tuple[list[frozenset[str]], list[ast.expr]]:
-    """Return the equalities of layer and object that are demanded on the outside, and all other conjuncts."""
+    """Return the top-level equalities of layer and object, and all other conjuncts."""
     demanded, conditions = [], []
     for part in _conjuncts(tree):
         pair = _pair(part)

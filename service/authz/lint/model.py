@@ -1,8 +1,8 @@
-"""The strict reading of ``model.conf``: what Casbin accepts in silence is refused here, with its line.
+"""Strict checks of ``model.conf``: refuses, with its line, what Casbin accepts silently.
 
-Casbin ignores a section it does not know, lets a second ``m =`` replace the first, takes a comment behind a
-value as part of the value, cuts a matcher short at a comment between its lines, and finds out about unknown
-functions and results that are no boolean while it decides. A model that passes here has exactly one reading.
+Casbin ignores unknown sections, lets a second ``m =`` replace the first, takes a comment after a value as
+part of the value, cuts a matcher off at a comment between its lines, and notices unknown functions and
+non-boolean results only when it decides. A model that passes here has exactly one reading.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ SECTIONS: Final = {
     "policy_effect": "e",
     "matchers": "m",
 }
-"""The sections of a model, all of them required, and the one key of each."""
+"""The sections of a model, all required, and the only key of each."""
 
 MOST_BYTES: Final = 65_536
-"""The longest model, in bytes of UTF-8: more than twenty times the one that ships."""
+"""The longest model, in bytes of UTF-8: more than twenty times the shipped one."""
 
 _FIXED: Final = {
     "r": "layer, object, caller",
@@ -34,7 +34,7 @@ _FIXED: Final = {
 
 
 class Entry(NamedTuple):
-    """A ``key = value`` of the model, with the lines (counted from 1) on which its value stands."""
+    """A ``key = value`` of the model, with the lines (counted from 1) of its value."""
 
     section: str
     key: str
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
 
     @property
     def line(self) -> int:
-        """The line on which it starts."""
+        """The line where it starts."""
         return self.pieces[0][0]
 
     @property
@@ -52,7 +52,7 @@ class Entry(NamedTuple):
 
 
 def lint_model(text: str, name: str = "model.conf") -> None:
-    """Return when ``text`` is a model that this service may serve; PolicyFault with every fault else.
+    """Check that ``text`` is a model that is safe to use; raises PolicyError with every fault.
 
     ``name`` is the file name for the messages, which read ``model.conf:12: reason``.
     """
@@ -68,16 +68,16 @@ def lint_model(text: str, name: str = "model.conf") -> None:
 
 
 def parsed_model(text: str) -> str:
-    """Return what a linted model says, without comments and layout: ``key = value``, one a line.
+    """Return the content of a linted model without comments and layout: ``key = value``, one per line.
 
-    Two models that differ in these only decide alike, and give the same text.
+    Models that differ only in comments and layout decide alike, and give the same text.
     """
     entries = {entry.key: " ".join(entry.value.split()) for entry in _Reading(text).entries}
     return "".join(f"{key} = {entries[key]}\n" for key in SECTIONS.values())
 
 
 class _Reading:
-    """The sections and entries of a text, cut as Casbin cuts it, and what it would misread."""
+    """The sections and entries of a text, split like Casbin does, and what Casbin would misread."""
 
     def __init__(self, text: str) -> None:
         self.faults: list[Piece] = []
@@ -150,7 +150,7 @@ def _missing(reading: _Reading) -> list[Piece]:
 def _entry_faults(entry: Entry, entries: list[Entry]) -> list[Piece]:
     key = SECTIONS.get(entry.section)
     if key is None:
-        # An unknown section has been named already; only an entry before the first one has not.
+        # An unknown section is reported already, but not an entry before the first section.
         return [] if entry.section else [(entry.line, f"'{entry.key} = …' stands in no section")]
     if entry.key != key:
         return [(entry.line, f"[{entry.section}] has one key, '{key}', and not '{entry.key}'")]
@@ -166,12 +166,12 @@ def _entry_faults(entry: Entry, entries: list[Entry]) -> list[Piece]:
 
 def _spaced(entry: Entry) -> str:
     if entry.key == "e":
-        return entry.value  # Casbin compares the effect letter by letter
+        return entry.value  # Casbin compares the effect character by character
     return ", ".join(part.strip() for part in entry.value.split(","))
 
 
 def _casbin_differs(text: str, entries: list[Entry]) -> list[Piece]:
-    """Compare with Casbin's own parser, so that what was judged is what will be used."""
+    """Compare with Casbin's own parser, so that the checked model is the one used."""
     model = Model()
     model.load_model_from_text(text)
     faults = []

@@ -1,4 +1,4 @@
-"""Which registered paths would lose requests to another one, because it is more specific."""
+"""Finds registered paths that would lose requests to a more specific one."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Segments = list[str]
 
 
 def losing(path: str, registered: Iterable[str]) -> list[str]:
-    """Return those of ``registered`` that decide requests now which ``path`` would decide beside them.
+    """Return the paths of ``registered`` that would lose requests to ``path``.
 
-    All are paths of one method; ``path`` itself is not among them. As in ``ResourceIndex``, literal goes
-    before parameter, from left to right. A path behind one that fits all requests of ``path``, and is more
-    specific, loses none.
+    All are paths of one method, without ``path`` itself. As in ``ResourceIndex``, literal segments win over
+    parameters, from left to right. A path loses nothing if a more specific one already takes all requests of
+    ``path``.
     """
     mine = _segments(path)
     rivals = sorted(
@@ -42,12 +42,12 @@ def _marks(segments: Segments) -> list[bool]:
 
 
 def _meet(one: Segments, other: Segments) -> bool:
-    """Tell whether a request fits both."""
+    """True if some request matches both."""
     return len(one) == len(other) and all(
         a == b or _PARAMETER in (a, b) for a, b in zip(one, other, strict=True)
     )
 
 
 def _covers(general: Segments, special: Segments) -> bool:
-    """Tell whether ``general`` fits every request that ``special`` fits; both have as many segments."""
+    """True if ``general`` matches every request of ``special``; both have the same number of segments."""
     return all(a in (b, _PARAMETER) for a, b in zip(general, special, strict=True))
