@@ -1,5 +1,5 @@
-"""Users, roles and menus: who may change whose rights, and what follows at once from a change.
+"""Users, roles, menus and resources: who may change whose rights, and the immediate effects of changes.
 
-Whoever changes rights holds them: see ``delegation``. Somebody who may do everything always remains: see
-``administrators``. Knows ``authn``, ``authz`` and ``records``; knows neither HTTP nor SQL.
+Callers can change only rights that they hold: see ``delegation``. An enabled user with all rights always
+remains: see ``administrators``. Knows ``authn``, ``authz`` and ``records``; knows neither HTTP nor SQL.
 """

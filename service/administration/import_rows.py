@@ -1,4 +1,4 @@
-"""What importing users and importing roles share: faults of rows, and what came of the rows."""
+"""Shared by the imports of users and of roles: faults and outcomes of rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Outcome = Literal["created", "updated", "unchanged"]
 
 @dataclass(frozen=True, slots=True)
 class ImportedRow:
-    """What came of a row: ``name`` is what its record is known by, ``changes`` are the fields that differ."""
+    """The outcome of a row: ``name`` identifies its record, ``changes`` are the changed fields."""
 
     row: int
     name: str
@@ -24,25 +24,25 @@ class ImportedRow:
 
 
 class RowFaults:
-    """Gathers what is wrong with rows, so that all of it is told at once."""
+    """Collects the faults of rows, so that all are reported together."""
 
     def __init__(self) -> None:
         self._found: list[RowFault] = []
 
     def add(self, row: int, field: str, message: str) -> None:
-        """Note a fault of a row."""
+        """Add a fault of a row."""
         self._found.append(RowFault(row, field, message))
 
     def note(self, row: int, field: str, refusal: Refusal) -> None:
-        """Note that a row is refused."""
+        """Add a refusal of a row."""
         self._found.append(RowFault(row, field, refusal.detail, refusal.code))
 
     @contextmanager
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
-        """Note what the block is refused.
+        """Add refusals raised by the block.
 
-        ``denied`` is the field to name when permissions are lacking, ``conflict``, by default the same, for a
-        conflict that names none.
+        ``denied`` is the field for missing permissions, ``conflict``, by default the same, for a conflict
+        without a field.
         """
         try:
             yield
@@ -56,14 +56,14 @@ class RowFaults:
             self.note(row, str(refusal.extra.get("field", conflict or denied)), refusal)
 
     def require_none(self) -> None:
-        """Return when there is no fault; RowsRefused else."""
+        """Raise RowsRefused if there is any fault."""
         if self._found:
             raise RowsRefused(sorted(self._found))
 
 
 def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) -> None:
-    """Note each row whose key an earlier row has: which of the two counts would be anybody's guess."""
+    """Add a fault for each row with the key of an earlier row."""
     first: dict[str, int] = {}
     for row, key in keys:
         if first.setdefault(key, row) != row:
-            faults.add(row, field, f"Row {first[key]} is about the same")
+            faults.add(row, field, f"Row {first[key]} is for the same record")

@@ -1,4 +1,4 @@
-"""Tables of users or roles, saved in one transaction with the guards of single changes for each row."""
+"""Import of users or roles in one transaction, with the checks of single changes for each row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.kernel.identity import Caller
 from service.records.database.transactions import Connection, Database
 
 WITHIN: Final = 60.0
-"""Seconds that the transaction of an import may take, its turn included; a thousand rows take a few."""
+"""Seconds that the transaction of an import may take, with waiting; a thousand rows take a few."""
 
 Prepared = TypeVar("Prepared")
 Changed = TypeVar("Changed")
@@ -25,10 +25,10 @@ Changed = TypeVar("Changed")
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """What a row says of one record, which is known by ``name``; what is left out stays as it is.
+    """The values of one record, identified by ``name``; absent values are unchanged.
 
-    ``values`` are by field of the record. ``codes`` are those of all that the record is given: the roles of a
-    user, the Buttons of a role; None leaves them. ``password`` is that of a new user.
+    ``values`` are by field of the record. ``codes`` are the roles of a user or the Buttons of a role; None
+    leaves them unchanged. ``password`` is for a new user.
     """
 
     row: int
@@ -38,7 +38,7 @@ class TableRow:
     password: str | None = field(default=None, repr=False)
 
     def differing(self, before: object) -> dict[str, Any]:
-        """Return the values that are not those of ``before``; no text is an empty one."""
+        """Return the values that differ from ``before``; None equals an empty text."""
         return {
             name: value
             for name, value in self.values.items()
@@ -48,7 +48,7 @@ class TableRow:
 
 @dataclass(slots=True)
 class Work:
-    """An import under way: in ``connection``, on behalf of ``giver``."""
+    """A running import: in ``connection``, on behalf of ``giver``."""
 
     connection: Connection
     giver: Grantor
@@ -58,12 +58,12 @@ class Work:
     def tell(
         self, one: TableRow, outcome: Outcome, fields: Collection[str] = (), note: str | None = None
     ) -> None:
-        """Note what came of a row, and which fields are different now."""
+        """Add the outcome of a row, with the changed fields."""
         self.done.append(ImportedRow(one.row, one.name, outcome, tuple(map(camel, fields)), note))
 
 
 class _DryRunEnded(Exception):  # noqa: N818 - nobody erred
-    """Undoes a transaction that was only to tell what it would do."""
+    """Rolls back the transaction of a dry run."""
 
 
 def _undo_if(*, dry_run: bool) -> None:
@@ -79,10 +79,10 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         self._revocations = revocations
 
     async def run(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> list[ImportedRow]:
-        """Save the rows, unless ``dry_run``; return what came of each, or would.
+        """Save the rows, unless ``dry_run``; return the outcome of each created or changed one.
 
-        Raises ``RowsRefused`` with the faults of all rows; ``Conflict`` when nobody would be left who may do
-        everything; ``RefreshRequired`` and ``Unavailable``.
+        Raises ``RowsRefused`` with the faults of all rows, ``Conflict`` if no administrator would remain,
+        ``RefreshRequired`` and ``Unavailable``.
         """
         prepared = await self._prepare(rows, dry_run=dry_run)
         try:
@@ -103,15 +103,15 @@ class TableImport(ABC, Generic[Prepared, Changed]):
 
     @abstractmethod
     async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> Prepared:
-        """Return what the rows need before the transaction; RowsRefused for rows faulty by themselves."""
+        """Prepare the rows before the transaction; raises RowsRefused for rows invalid by themselves."""
 
     @abstractmethod
     async def _save(self, work: Work, rows: Sequence[TableRow], prepared: Prepared) -> Changed:
-        """Save the rows, note what came of each and what is refused, and return what has changed."""
+        """Save the rows, add outcomes and faults to ``work``, and return what has changed."""
 
     @abstractmethod
     async def _affected(self, connection: Connection, changed: Changed) -> list[int]:
         """Return the users whose tokens must be refreshed."""
 
     async def _follow(self, changed: Changed) -> None:
-        """Do what follows the commit."""
+        """Apply the effects of the changes after the commit."""

@@ -200,7 +200,7 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> Non
         ("clerk,Cl\0rk,,true,\r\n", [(1, "roleName", "The text holds a NUL character")]),
         (
             "a,A,,true,\r\n\r\nb,B,,true,\r\na,C,,true,\r\n",
-            [(3, "roleCode", "Row 1 is about the same")],
+            [(3, "roleCode", "Row 1 is for the same record")],
         ),
     ],
 )

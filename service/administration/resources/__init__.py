@@ -1,1 +1,1 @@
-"""Who may register resources and bind them to Buttons."""
+"""Rules for registering resources and binding them to Buttons."""

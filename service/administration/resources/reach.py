@@ -1,4 +1,4 @@
-"""Nobody opens a resource to themselves that they can't reach, nor takes it out of the way."""
+"""Callers can't change, or take requests from, resources that they do not reach."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from service.records.resources import bindings, resources
 
 
 async def require_reach(connection: Connection, giver: Grantor, resource_ids: Collection[int]) -> None:
-    """Return when the caller reaches each resource: it is bound to nothing, or to a code that is held.
+    """Check that the caller reaches each resource: it is bound to nothing, or to a held code.
 
-    Bindings to disabled Buttons count, and so do those of disabled resources. PermissionDenied else, with
-    the codes any one of which would do.
+    Bindings to disabled Buttons and of disabled resources count. Raises PermissionDenied with the alternative
+    codes, any one of which would be enough.
     """
     codes = await bindings.codes_of(connection, resource_ids)
     for resource_id, bound in codes.items():
@@ -28,10 +28,10 @@ async def require_reach(connection: Connection, giver: Grantor, resource_ids: Co
 async def require_taking(
     connection: Connection, giver: Grantor, method: str, path: str, *, but: int = 0
 ) -> None:
-    """Return when the caller reaches every resource that would lose requests to an enabled one of this path.
+    """Check that the caller reaches every resource that would lose requests to an enabled one of this path.
 
     The most specific resource decides a request, so a new one could open what a more general one guards.
-    ``but`` is the resource that moves there.
+    ``but`` is the resource that moves to the path. Raises PermissionDenied.
     """
     ids: Mapping[str, int] = await resources.paths_beside(connection, method, path, but=but)
     await require_reach(connection, giver, [ids[lost] for lost in losing(path, ids)])

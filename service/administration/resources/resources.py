@@ -17,24 +17,24 @@ from service.records.resources import bindings, resources
 from service.records.resources.resources import Resource, ResourceValues
 
 Match = Callable[[Resource], None]
-"""Raises ``PreconditionFailed`` unless the resource is the one that the caller has seen."""
+"""Raises ``PreconditionFailed`` if the resource has changed since the caller read it."""
 
 
 class ResourceChanges:
-    """Writes resources, for callers who reach them; each change publishes the policy that follows from it.
+    """Writes resources, for callers who reach them; each change publishes the resulting policy.
 
-    ``match`` is called with what is stored, behind the lock; what it raises undoes the change.
+    ``match`` is called with the stored values, under the lock; its exceptions roll the change back.
 
-    All raise ``PermissionDenied`` when a bound resource that the caller doesn't reach would be moved,
-    enabled, disabled or deleted, or would lose requests; ``RefreshRequired`` when the caller is gone;
-    ``Conflict`` when no policy can be built from what would be stored; and ``Unavailable``.
+    All raise ``PermissionDenied`` if a bound resource that the caller doesn't reach would be moved, enabled,
+    disabled or deleted, or would lose requests; ``RefreshRequired`` if the caller was deleted, disabled or
+    banned; ``Conflict`` if no policy can be built from the result; and ``Unavailable``.
     """
 
     def __init__(self, changes: PolicyChanges) -> None:
         self._changes = changes
 
     async def create(self, caller: Caller, values: ResourceValues) -> tuple[Resource, Policy]:
-        """Register a resource; ``Conflict`` when another is in its way."""
+        """Register a resource; raises ``Conflict`` if another one has the same requests."""
         cause = f"{values.method} {values.path} registered"
         async with self._beginning(caller, cause) as (change, giver):
             if values.enabled is not False:
@@ -45,9 +45,9 @@ class ResourceChanges:
     async def update(
         self, caller: Caller, resource_id: int, values: ResourceValues, match: Match
     ) -> tuple[Resource, Policy]:
-        """Replace what ``values`` say of a resource.
+        """Replace the values of a resource.
 
-        Raises ``NotFound``, and ``Conflict`` when another is in its way.
+        Raises ``NotFound``, and ``Conflict`` if another one has the same requests.
         """
         async with self._beginning(caller, f"resource {resource_id} edited") as (change, giver):
             before = await resources.read(change.connection, resource_id)
@@ -64,7 +64,7 @@ class ResourceChanges:
     async def set_enabled(
         self, caller: Caller, resource_id: int, enabled: bool, match: Match
     ) -> tuple[Resource, Policy]:
-        """Enable or disable a resource; ``NotFound``."""
+        """Enable or disable a resource; raises ``NotFound``."""
         cause = f"resource {resource_id} {'enabled' if enabled else 'disabled'}"
         async with self._beginning(caller, cause) as (change, giver):
             before = await resources.read(change.connection, resource_id)
@@ -78,7 +78,7 @@ class ResourceChanges:
         return saved, change.policy
 
     async def delete(self, caller: Caller, resource_id: int, match: Match) -> Policy:
-        """Delete a resource with its bindings; ``NotFound``."""
+        """Delete a resource with its bindings; raises ``NotFound``."""
         async with self._beginning(caller, f"resource {resource_id} deleted") as (change, giver):
             match(await resources.read(change.connection, resource_id))
             await require_reach(change.connection, giver, [resource_id])
@@ -92,10 +92,10 @@ class ResourceChanges:
         menu_ids: Sequence[int],
         match: Callable[[tuple[Button, ...]], None],
     ) -> tuple[tuple[Button, ...], Policy]:
-        """Bind a resource to these Buttons and no others; return them.
+        """Bind a resource to exactly these Buttons; return them.
 
-        ``PermissionDenied`` also when the caller lacks the code of a Button that comes or goes. Raises
-        ``NotFound``, and ``ValidationFailed`` for what is no Button.
+        Raises ``PermissionDenied`` also if the caller lacks the code of an added or removed Button,
+        ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons.
         """
         async with self._beginning(caller, f"Buttons of resource {resource_id} replaced") as (change, giver):
             await resources.read(change.connection, resource_id)
@@ -115,10 +115,10 @@ class ResourceChanges:
         resource_ids: Sequence[int],
         match: Callable[[tuple[Resource, ...]], None],
     ) -> tuple[tuple[Resource, ...], Policy]:
-        """Bind these resources and no others to a Button; return them.
+        """Bind exactly these resources to a Button; return them.
 
-        ``PermissionDenied`` also when resources come or go and the caller lacks the code of the Button.
-        Raises ``NotFound``, and ``ValidationFailed`` for what is no Button or no resource.
+        Raises ``PermissionDenied`` also if resources are added or removed and the caller lacks the code of
+        the Button, ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons or resources.
         """
         async with self._beginning(caller, f"resources of Button {menu_id} replaced") as (change, giver):
             button = await menus.button(change.connection, menu_id)
@@ -138,5 +138,5 @@ class ResourceChanges:
 
 
 def _requests(method: str, path: str) -> tuple[str, str]:
-    """Return what two resources share exactly when they fit the same requests."""
+    """Return a key that is equal for resources that match the same requests."""
     return method, shape(path)

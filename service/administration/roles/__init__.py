@@ -1,1 +1,1 @@
-"""Who may create, change and delete roles and their permissions, and what follows at once."""
+"""Rules for creating, changing and deleting roles and their permissions, with immediate effects."""

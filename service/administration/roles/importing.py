@@ -1,4 +1,4 @@
-"""Many roles from a table."""
+"""Import of roles from a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GIVEN = "permissions"
 
 @dataclass(slots=True)
 class _Roles:
-    """The roles of a table under way: the tree of menus, and the roles whose rights have changed."""
+    """State of a running import of roles: the tree of menus, and the roles whose rights have changed."""
 
     work: Work
     tree: MenuTree
@@ -26,10 +26,10 @@ class _Roles:
 
 
 class RoleImport(TableImport[None, set[int]]):
-    """Imports roles, which are known by their code.
+    """Imports roles, which are identified by code.
 
-    Permissions are named by the codes of Buttons. Menus, which only show pages, are not in the table: a role
-    keeps those that it has, and gets those above the Buttons that it is given.
+    Permissions are given as codes of Buttons. Menus, which only show pages, are not in the table: a role
+    keeps its Menus, and gets those above its new Buttons.
     """
 
     async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> None:  # noqa: ARG002 - nothing to spare
@@ -79,7 +79,7 @@ async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
 
 
 async def _give(under_way: _Roles, role_id: int, one: TableRow, had: Sequence[str]) -> None:
-    """Give the Buttons of the row in place of those of ``had``, with the Menus above those that are new."""
+    """Replace the Buttons of ``had`` by those of the row, with the Menus above the new ones."""
     work, buttons, codes = under_way.work, under_way.tree.buttons, one.codes or ()
     unknown = [place for place, code in enumerate(codes) if code not in buttons]
     for place in unknown:

@@ -1,4 +1,4 @@
-"""Writing roles: what they are called, whether they count, and the menus and Buttons that they give."""
+"""Changes of roles: names, status, and the menus and Buttons that they give."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from service.records.roles import rights, roles
 from service.records.roles.roles import Role, RoleValues
 
 NAMED: Final = 5
-"""How many users of a role a refusal names."""
+"""The number of users of a role that a refusal lists."""
 WITHIN: Final = 10.0
-"""Seconds that giving a role its menus may take: ten thousand of them need one or two."""
+"""Seconds that setting the menus of a role may take: ten thousand need one or two."""
 
 
 class RoleChanges:
-    """Writes roles for callers who hold all that the role gives, before the change and after it.
+    """Writes roles, for callers who hold all permissions of the role before and after the change.
 
-    ``match`` is called with what is stored, behind the lock; what it raises undoes the change. The users of
-    a role whose rights have changed must refresh their tokens. No policy line comes from a role, so nothing
-    is published (decision 0009).
+    ``match`` is called with the stored values, under the lock; its exceptions roll the change back. If the
+    rights of a role change, its users must refresh their tokens. Roles have no policy lines, so nothing is
+    published (decision 0009).
 
-    All raise ``PermissionDenied`` when the caller lacks a code, ``RefreshRequired`` when the caller is gone,
-    and ``Unavailable``.
+    All raise ``PermissionDenied`` if the caller lacks a code, ``RefreshRequired`` if the caller was deleted,
+    disabled or banned, and ``Unavailable``.
     """
 
     def __init__(self, database: Database, revocations: Revocations) -> None:
@@ -37,7 +37,7 @@ class RoleChanges:
         self._revocations = revocations
 
     async def create(self, caller: Caller, role_code: str, values: RoleValues) -> Role:
-        """Write a new role, which gives nothing yet.
+        """Create a role, which gives nothing yet.
 
         Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
         """
@@ -49,10 +49,10 @@ class RoleChanges:
     async def update(
         self, caller: Caller, role_id: int, values: Mapping[str, Any], match: Callable[[Role], None]
     ) -> Role:
-        """Store those of the ``RoleValues`` that are given; what is left out stays as it is.
+        """Store the given fields of ``RoleValues``; absent fields are unchanged.
 
-        Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name and when it would leave
-        nobody who may do everything.
+        Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name and if no administrator
+        would remain.
         """
         if "role_name" in values:
             check_role(values["role_name"])
@@ -66,7 +66,7 @@ class RoleChanges:
         return saved
 
     async def delete(self, caller: Caller, role_id: int, match: Callable[[Role], None]) -> None:
-        """Delete a role; ``NotFound``, and ``Conflict``, with their names, while users have it."""
+        """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
         async with self._database.transaction() as connection:
             await _for_change(connection, caller, role_id, match)
             names, number = await roles.users_of(connection, role_id, NAMED)
@@ -77,10 +77,10 @@ class RoleChanges:
     async def set_menus(
         self, caller: Caller, role_id: int, menu_ids: Sequence[int], match: Callable[[list[int]], None]
     ) -> list[int]:
-        """Give a role these menus and Buttons and no others; return their ids, in order.
+        """Give a role exactly these menus and Buttons; return their ids, in order.
 
-        Raises ``NotFound``, ``ValidationFailed`` for what is no menu, and ``Conflict`` when it would leave
-        nobody who may do everything.
+        Raises ``NotFound``, ``ValidationFailed`` for ids that are not menus, and ``Conflict`` if no
+        administrator would remain.
         """
         async with self._database.transaction(within=WITHIN) as connection:
             async with keeping_an_administrator(connection):
@@ -109,6 +109,6 @@ async def _for_change(
 
 
 def check_role(role_name: str) -> None:
-    """Return when ``role_name`` can be the name of a role; ValidationFailed else."""
+    """Check that ``role_name`` can be the name of a role; raises ValidationFailed."""
     if fault := text_fault(role_name):
         raise ValidationFailed(("roleName", fault))

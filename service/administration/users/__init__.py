@@ -1,1 +1,1 @@
-"""Who may create, change, ban and delete users, and what follows at once from a change."""
+"""Rules for creating, changing, banning and deleting users, with immediate effects."""

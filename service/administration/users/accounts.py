@@ -1,7 +1,7 @@
-"""Users: made, edited, disabled and deleted, and what follows at once.
+"""Creating, editing, disabling and deleting users, with immediate effects.
 
-Whoever is touched is marked before the commit, so that nothing is saved while the session store is away, and
-once more after it: tokens from before the change work no more even if this process is killed in between.
+The changed user is marked before the commit, so that nothing is saved while the session store is unavailable,
+and again after it: older tokens are revoked even if this process is killed in between.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from service.records.users import listing
 from service.records.users.listing import Status, User
 
 Match = Callable[[int], None]
-"""Raises ``PreconditionFailed`` unless the version is the one that the caller has seen."""
+"""Raises ``PreconditionFailed`` if the version is not the one that the caller read."""
 
 
 def any_version(_version: int) -> None:
-    """Match every version."""
+    """Accept every version."""
 
 
 class Accounts:
@@ -44,14 +44,14 @@ class Accounts:
         self._rules = rules
 
     async def create(self, caller: Caller, new: NewUser) -> User:
-        """Make a user; ``ValidationFailed`` also for the password."""
+        """Create a user; raises ``ValidationFailed`` also for the password."""
         password_hash = await self.hash_of(new)
         async with self._database.transaction() as connection:
             giver = await grantor(connection, caller)
             return await edits.add(connection, giver, new, password_hash)
 
     async def hash_of(self, new: NewUser) -> str:
-        """Return the hash of the password of ``new``; ``ValidationFailed`` when a value or it won't do."""
+        """Return the hash of the password of ``new``; raises ``ValidationFailed`` for it or another value."""
         values = new.values
         account_rules.check(values)
         context = (values["user_name"], values["nick_name"], values.get("email"), values.get("phone"))
@@ -66,10 +66,10 @@ class Accounts:
         role_ids: Collection[int] | None = None,
         match: Match = any_version,
     ) -> User:
-        """Store ``values`` and, unless None, the roles; what is left out stays as it is.
+        """Store ``values`` and, unless None, the roles; absent values are unchanged.
 
-        Raises ``NotFound``, ``PermissionDenied`` when the user holds a code that the caller does not, and
-        ``Conflict`` when nobody would be left who may do everything, also when two are changed at once.
+        Raises ``NotFound``, ``PermissionDenied`` if the user holds a code that the caller lacks, and
+        ``Conflict`` if no administrator would remain, also with concurrent changes.
         """
         account_rules.check(values)
         async with self._database.transaction() as connection:
@@ -83,7 +83,7 @@ class Accounts:
     async def set_status(self, caller: Caller, user_id: int, status: Status) -> None:
         """Disable or enable a user, as ``update`` does: a disabled user is banned and has no session.
 
-        A status that the user has already is confirmed, so that the store says it as well.
+        An unchanged status is also copied to the session store again.
         """
         async with self._database.transaction() as connection:
             async with _touching(connection, caller, user_id) as (giver, target, user):
@@ -96,19 +96,19 @@ class Accounts:
             await self._follow_status(target, user.user_name, status)
 
     async def edit_profile(self, caller: Caller, values: AccountValues, match: Match = any_version) -> User:
-        """Store what callers say about themselves; ``values`` has no name to log in with and no status."""
+        """Store the caller's own profile; ``values`` has no user name and no status."""
         return await self.update(caller, caller.user_id, values, match=match)
 
     async def delete(self, caller: Caller, user_id: int, match: Match = any_version) -> None:
-        """Delete a user and end all sessions; refusals as for ``update``.
+        """Delete a user and end all sessions; raises the refusals of ``update``.
 
-        The id is never given again, so no token of it says anything about a later user of the same name.
+        The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._database.transaction() as connection:
             async with _touching(connection, caller, user_id, match) as (giver, target, _):
                 await edits.remove(connection, giver, target)
             await self._revocations.mark_first([user_id])
-        await self._revocations.settle(target)  # a ban without end would stay in the store for nobody
+        await self._revocations.settle(target)  # a ban without an end would stay in the store for ever
         await self._revocations.end_sessions(target)
 
     async def _follow(self, edit: Edit) -> None:
@@ -118,7 +118,7 @@ class Accounts:
             await self._revocations.mark(edit.after.id)
 
     async def _follow_status(self, target: Target, user_name: str, status: Status) -> None:
-        # After the commit: a login that has read the old status then meets the ban.
+        # After the commit: a login that read the old status meets the ban.
         disabled = status == "disabled"
         await self._revocations.settle_status(target, user_name=user_name, disabled=disabled)
 
@@ -127,7 +127,7 @@ class Accounts:
 async def _touching(
     connection: Connection, caller: Caller, user_id: int, match: Match = any_version
 ) -> AsyncIterator[tuple[Grantor, Target, User]]:
-    """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
+    """Let the block change the user, if the caller may, and if an administrator remains."""
     async with keeping_an_administrator(connection):
         giver = await grantor(connection, caller)
         user = await listing.read(connection, user_id)

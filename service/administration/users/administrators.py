@@ -1,4 +1,4 @@
-"""There is always an enabled user who may do everything."""
+"""Keeps at least one administrator: an enabled user who may do everything."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from service.records.roles import rights
 
 @asynccontextmanager
 async def keeping_an_administrator(connection: Connection) -> AsyncIterator[None]:
-    """Let the block change rights; Conflict, which undoes it, when it takes away the last administrator.
+    """Let the block change rights; raises Conflict, which rolls back, if no administrator remains.
 
     An administrator is an enabled user who holds ``*``. The lock of ``rights`` is held until the transaction
-    has ended, so that of two changes that would leave none together, the second is refused.
+    ends, so that of two changes that together would leave none, the second one is refused.
     """
     await rights.lock(connection)
     before = await rights.has_administrator(connection)

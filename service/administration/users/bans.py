@@ -1,4 +1,4 @@
-"""Banning users and clearing bans: whoever is kept out by somebody must not hold more than they do."""
+"""Banning users and clearing bans, of users who hold no more than the caller."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from service.records.database.transactions import Database
 from service.records.users import accounts, bans
 
 WITHIN: Final = 10.0
-"""Seconds that a ban may take: it waits for a change of rights that is under way."""
+"""Seconds that a ban may take: it waits for a running change of rights."""
 
 _log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Banned:
-    """What a ban did: when it ends by itself, and how many sessions it ended."""
+    """The result of a ban: its end, and the number of sessions ended."""
 
     until: datetime | None
     ended: int
 
 
 class Bans:
-    """Bans users, for callers who hold all that the user holds: a ban is as good as disabling the account.
+    """Bans users, for callers who hold all codes of the user: a ban has the effect of disabling the account.
 
-    A ban is in the database, which login and refresh ask; the session store repeats it for other requests. As
-    in ``Accounts`` the user is marked before the commit, so that nothing is saved while the session store is
-    away. What is done is entered in the login log and told to the log.
+    A ban is in the database, which login and refresh ask, and copied to the session store for other requests.
+    As in ``Accounts``, the user is marked before the commit, so that nothing is saved while the session store
+    is unavailable. Bans are recorded in the login log and on standard output.
     """
 
     def __init__(self, database: Database, revocations: Revocations, log: LoginLog = UNRECORDED) -> None:
@@ -45,21 +45,21 @@ class Bans:
         self._entries = log
 
     async def ban(self, caller: Caller, user_id: int, seconds: int | None, reason: str) -> Banned:
-        """Ban a user for ``seconds``, or without end, and end all sessions.
+        """Ban a user for ``seconds``, or without an end, and end all sessions.
 
-        A ban that lasts longer already keeps its end. Raises ``NotFound``, ``PermissionDenied`` when the user
-        holds a code that the caller does not, ``Conflict`` for the caller's own account, ``RefreshRequired``
-        when the caller has been banned meanwhile, and ``Unavailable``. So an administrator who is let in
-        always remains.
+        An existing longer ban keeps its end. Raises ``NotFound``, ``PermissionDenied`` if the user holds a
+        code that the caller lacks, ``Conflict`` for the caller's own account, ``RefreshRequired`` if the
+        caller has been banned meanwhile, and ``Unavailable``. So an administrator who is not banned always
+        remains.
         """
         async with self._database.transaction(within=WITHIN) as connection:
-            # Behind the lock: of two who ban one another at once, the second is a caller no more.
+            # Under the lock: if two users ban each other at once, the second one is no longer a caller.
             giver = await grantor(connection, caller)
             known = await accounts.credentials_of(connection, user_id)
             if known is None:
                 raise NotFound("There is no such user")
             if user_id == caller.user_id:
-                raise Conflict("Nobody bans themselves")
+                raise Conflict("You can't ban yourself")
             target = await giver.target(connection, user_id)
             until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)
             await self._revocations.mark_first([user_id])
@@ -69,7 +69,7 @@ class Bans:
         return Banned(until, ended)
 
     async def unban(self, caller: Caller, user_id: int) -> None:
-        """Clear the ban of a user, if there is one; refusals as for ``ban``, but for ``NotFound``."""
+        """Clear the ban of a user, if there is one; raises the refusals of ``ban`` except ``NotFound``."""
         async with self._database.transaction(within=WITHIN) as connection:
             giver = await grantor(connection, caller)
             known = await accounts.credentials_of(connection, user_id)

@@ -1,7 +1,7 @@
-"""What happens to users inside a transaction: who may make, edit and delete them, and give them roles.
+"""Creating, editing and deleting users and giving roles, within a transaction.
 
-For changes of one user (``accounts``) as for many in one transaction. Each function needs a ``Grantor`` of
-that transaction, whose lock keeps what was looked at true until the commit.
+For changes of one user (``accounts``) and of many. Each function needs a ``Grantor`` of the same transaction,
+whose lock keeps the checked rights valid until the commit.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from service.records.users.listing import User
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user to be made: ``values`` with both names, the password, and the ids of the roles to give."""
+    """A user to create: ``values`` with both names, the password, and the ids of the roles to give."""
 
     values: AccountValues
     password: str = field(repr=False)
@@ -29,7 +29,7 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """An edit under way: the user before and after."""
+    """An edit: the user before and after."""
 
     target: Target
     before: User
@@ -37,15 +37,15 @@ class Edit:
 
     @property
     def revokes_tokens(self) -> bool:
-        """Tell whether tokens made before this edit must not work on."""
+        """True if existing tokens must be revoked."""
         return _as_tokens_say(self.before) != _as_tokens_say(self.after)
 
 
 async def add(connection: Connection, giver: Grantor, new: NewUser, password_hash: str) -> User:
     """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
 
-    Raises ``ValidationFailed`` for roles that do not exist, ``PermissionDenied`` when a role gives, or would
-    give if all were enabled, a code that the caller does not hold, and ``Conflict`` for a name that is taken.
+    Raises ``ValidationFailed`` for unknown roles, ``PermissionDenied`` if a role gives, or would give if all
+    were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
     """
     await _require_roles_exist(connection, new.role_ids)
     await giver.require_roles(connection, new.role_ids)
@@ -63,15 +63,14 @@ async def edit(
     *,
     role_ids: Collection[int] | None = None,
 ) -> Edit:
-    """Store ``values``, which have been checked, and with ``role_ids`` the roles; what is left out stays.
+    """Store ``values``, which have been checked, and with ``role_ids`` the roles; the rest is unchanged.
 
-    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist;
-    ``PermissionDenied`` when a role that is given or taken away gives a code that the caller does not hold,
-    and for any change of the caller's own roles; ``Conflict`` for a name that is taken, and for callers
-    who disable themselves.
+    ``before`` is the stored user. Raises ``ValidationFailed`` for unknown roles; ``PermissionDenied`` if an
+    added or removed role gives a code that the caller lacks, and for any change of the caller's own roles;
+    ``Conflict`` for a taken name, and for callers who disable themselves.
     """
     if target.user_id == giver.user_id and values.get("status") == "disabled":
-        raise Conflict("Nobody disables their own account")
+        raise Conflict("You can't disable your own account")
     if role_ids is not None:
         await _set_roles(connection, giver, target, before, role_ids)
     await edits.update(connection, target, values)
@@ -79,9 +78,9 @@ async def edit(
 
 
 async def remove(connection: Connection, giver: Grantor, target: Target) -> None:
-    """Delete a user; ``Conflict`` for the caller's own account."""
+    """Delete a user; raises ``Conflict`` for the caller's own account."""
     if target.user_id == giver.user_id:
-        raise Conflict("Nobody deletes their own account")
+        raise Conflict("You can't delete your own account")
     await edits.delete(connection, target)
 
 
@@ -92,7 +91,7 @@ async def _set_roles(
     if had == wanted:
         return
     if target.user_id == giver.user_id:
-        raise PermissionDenied("Nobody changes their own roles")
+        raise PermissionDenied("You can't change your own roles")
     await _require_roles_exist(connection, role_ids)
     await giver.require_roles(connection, had ^ wanted)
     await edits.take_roles(connection, target, sorted(had - wanted))

@@ -1,4 +1,4 @@
-"""Many users from a table."""
+"""Import of users from a table."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from service.records.users.listing import User
 _RANDOM_BYTES = 32
 
 Hashes = Mapping[int | None, str]
-"""The hash of each row's password, by row; of no password under None."""
+"""The password hash of each row, by row number; under None a hash of no known password."""
 
 
 class UserImport(TableImport[Hashes | None, list[Edit]]):
-    """Imports users, who are known by their name.
+    """Imports users, who are identified by name.
 
-    A new user without a password is disabled, and can log in once somebody has set one and enabled the user.
+    A new user without a password is disabled, and can log in after a password is set and the user enabled.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         self._rules = rules
 
     async def _prepare(self, rows: Sequence[TableRow], *, dry_run: bool) -> Hashes | None:
-        """Return the hashes, made before the transaction once no row is faulty by itself; None if dry."""
+        """Return the hashes, if all rows are valid by themselves; None for a dry run."""
         faults = RowFaults()
         async with self._database.snapshot() as connection:
             wanted = await self._wanted(connection, rows, faults)
@@ -52,7 +52,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
 
     async def _save(self, work: Work, rows: Sequence[TableRow], prepared: Hashes | None) -> list[Edit]:
         wanted = await self._wanted(work.connection, rows, work.faults)
-        work.faults.require_none()  # somebody may have changed users since the rows were looked at first
+        work.faults.require_none()  # users may have changed since the rows were checked first
         await _create(work, [one for one in wanted if one.before is None], prepared)
         edits: list[Edit] = []
         for one in wanted:
@@ -69,7 +69,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         for edit in changed:
             if edit.before.status == edit.after.status:
                 continue
-            # After the commit: a login that has read the old status then meets the ban.
+            # After the commit: a login that read the old status meets the ban.
             disabled = edit.after.status == "disabled"
             await self._revocations.settle_status(
                 edit.target, user_name=edit.after.user_name, disabled=disabled
@@ -87,14 +87,14 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
             one.said.row: one.said.password for one in wanted if one.said.password is not None
         }
         if any(one.before is None and one.said.password is None for one in wanted):
-            # Nobody knows it, not even the caller; one for all says no more than that they have none.
+            # A random password known to nobody; sharing its hash reveals only that these users have none.
             passwords[None] = secrets.token_urlsafe(_RANDOM_BYTES)
         hashes = await self._passwords.hash_all(list(passwords.values()))
         return dict(zip(passwords, hashes, strict=True))
 
 
 async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -> None:
-    """Write the new users all at once; the roles, which exist, are asked about once for each set of them."""
+    """Write all new users together; the existing roles are checked once for each distinct set."""
     by_roles: dict[tuple[int, ...], list[Wanted]] = {}
     for one in wanted:
         by_roles.setdefault(tuple(sorted(one.role_ids or ())), []).append(one)
@@ -113,11 +113,11 @@ async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -
 
 
 def _hash_of(one: TableRow, hashes: Hashes | None) -> str:
-    """Return the hash for a new user; of a dry run, which saves none, an empty one."""
+    """Return the hash for a new user; an empty one in a dry run, which saves none."""
     if hashes is None:
         return ""
     password_hash = hashes.get(None if one.password is None else one.row)
-    if password_hash is None:  # there was such a user when the passwords were hashed
+    if password_hash is None:  # the user existed when the passwords were hashed
         raise Conflict("Users of the table have been deleted meanwhile")
     return password_hash
 

@@ -1,4 +1,4 @@
-"""Kicking users: whoever is logged out by somebody must not hold more than they do."""
+"""Kicking users who hold no more than the caller."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from service.records.database.transactions import Database
 
 
 class Kicks:
-    """Ends sessions of users, for callers who hold all that the user holds.
+    """Ends sessions of users, for callers who hold all codes of the user.
 
-    A user who is kicked again and again is as good as banned. Both methods raise ``PermissionDenied`` when
-    the user holds a code that the caller does not, ``RefreshRequired`` when the caller is gone, and
+    Repeated kicks have the effect of a ban. Both methods raise ``PermissionDenied`` if the user holds a code
+    that the caller lacks, ``RefreshRequired`` if the caller was deleted, disabled or banned, and
     ``Unavailable``.
     """
 
@@ -22,11 +22,11 @@ class Kicks:
         self._sessions = sessions
 
     async def kick(self, caller: Caller, user_id: int) -> int:
-        """End all sessions of a user and return how many; ``NotFound`` when there is none."""
+        """End all sessions of a user and return their number; raises ``NotFound`` if there is none."""
         return await self._sessions.kick(await self._target(caller, user_id))
 
     async def kick_device(self, caller: Caller, user_id: int, device: str) -> None:
-        """End the session of a user on ``device``; ``NotFound`` when there is none, ``ValidationFailed``."""
+        """End the session of a user on ``device``; raises ``NotFound`` and ``ValidationFailed``."""
         await self._sessions.kick_device(await self._target(caller, user_id), device)
 
     async def _target(self, caller: Caller, user_id: int) -> Target:

@@ -1,4 +1,4 @@
-"""Setting somebody else's password: whoever does so can log in as that user."""
+"""Setting another user's password, which allows the caller to log in as that user."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from service.records.database.transactions import Connection
 
 
 class PasswordReset:
-    """Sets the passwords of users who hold nothing that the caller does not hold."""
+    """Sets the passwords of users who hold no more than the caller."""
 
     def __init__(self, passwords: PasswordChange) -> None:
         self._passwords = passwords
 
     async def reset(self, caller: Caller, user_id: int, new: str) -> None:
-        """Set the password of another user and end all of that user's sessions.
+        """Set the password of another user and end all sessions of that user.
 
-        Raises ``NotFound``; ``PermissionDenied`` when the user holds a code that the caller does not, as of
-        the transaction that saves, and for the caller's own password, which needs the current one;
+        Raises ``NotFound``; ``PermissionDenied`` if the user holds a code that the caller lacks, checked in
+        the saving transaction, and for the caller's own password, which needs the current one;
         ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
         """
         if user_id == caller.user_id:
-            raise PermissionDenied("Your own password is changed with the current one, in your profile")
+            raise PermissionDenied("Change your own password in your profile, with the current one")
 
         async def authorize(connection: Connection) -> Target:
             giver = await grantor(connection, caller)

@@ -1,4 +1,4 @@
-"""What the rows of a table of users ask for, against what is stored: looked at before anything is written."""
+"""Compares the rows of a table of users with the stored users, before anything is written."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from service.kernel.names import name_key
 from service.records.users.listing import User
 from service.records.users.user_tables import Directory
 
-WITHOUT_PASSWORD: Final = "made disabled, since the row has no password"  # noqa: S105 - a note, no password
+WITHOUT_PASSWORD: Final = "created disabled, since the row has no password"  # noqa: S105 - a note, no password
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a row asks for: of a user that there is, only what differs; ``role_ids`` None leaves the roles."""
+    """The changes of a row: for an existing user, the differences only; ``role_ids`` None keeps the roles."""
 
     said: TableRow
     before: User | None
@@ -29,17 +29,17 @@ class Wanted:
 
     @property
     def key(self) -> str:
-        """What the name is compared by."""
+        """The key for comparing names."""
         return name_key(self.said.name)
 
     @property
     def changes(self) -> tuple[str, ...]:
-        """The fields that would be different."""
+        """The fields that would change."""
         return (*self.values, *(() if self.role_ids is None else ("roles",)))
 
 
 def wanted_by(rows: Sequence[TableRow], known: Directory, faults: RowFaults) -> list[Wanted]:
-    """Return what each row asks for, and note what is wrong with the rows, but for their passwords."""
+    """Return the changes of each row, and add the faults of rows, except those of passwords."""
     once_each(faults, "userName", ((one.row, name_key(one.name)) for one in rows))
     found = []
     for one in rows:
@@ -53,7 +53,7 @@ def wanted_by(rows: Sequence[TableRow], known: Directory, faults: RowFaults) -> 
 
 
 def check_passwords(wanted: Iterable[Wanted], rules: PasswordRules, faults: RowFaults) -> None:
-    """Note which passwords of new users won't do; a thousand take some seconds."""
+    """Add a fault for each refused password of a new user; a thousand take some seconds."""
     for one in wanted:
         if one.before is None and one.said.password is not None:
             context = (one.said.name, *(one.values.get(name) for name in ("nick_name", "email", "phone")))

@@ -1,4 +1,4 @@
-"""What may be said about a user: the forms of names, addresses, phone numbers and avatars."""
+"""Rules for the fields of users: names, email addresses, phone numbers and avatars."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ MAX_PHONE: Final = 32
 MAX_AVATAR: Final = 1024
 MAX_ROLES: Final = 100
 
-# Looser than RFC 5321, which allows what nobody has; strict about what ends up in headers and links.
+# Simpler than RFC 5321, and strict about characters that are unsafe in headers and links.
 _ATOM: Final = r"[^\W_](?:[\w.+'-]*[\w+'-])?|_[\w.+'-]*[\w+'-]"
 _LABEL: Final = r"[^\W_](?:[\w-]*[^\W_])?"
 _EMAIL: Final = re.compile(rf"(?:{_ATOM})@{_LABEL}(?:\.{_LABEL})*")
 _PHONE: Final = re.compile(r"\+?[0-9](?:[ ./()-]{0,2}[0-9])*")
-# The characters of RFC 3986; no scheme but these two, and no `//host`, which would be one without its name.
+# The characters of RFC 3986; only these two schemes, and no `//host`, which would be a URL without one.
 _AVATAR: Final = re.compile(r"(?:https?://|/(?![/\\]))[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+")
 
 
 AccountValues = Mapping[str, Any]
-"""Those of the ``UserValues`` that are given; what is left out stays as it is, and None clears."""
+"""The given fields of ``UserValues``; absent fields are unchanged, and None clears a field."""
 
 
 def check(values: AccountValues) -> None:
-    """Return when ``values`` have the right form; ValidationFailed names all faults."""
+    """Check the form of ``values``; raises ValidationFailed with all faults."""
     if faults := list(_faults(values)):
         raise ValidationFailed(*faults)
 
