@@ -1,7 +1,7 @@
-"""Nobody gives what they do not hold, and nobody acts on someone who holds more than they do.
+"""Delegation: callers can give only what they hold, and act only on users who hold no more.
 
-The code of an endpoint lets a caller ask; this decides on whom the caller may act, and to whom the caller may
-give what. Every comparison of held codes for these questions is made here.
+The code of an endpoint admits the caller; this module decides on which users the caller may act, and which
+permissions the caller may give. All such comparisons of held codes are made here.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class Grantor:
         self._stored = stored
 
     def holds(self, code: str) -> bool:
-        """Tell whether the caller may give ``code``."""
+        """True if the caller may give ``code``."""
         return self._token.grants(code) and self._stored.grants(code)
 
     def require(self, codes: Iterable[str], why: str) -> None:
-        """Return when the caller holds each of ``codes``, wildcards compared as sets of codes.
+        """Check that the caller holds each of ``codes``; wildcards are compared as sets of codes.
 
-        PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``.
+        Raises PermissionDenied with ``why`` as its message and the missing codes as ``required``.
         """
         if lacking := sorted({code for code in codes if not self.holds(code)}):
             raise PermissionDenied(why, required=lacking)
 
     async def target(self, connection: Connection, user_id: int) -> Target:
-        """Return the user as somebody on whom the caller may act; there need not be such a user.
+        """Return the user as a target on which the caller may act; the user need not exist.
 
         Callers may act on themselves, and on users of whom they hold every code, also those that the user
         would hold if all roles and Buttons were enabled. PermissionDenied else: who sets the password of a
@@ -49,21 +49,21 @@ class Grantor:
         return Target(user_id)
 
     async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
-        """Return when the caller holds all that these roles give, or would if all were enabled.
+        """Check that the caller holds all that these roles give, or would give if all were enabled.
 
-        PermissionDenied else, for whoever gives a role, takes it away, or changes it.
+        Needed to give, take away or change a role. Raises PermissionDenied.
         """
         reach = await rights.reach_of_roles(connection, role_ids)
         self.require(reach, "The role gives permissions that you do not hold")
 
     async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
-        """Return when the caller holds the codes of all Buttons among these menus; PermissionDenied else."""
+        """Check that the caller holds the codes of all Buttons of these menus; raises PermissionDenied."""
         codes = await rights.codes_of_menus(connection, menu_ids)
         self.require(codes, "Among the Buttons are permissions that you do not hold")
 
 
 async def grantor(connection: Connection, caller: Caller) -> Grantor:
-    """Return what ``caller`` may give now, and let nobody's rights change before the transaction has ended.
+    """Return what ``caller`` may give now, and lock all rights until the transaction ends.
 
     What the token says may have changed while the request waited, so it is read anew, behind the lock.
     In a change of the policy the lock of the policy comes first. RefreshRequired when the caller has been

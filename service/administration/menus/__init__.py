@@ -1,1 +1,1 @@
-"""Who may change the tree of menus and the Buttons that carry permission codes."""
+"""Rules for changing the tree of menus and the Buttons that carry permission codes."""

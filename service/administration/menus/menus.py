@@ -1,4 +1,4 @@
-"""Writing menus: the pages of the tree, and the Buttons that carry permission codes."""
+"""Changes of menus: the pages of the tree, and the Buttons that carry permission codes."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from service.records.menus.menus import Menu, MenuType, MenuValues
 from service.records.roles import rights
 
 NAMED: Final = 5
-"""How many menus, roles and resources that use a menu a refusal names, of each kind."""
+"""The number of menus, roles and resources using a menu that a refusal lists, of each kind."""
 
 _NOT_HELD: Final = "The Button carries a permission that you do not hold"
 
 
 @dataclass(frozen=True, slots=True)
 class SavedMenu:
-    """A menu as it was saved, and the policy in which that is in force."""
+    """The saved menu, and the policy in which it is in force."""
 
     menu: Menu
     policy: Policy
 
 
 class MenuChanges:
-    """Writes menus, for callers who hold the code of a Button before the change and after it.
+    """Writes menus, for callers who hold the code of a Button before and after the change.
 
-    All changes of menus follow one another, in all processes, so that two of them make no cycle together.
-    ``match`` is called with what is stored, behind the lock; what it raises undoes the change. Each change
-    publishes the policy that follows from it; whoever has a Button whose code or state has changed must
-    refresh the token.
+    Changes of menus are serialised over all processes, so that two of them can't create a cycle together.
+    ``match`` is called with the stored values, under the lock; its exceptions roll the change back. Each
+    change publishes the resulting policy; if the code or state of a Button changes, its holders must refresh
+    their tokens.
 
     All raise ``PermissionDenied`` when the caller lacks a code, ``RefreshRequired`` when the caller is gone,
     ``Conflict`` when no policy can be built from what would be stored, and ``Unavailable``.
@@ -52,7 +52,7 @@ class MenuChanges:
         self._revocations = revocations
 
     async def create(self, caller: Caller, menu_type: MenuType, values: MenuValues) -> SavedMenu:
-        """Write a new menu.
+        """Create a menu.
 
         Raises ``ValidationFailed``, ``Conflict`` for a code that another Button has, and ``RateLimited``
         while too many bit positions wait.
@@ -74,7 +74,7 @@ class MenuChanges:
         values: MenuValues,
         match: Callable[[Menu], None],
     ) -> SavedMenu:
-        """Replace what ``values`` say of a menu; ``menu_type`` is the one it has, or None.
+        """Replace the values of a menu; ``menu_type`` is the current one, or None.
 
         Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a code that another Button has and
         when it would leave nobody who may do everything; ``RateLimited`` as ``create`` does.
@@ -83,7 +83,7 @@ class MenuChanges:
             async with keeping_an_administrator(change.connection):
                 giver, before = await _for_change(change.connection, caller, menu_id, match)
                 if menu_type not in (None, before.menu_type):
-                    raise ValidationFailed(("menuType", "A menu stays what it is: Menu or Button"))
+                    raise ValidationFailed(("menuType", "The type of a menu can't change"))
                 _check(before.menu_type, values)
                 _require(giver, values.auth_mark)
                 if values.parent_id != before.parent_id:
@@ -130,7 +130,7 @@ def _check(menu_type: MenuType, values: MenuValues) -> None:
         elif not is_code(values.auth_mark):
             faults.append(("authMark", "Segments of a-z, 0-9, _ and - joined by ':', or '*' for a whole one"))
         faults += [
-            (name, "A Button is no place to go to")
+            (name, "A Button can't be navigated to")
             for name in ("path", "component")
             if getattr(values, name) is not None
         ]
@@ -154,7 +154,7 @@ async def _check_place(connection: Connection, menu_id: int | None, parent_id: i
 
 
 async def _affected(connection: Connection, before: Menu, saved: Menu) -> list[int]:
-    """Return who holds, or held, the code of a Button that has changed."""
+    """Return the users who hold, or held, the code of a changed Button."""
     same = (before.auth_mark, before.enabled) == (saved.auth_mark, saved.enabled)
     if same or before.menu_type != "Button" or not (before.enabled or saved.enabled):
         return []

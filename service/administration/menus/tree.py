@@ -1,4 +1,4 @@
-"""The tree of menus: where a menu may stand, and what a user sees of it."""
+"""The tree of menus: valid positions, and the part that a user sees."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_DEPTH: Final = 10
 
 
 def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_id: int) -> str | None:
-    """Return why a menu can't be put below ``parent_id``, None when it can.
+    """Return why a menu can't be put below ``parent_id``; None if it can.
 
     ``parents`` gives the parent of each menu by id, None for those at the top; ``menu_id`` is the menu that
     moves, with all that is below it, or None for a new one.
@@ -23,7 +23,7 @@ def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_i
     at: int | None = parent_id
     while at is not None and above <= MAX_DEPTH:
         if at == menu_id:
-            return "A menu can't stand below itself"
+            return "A menu can't be below itself"
         above += 1
         at = parents.get(at)
     if above + _height(parents, menu_id) > MAX_DEPTH:
@@ -32,7 +32,7 @@ def place_fault(parents: Mapping[int, int | None], menu_id: int | None, parent_i
 
 
 def _height(parents: Mapping[int, int | None], menu_id: int | None) -> int:
-    """Return how many levels a menu and what is below it have; at most one more than ``MAX_DEPTH``."""
+    """Return the levels of a menu and everything below it; at most one more than ``MAX_DEPTH``."""
     level: Collection[int | None] = {menu_id}
     height = 1
     while menu_id is not None and height <= MAX_DEPTH:
@@ -45,7 +45,7 @@ def _height(parents: Mapping[int, int | None], menu_id: int | None) -> int:
 
 @dataclass(slots=True)
 class SeenMenu:
-    """A Menu as its user sees it: ``buttons`` are the codes that he holds of the Buttons directly below."""
+    """A Menu visible to a user; ``buttons`` are the held codes of the Buttons directly below."""
 
     id: int
     parent_id: int | None
@@ -60,7 +60,7 @@ class SeenMenu:
 
 
 def seen(menus: Sequence[Menu], given: Iterable[int], held: HeldCodes) -> list[SeenMenu]:
-    """Return what a user sees of ``menus``, which are in order: the Menus at the top, the others below them.
+    """Return the visible tree of ``menus``, which are in order: the Menus at the top, with those below.
 
     A Menu is seen when it, or anything below it, is ``given`` by a role; it is not when it, or a Menu above
     it, is disabled. A disabled Button shows nothing. The Buttons of a Menu that is seen are those enabled

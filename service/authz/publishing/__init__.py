@@ -1,1 +1,1 @@
-"""From what is stored to the policy in force: derived, published as a revision, loaded by each worker."""
+"""Derives the policy from the stored data, publishes it as a revision, and loads it in each worker."""

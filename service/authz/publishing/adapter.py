@@ -1,4 +1,4 @@
-"""``sys.casbin_rule`` as Casbin loads it."""
+"""The Casbin adapter of ``sys.casbin_rule``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WRITERS: Final = (
 
 
 class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no types
-    """Casbin's SQLAlchemy adapter on this service's table, reading only.
+    """Casbin's SQLAlchemy adapter on this service's table, read-only.
 
     ``casbin.Enforcer(model, PolicyAdapter(connection))`` works with a plain Casbin too. Two things differ
     from the adapter it comes from: lines are not joined to text and split again, which breaks on commas and
@@ -39,7 +39,7 @@ class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no type
         super().__init__(connection, db_class=CasbinRule, create_all_models=False)
 
     def load_policy(self, model: Model) -> None:
-        """Append all published lines to ``model``, in order; PolicyFault when a row can't be a line."""
+        """Append all published lines to ``model``, in order; raises PolicyError for an invalid row."""
         model["p"]["p"].policy.extend(checked(_rows(self._engine)))
 
     def load_filtered_policy(self, model: Model, filter: Any) -> NoReturn:  # noqa: A002 - Casbin's name

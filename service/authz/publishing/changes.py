@@ -1,4 +1,4 @@
-"""Changes of what the policy is derived from: saved, published and put in force as one."""
+"""Changes of data from which the policy is derived: saved, published and put in force together."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from service.records.database.transactions import Connection, Database
 from service.records.policy import revisions
 
 WITHIN: Final = 30.0
-"""Seconds that a change may take, its turn included; a hundred thousand resources take a few."""
+"""Seconds that a change may take, with waiting; a hundred thousand resources take a few."""
 
 _log = structlog.get_logger()
 
 
 class Change:
-    """A change under way; ``policy`` is there once it is committed."""
+    """A running change; ``policy`` is set after the commit."""
 
     policy: Policy
 
@@ -35,7 +35,7 @@ class Change:
 
 
 class PolicyChanges:
-    """The one way to change resources, bindings, Buttons, or anything else that policy lines come from."""
+    """Runs all changes of resources, bindings, Buttons and other sources of policy lines."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class PolicyChanges:
             self._live.offer(policy)
 
     async def reload(self, cause: str) -> Policy:
-        """Derive the policy anew from what is stored, publish it if it differs, and put it in force.
+        """Derive the policy again from the stored data, publish it if it differs, and put it in force.
 
         For rows that were changed past this service, and for published lines that were tampered with.
         Conflict as for ``begin``, and when the model or the policy files can't be used, or are no longer

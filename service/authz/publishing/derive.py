@@ -1,4 +1,4 @@
-"""The shared lines of a policy, derived from what administrators registered, bound and named.
+"""Derives the shared lines of a policy from resources, bindings and permission codes.
 
 They are the same for all nodes and are published. The lines of the node's own files are added by each worker.
 """
@@ -31,8 +31,8 @@ def derive(registered: Iterable[Registered], codes: Iterable[str] = ()) -> Lines
     ``codes`` are those of all Buttons, disabled ones too: each has a line of the grant layer. A resource
     opens to each code of an enabled Button bound to it. Bound to disabled Buttons only, it stays closed
     (``@nobody``), since it has a binding; with nothing bound, it opens to everybody logged in. The order does
-    not depend on the order of ``registered`` and ``codes``. PolicyFault when a resource or a code can't be a
-    line.
+    not depend on the order of ``registered`` and ``codes``. Raises PolicyError if a resource or a code can't
+    be a line.
     """
     return Lines(cooperatively(checked(chain(_rows(registered), _grants(codes)))))
 
@@ -57,14 +57,14 @@ def _codes(where: str, buttons: Sequence[tuple[str, bool]]) -> list[str]:
         return [LOGIN]
     codes = sorted({code for code, enabled in buttons if enabled})
     for code in codes:
-        # A word such as @anyone is a good code of a line, but no administrator may write it by a Button.
+        # A word such as @anyone is valid in a line, but administrators must not set it by a Button.
         if not is_code(code):
             raise PolicyError(f"{where}: {code!r} is no permission code")
     return codes or [NOBODY]
 
 
 def digest_of(shared: Iterable[Rule], bits: Mapping[str, int]) -> str:
-    """Return the SHA-256, in hexadecimal, of all that a revision of the policy consists of.
+    """Return the SHA-256, in hexadecimal, of the content of a policy revision.
 
     That is the shared lines in order, an empty line, and the permission map as ``code=bit`` lines by bit.
     Nodes whose own files are equal decide equally by revisions of equal digests.

@@ -1,4 +1,4 @@
-"""What the routes of the code and the registered resources know of one another."""
+"""Compares the routes of the code with the registered resources."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ANYONE, ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED
 
-# A segment that no registered path has, so that only parameters fit it.
+# A segment that no registered path can have, so that only parameters match it.
 _ANY: Final = "\x01"
 _PARAMETER: Final = "{}"
 
 
 def unregistered(routes: Iterable[str], registered: Iterable[str]) -> list[str]:
-    """Return the routes without a resource of their own, whatever the parameters of both are called.
+    """Return the routes without a resource of their own, regardless of parameter names.
 
     Both are objects such as ``GET /api/user/{id}``. A more general resource may decide such a route all the
     same; a disabled one counts, since another could not be registered beside it.
@@ -26,7 +26,7 @@ def unregistered(routes: Iterable[str], registered: Iterable[str]) -> list[str]:
 
 
 def unrouted(registered: Iterable[str], routes: Iterable[str]) -> list[str]:
-    """Return the resources that fit no request that any route serves: their bindings guard nothing."""
+    """Return the resources that match no request of any route: their bindings guard nothing."""
     by_length: dict[tuple[str, int], list[list[str]]] = {}
     for route in routes:
         segments = shape(route).split("/")
@@ -59,7 +59,7 @@ class RouteGuard:
 
 
 def guard_of(policy: Policy, method: str, template: str) -> RouteGuard:
-    """Return how ``policy`` guards the route of that method and template."""
+    """Return how ``policy`` guards the route of this method and template."""
     required = policy.rules.codes(ENDPOINT, f"{method} {template}")
     # A public route authenticates nobody.
     resource = NO_SESSION if required == (ANYONE,) else policy.resource_at(method, any_request(template))
@@ -68,5 +68,5 @@ def guard_of(policy: Policy, method: str, template: str) -> RouteGuard:
 
 
 def any_request(template: str) -> str:
-    """Return a path for ``template`` whose parameters have values that no literal fits."""
+    """Return a path for ``template`` with parameter values that match no literal segment."""
     return shape(template).replace(_PARAMETER, _ANY)

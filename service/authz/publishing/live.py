@@ -1,4 +1,4 @@
-"""The policy in force in this process: loaded whole, swapped by one assignment, kept when a load fails."""
+"""The policy in force in this process: loaded whole, swapped by one assignment, kept if a load fails."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _now() -> float:
 
 
 class LivePolicy:
-    """Holds the policy that decides, from the first load on; before, one that denies everything.
+    """Holds the policy in force; before the first load, a policy that denies everything.
 
-    Take ``current`` once a request, so that all its decisions are of one revision.
+    Take ``current`` once per request, so that all its decisions use one revision.
     """
 
     def __init__(self, shipped: Shipped) -> None:
@@ -69,11 +69,11 @@ class LivePolicy:
 
     @staticmethod
     def now() -> float:
-        """Return the seconds since the machine was started, also those that it slept."""
+        """Return the seconds since the start of the machine, including time asleep."""
         return _now()
 
     async def load(self, database: Database) -> bool:
-        """Put the newest published policy in force; tell whether there was a newer one.
+        """Put the newest published policy in force; return True if there was a newer one.
 
         Lines, revision and permission map are read in one snapshot, a few lines between two turns of the
         event loop; the policy is built aside, off the loop, of the node's own lines and those. Whatever
@@ -99,7 +99,7 @@ class LivePolicy:
             return self.offer(policy)
 
     def offer(self, policy: Policy) -> bool:
-        """Put ``policy`` in force if it is newer than the one that is; tell whether it was."""
+        """Put ``policy`` in force if it is newer than the current one; return True if it was."""
         newer = policy.revision > self.current.revision
         if newer:
             self._newest, self._confirmed = policy, _now()  # it was stored a moment ago
@@ -108,9 +108,9 @@ class LivePolicy:
         return newer
 
     async def at_least(self, revision: int, *, within: float) -> Policy:
-        """Return the policy in force once it is of ``revision`` or newer.
+        """Wait for a policy of ``revision`` or newer and return it.
 
-        Unavailable when it is not after ``within`` seconds.
+        Raises Unavailable after ``within`` seconds.
         """
         try:
             async with asyncio.timeout(within):
@@ -128,7 +128,7 @@ class LivePolicy:
 
 
 class _Gathered(list[Rule]):
-    """Stands where a model of Casbin's has its list of lines, and takes what an adapter loads."""
+    """Replaces the list of lines in a Casbin model, and collects what an adapter loads."""
 
     gathered = Lines()
 

@@ -1,4 +1,4 @@
-"""Publishes the policy: derives it, builds it aside, and writes lines and revision as one change."""
+"""Publishes the policy: derives and builds it, and writes lines and revision in one transaction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.records.resources.bindings import BoundResource
 
 
 async def publish_if_changed(connection: Connection, shipped: Shipped, cause: str) -> Policy:
-    """Derive the policy from what ``connection`` sees, and publish it if it is not the newest; return it.
+    """Derive the policy from the data of ``connection``, publish it if it differs, and return it.
 
     All in the caller's transaction: the change that made it necessary, the lines and the revision become
     visible together. Publishers follow one another from here to the end of the transaction. A policy that
@@ -50,9 +50,9 @@ async def derived_policy(connection: Connection, shipped: Shipped) -> Policy:
 
 
 async def drift(connection: Connection) -> str | None:
-    """Say how the published policy differs from the one that would be published now; None when it doesn't.
+    """Return how the published policy differs from the one that would be published now; None if equal.
 
-    Only reads, from a snapshot. Raises PolicyFault when no policy can be built.
+    Only reads, from a snapshot. Raises PolicyError if no policy can be built.
     """
     latest = await revisions.latest(connection)
     if latest is None:

@@ -1,4 +1,4 @@
-"""The model and the lines that ship with the service, or those that the settings name instead."""
+"""The shipped model and lines, or those of the settings."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Shipped:
 
     @property
     def leaves_unregistered(self) -> bool:
-        """Whether requests that no registered resource fits go on to the endpoint layer."""
+        """True if requests without a matching resource go on to the endpoint layer."""
         return any(rule.object == UNREGISTERED for rule in self.base)
 
     @cached_property
@@ -56,7 +56,7 @@ class Shipped:
         return hashlib.sha256(f"{parsed_model(self.model_text)}\n{lines}".encode()).hexdigest()
 
     def policy(self, shared: Lines, bits: Mapping[str, int], revision: int) -> Policy:
-        """Return the policy of a revision as this node decides by it: its own lines and the shared ones.
+        """Return the policy of a revision for this node: its own lines and the shared ones.
 
         PolicyFault when ``shared`` holds what only the node's own files may say: an opening, or what an
         endpoint requires.

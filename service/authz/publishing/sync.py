@@ -1,4 +1,4 @@
-"""Routes that nobody has registered, proposed as resources; resources that no route serves, named."""
+"""Proposes resources for unregistered routes, and lists resources without a route."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LONGEST_NAME: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class KnownRoute:
-    """A route of the code: its object, what it does, and the codes of its mark."""
+    """A route of the code: its object, summary, and the codes of its mark."""
 
     object: str
     summary: str
@@ -29,7 +29,7 @@ class KnownRoute:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A resource for a route, bound to the Buttons whose codes the route requires; none for a login alone."""
+    """A resource for a route, bound to the Buttons of the required codes; to none if a login is enough."""
 
     route: KnownRoute
     buttons: Mapping[str, int]
@@ -71,7 +71,7 @@ async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> D
 
 
 async def register(connection: Connection, proposals: Iterable[Proposal]) -> None:
-    """Register and bind what is proposed, inside a change that ``PolicyChanges`` has begun."""
+    """Register and bind the proposals, within a change of ``PolicyChanges``."""
     taken = {one.resource_code for one in await resources.registered(connection)}
     for proposal in proposals:
         method, _, path = proposal.route.object.partition(" ")
@@ -83,7 +83,7 @@ async def register(connection: Connection, proposals: Iterable[Proposal]) -> Non
 
 
 def _free_code(method: str, path: str, taken: set[str]) -> str:
-    """Return a resource code that nobody has: ``put.api.role.id`` or, if need be, ``put.api.role.id-2``."""
+    """Return an unused resource code: ``put.api.role.id`` or, if taken, ``put.api.role.id-2``."""
     words = re.findall(r"[A-Za-z0-9_-]+", path)
     code = ".".join([method.lower(), *words])[:_LONGEST_CODE]
     number = 1

@@ -1,4 +1,4 @@
-"""Keeps the policy of this process the newest one, whoever publishes it and whatever gets lost."""
+"""Keeps the policy of this process current, even if announcements are lost."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from service.records.policy import workers as policy_workers
 from service.records.policy.workers import REPORT_EVERY, PolicyWorker
 
 POLL_EVERY: Final = 0.5
-"""Seconds between two looks at the database when nothing is announced."""
+"""Seconds between two reads of the database without announcements."""
 
 RETRY_EVERY: Final = 5.0
-"""Seconds before a revision that could not be loaded is tried again."""
+"""Seconds before loading a failed revision again."""
 
 FOLLOW_WITHIN: Final = 5.0
 """Seconds behind a published revision after which this worker is not ready."""
 
-_TELL_WITHIN: Final = 0.5  # seconds for what others report; less than a readiness check has
+_TELL_WITHIN: Final = 0.5  # seconds for reading the reports of others; less than a readiness check may take
 
 Announced = Callable[[], AsyncGenerator[str, None]]
 """Begins to listen for published revisions; see ``records.announcements``."""
@@ -79,16 +79,16 @@ class PolicyWatch:
         self._reported: tuple[int, str | None] | None = None
         self._report_again = 0.0
         self.fault: str | None = None
-        """Why the policy in force is not the newest, or not known to be; None when all is well."""
+        """Why the policy in force is not known to be the newest; None if it is."""
 
     async def run(self) -> None:
-        """Watch until cancelled; the first look happens at once."""
+        """Watch until cancelled; the first check is immediate."""
         async with asyncio.TaskGroup() as group:
             group.create_task(_forever(self._look_and_wait))
             group.create_task(_forever(self._listen))
 
     async def look(self) -> None:
-        """Load what is newer than the policy in force, and report; raises nothing but what nobody foresaw."""
+        """Load a newer policy, if there is one, and report; raises only unexpected errors."""
         try:
             async with self._database.transaction(even_if_emptied=True) as connection:
                 latest = await revisions.latest(connection)
@@ -135,7 +135,7 @@ class PolicyWatch:
         return Health(state, {"revision": revision, "fault": self.fault})
 
     async def leave(self) -> None:
-        """Report that this worker ends; when the database is out of reach, silence will tell it."""
+        """Report the end of this worker; without the database, its reports simply stop."""
         with suppress(Unavailable):
             async with self._database.transaction() as connection:
                 await policy_workers.leave(connection, self._worker)

@@ -1,4 +1,4 @@
-"""Why a request is allowed or refused: both layers, every line that was looked at, and what would open it."""
+"""Explains why a request is allowed or refused: both layers, all relevant lines, and the reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HOLDING: Final = {name: held for name, held in PREDICATES.items() if name != "i
 
 @dataclass(frozen=True, slots=True)
 class Fired:
-    """A held code that opens the deciding line, and the predicate of the model by which it does."""
+    """A held code that matches the deciding line, and the predicate of the model that matches it."""
 
     code: str
     predicate: str
@@ -55,9 +55,9 @@ class LayerExplained:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What the gate would do with a request: ``endpoint`` is None when no route serves it (404 or 405).
+    """The guard's answer to a request; ``endpoint`` is None if no route serves it (404 or 405).
 
-    ``public`` routes authenticate nobody: whoever asks is answered as a caller without a session.
+    ``public`` routes do not authenticate: every caller counts as one without a session.
     """
 
     public: bool
@@ -71,7 +71,7 @@ class Explanation:
 
     @property
     def allowed(self) -> bool:
-        """Whether both layers let the request pass."""
+        """True if both layers allow the request."""
         return self.resource.allowed and self.endpoint is not None and self.endpoint.allowed
 
 
@@ -83,24 +83,24 @@ class GrantExplanation:
 
     @property
     def public(self) -> bool:
-        """Never: a visitor holds nothing to grant."""
+        """Always False: a visitor holds nothing to grant."""
         return False
 
     @property
     def layers(self) -> tuple[LayerExplained, ...]:
-        """The one layer that was asked."""
+        """The layer that was asked."""
         return (self.grant,)
 
     @property
     def allowed(self) -> bool:
-        """Whether the code may be granted."""
+        """True if the code may be granted."""
         return self.grant.allowed
 
 
 def explain(policy: Policy, method: str, path: str, held: HeldCodes | None) -> Explanation:
-    """Explain what happens to a request with this canonical ``path`` of whoever holds ``held``.
+    """Explain the decision on a request with this canonical ``path`` by a caller who holds ``held``.
 
-    None is a caller without a session. Both layers are asked, also where the first one refuses.
+    None is a caller without a session. Both layers are asked, even if the first one refuses.
     """
     route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
     public = route is not None and policy.rules.codes(ENDPOINT, route) == (ANYONE,)
@@ -111,7 +111,7 @@ def explain(policy: Policy, method: str, path: str, held: HeldCodes | None) -> E
 
 
 def explain_grant(policy: Policy, code: str, held: HeldCodes | None) -> GrantExplanation:
-    """Explain whether whoever holds ``held`` may hand out, take away, bind or act on ``code``."""
+    """Explain if a caller who holds ``held`` may hand out, take away, bind or act on ``code``."""
     return GrantExplanation(_layer(policy, GRANT, code, held))
 
 
@@ -142,7 +142,7 @@ def _reason(decision: Decision, lines: tuple[Rule, ...], held: HeldCodes | None)
 
 
 def _fired(line: Rule | None, held: HeldCodes | None) -> tuple[Fired, ...]:
-    """Return each held code that opens ``line`` by itself; none where a word such as ``@login`` opens it."""
+    """Return each held code that matches ``line`` by itself; none for a word such as ``@login``."""
     if line is None or held is None or line.code in (ANYONE, LOGIN):
         return ()
     return tuple(

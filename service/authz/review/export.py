@@ -1,4 +1,4 @@
-"""The published policy as two files that any Casbin reads."""
+"""Export of the published policy as two files that any Casbin can read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LINES: Final = "policy.csv"
 
 
 def export(policy: Policy, folder: Path) -> tuple[Path, Path]:
-    """Write ``model.conf`` and ``policy.csv`` into ``folder``, which is made if need be; return their paths.
+    """Write ``model.conf`` and ``policy.csv`` to ``folder``, created if missing; return their paths.
 
     A plain ``casbin.Enforcer`` loads the two, with the five predicates of docs/policy.md registered, and
-    decides as this service does. Files that are there already are replaced. OSError when they can't be.
+    makes the same decisions. Existing files are replaced. Raises OSError if they can't be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     model, lines = folder / MODEL, folder / LINES

@@ -1,4 +1,4 @@
-"""What would open a denial: codes, the roles that give them, and Buttons that are disabled."""
+"""What would allow a denied request: codes, roles that give them, and disabled Buttons."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from service.records.roles import roles
 
 @dataclass(frozen=True, slots=True)
 class WouldOpen:
-    """Any one of ``permissions``, or of ``roles``, would do.
+    """Any one of ``permissions``, or of ``roles``, would be enough.
 
-    ``disabled_buttons`` are codes to which the resource is bound in vain, since their Buttons are disabled.
+    ``disabled_buttons`` are bound codes without effect, since their Buttons are disabled.
     """
 
     permissions: tuple[str, ...]
@@ -26,7 +26,7 @@ class WouldOpen:
 
 
 async def would_open(connection: Connection, policy: Policy, denied: LayerExplained) -> WouldOpen:
-    """Return what would open ``denied``, the answer of a layer of ``policy``; roles as they are stored."""
+    """Return what would allow ``denied``, the answer of a layer of ``policy``; with the stored roles."""
     given = await roles.held_codes(connection)
     opening = [
         role

@@ -1,4 +1,4 @@
-"""On whose behalf a question about the policy is asked."""
+"""Subjects of questions about the policy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.records.users import accounts
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What somebody holds, None for a caller without a session; ``status`` is that of a stored user."""
+    """The held codes, None for a caller without a session; ``status`` is that of a stored user."""
 
     held: HeldCodes | None
     status: str | None = None
@@ -23,9 +23,9 @@ class Subject:
 async def subject_of(
     connection: Connection, user_name: str | None, permissions: Sequence[str] | None
 ) -> Subject:
-    """Return a user by name, or whoever holds ``permissions``; with neither, a visitor.
+    """Return a user by name, or a holder of ``permissions``; with neither, a visitor.
 
-    ValidationFailed for both at once, an unknown user, and what is no permission code.
+    Raises ValidationFailed for both together, an unknown user, and an invalid permission code.
     """
     if user_name is not None and permissions is not None:
         raise ValidationFailed(("permissions", "Name a user or permissions, not both"))

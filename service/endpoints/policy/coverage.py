@@ -1,4 +1,4 @@
-"""Every route and how it is guarded: ``/api/policy/coverage``."""
+"""All routes with their guards: ``/api/policy/coverage``."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Guard = Literal["public", "login", "permission", "outside"]
 
 
 class RouteGuard(Schema):
-    """A route, and what its requests must pass.
+    """A route and its checks.
 
-    `guard` sums up `required`, the codes of the endpoint layer; `outside` routes pass no gate. `resource`
+    `guard` summarises `required`, the codes of the endpoint layer; `outside` routes have no guard. `resource`
     decides in the resource layer, by any one of `resourceCodes`.
     """
 
@@ -35,7 +35,7 @@ class RouteGuard(Schema):
 
 
 class Coverage(Schema):
-    """All routes, and the enabled resources that fit no request of any route."""
+    """All routes, and the enabled resources that match no request of any route."""
 
     revision: Revision
     routes: list[RouteGuard]
@@ -51,7 +51,7 @@ class PolicyCoverage:
 
     @needs("system:policy:read")
     async def on_get(self, context: RequestContext) -> Coverage:
-        """Read every route with how it is guarded, and the resources that guard nothing."""
+        """Read all routes with their guards, and the resources that guard nothing."""
         context.policy = policy = self._live.current
         guards = [_guard(policy, one.method, one.template) for one in self._routes.operations]
         guards += [

@@ -1,4 +1,4 @@
-"""The policy in force: read, explained, and derived anew: ``/api/policy``."""
+"""The policy in force: read, explain, reload: ``/api/policy``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:ro
 
 
 class Worker(Schema):
-    """A worker, the revision that it decides by, and why that is not the newest, if it can't be.
+    """A worker, its policy revision, and the fault if that can't be the newest.
 
     `ownDigest` is that of its node's own part of the policy; `null` for an older version.
     """
@@ -48,7 +48,7 @@ class Worker(Schema):
 
 
 class PolicyInForce(Schema):
-    """All that decided this request, and what the workers of all nodes decide by.
+    """The policy that decided this request, and the policies of the workers of all nodes.
 
     `digest` is that of the shared part, `ownDigest` that of the own part of this node: model and files.
     """
@@ -62,10 +62,10 @@ class PolicyInForce(Schema):
 
 
 class Question(Schema):
-    """Who asks, and for what.
+    """A question to the policy: a subject, and a request or a grant.
 
-    Who: a user by name, or whoever holds `permissions`; with neither, a visitor. For what: a request by
-    `method` and `path`, or in their place a `grant`, the permission code to hand out or to act on.
+    The subject is a user by name, or a holder of `permissions`; with neither, a visitor. It asks for a
+    request by `method` and `path`, or for a `grant`: the permission code to hand out or to act on.
     """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
@@ -76,14 +76,14 @@ class Question(Schema):
 
 
 class FiredCode(Schema):
-    """A held code that opens the deciding line, and the predicate of the model by which it does."""
+    """A held code that matches the deciding line, and the predicate of the model that matches it."""
 
     code: Annotated[str, Meta(examples=["system:*"])]
     predicate: Annotated[str, Meta(examples=["holdsSubtree"])]
 
 
 class Opening(Schema):
-    """What would open a denial: any one of these codes, a role that gives one, or enabling a Button."""
+    """What would allow a denied request: any one of these codes, a role with one, or enabling a Button."""
 
     permissions: list[str]
     roles: list[str]
@@ -91,7 +91,7 @@ class Opening(Schema):
 
 
 class Layer(Schema):
-    """One layer's answer, with all lines of its object and the one that decided."""
+    """The answer of a layer, with all lines of its object and the one that decided."""
 
     layer: Annotated[str, Meta(examples=["endpoint"])]
     object: Annotated[str, Meta(examples=["GET /api/role/list"])]
@@ -106,10 +106,10 @@ class Layer(Schema):
 
 
 class Explained(Schema):
-    """What the policy says of a request, or of a grant.
+    """The answer of the policy to a request or a grant.
 
-    `resource` and `endpoint` are the layers of a request; `endpoint` is null where no route serves it (404 or
-    405). `grant` is the layer of a grant. The layers that were not asked are null.
+    `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
+    405). `grant` is the layer of a grant. Layers that were not asked are null.
     """
 
     revision: Revision
@@ -157,11 +157,11 @@ class Reload:
     @publishes
     @refuses(Conflict)
     async def on_post(self, context: RequestContext) -> Published:
-        """Derive the policy anew from what is stored, and publish it if it differs.
+        """Derive the policy again from the stored data, and publish it if it differs.
 
-        For rows that were changed, and lines that were tampered with, past this service. When it can't be
-        built, or when the model or the policy files are no longer those of the start, the last valid one
-        stays.
+        Use it after rows were changed, or lines tampered with, outside this service. If the policy can't be
+        built, or the model or the policy files have changed since the start, the last valid one stays in
+        force.
         """
         context.policy = policy = await self._changes.reload(f"reload by {context.user.user_name}")
         return Published(policy_revision=policy.revision)
@@ -178,9 +178,9 @@ class Explain:
     @logged("policy", "explain", "QUERY", response=False)
     @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
-        """Explain what would happen to a request, or whether a code may be granted, by the policy in force.
+        """Explain how the policy in force decides a request, or if a code may be granted.
 
-        A user is taken with the permissions of this moment; tokens that were issued before may have others.
+        A user's current permissions are used; tokens issued earlier may have others.
         """
         explained = _asked(body)
         context.policy = policy = self._live.current
@@ -206,7 +206,7 @@ class Explain:
 
 
 def _asked(body: Question) -> Callable[[Policy, HeldCodes | None], Explanation | GrantExplanation]:
-    """Return what explains the request or the grant of ``body``; ValidationFailed unless it names one."""
+    """Return a function that explains the question; raises ValidationFailed unless it is complete."""
     method, path, code = body.method, body.path, body.grant
     if code is not None:
         if method is not None or path is not None:

@@ -1,4 +1,4 @@
-"""Bindings, which say what Buttons open what resources: below ``/api/resource`` and ``/api/menu``."""
+"""Bindings between Buttons and resources: below ``/api/resource`` and ``/api/menu``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST = 10_000
 
 
 class BoundButton(Schema):
-    """A Button; disabled it opens nothing, and a resource bound to no other is closed to everybody."""
+    """A Button. Disabled Buttons open nothing: a resource bound only to them is closed to everybody."""
 
     id: Id
     title: Annotated[str, Meta(examples=["List users"])]
@@ -31,7 +31,7 @@ class BoundButton(Schema):
 
 
 class BoundResource(Schema):
-    """A resource; disabled it counts as not registered."""
+    """A resource; a disabled one counts as not registered."""
 
     id: Id
     resource_name: Annotated[str, Meta(examples=["List users"])]
@@ -42,7 +42,7 @@ class BoundResource(Schema):
 
 
 class ButtonsOfResource(Schema):
-    """The Buttons any one of which opens the resource; with none, a login alone does."""
+    """The Buttons, any one of which opens the resource; without any, a login is enough."""
 
     menu_ids: list[Id]
     buttons: list[BoundButton]
@@ -68,13 +68,13 @@ class SavedResources(ResourcesOfButton):
 
 
 class ButtonIds(Schema):
-    """The ids of all Buttons that are to open the resource."""
+    """The ids of all Buttons that open the resource."""
 
     menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
 
 
 class ResourceIds(Schema):
-    """The ids of all resources that the Button is to open."""
+    """The ids of all resources that the Button opens."""
 
     resource_ids: Annotated[list[Id], Meta(max_length=MOST)]
 
@@ -105,8 +105,8 @@ class ResourceButtons:
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
 
-        An empty list opens it to everybody who is logged in. Nobody adds or takes away a Button whose code
-        they do not hold, and of a bound resource they must hold one code already.
+        An empty list opens it to everybody who is logged in. Callers can't add or remove a Button whose code
+        they lack, and must hold one code of a bound resource.
         """
         found, context.policy = await self._changes.bind_buttons(
             context.user,
@@ -145,8 +145,8 @@ class ButtonResources:
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
         """Replace the resources that a Button opens.
 
-        A resource that loses its last Button in this way is open to everybody who is logged in. The caller
-        holds the code of the Button, and one code of each bound resource that comes.
+        A resource that loses its last Button is open to everybody who is logged in. Callers must hold the
+        code of the Button, and one code of each bound resource that is added.
         """
         found, context.policy = await self._changes.bind_resources(
             context.user,

@@ -1,4 +1,4 @@
-"""Resources, the routes that administrators register to guard them: ``/api/resource``."""
+"""Resources: routes that administrators register to guard them: ``/api/resource``."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Resource(Schema):
-    """A registered route. Each edit raises `version`, which is its `ETag`; bindings have one of their own."""
+    """A registered route. Each edit increments `version`, its `ETag`; bindings have their own `ETag`."""
 
     id: Id
     resource_name: Annotated[str, Meta(examples=["Read a report"])]
@@ -48,7 +48,7 @@ class Resource(Schema):
 
 
 class SavedResource(Resource):
-    """A resource as it was saved, and the policy revision from which that is in force."""
+    """The saved resource, and the policy revision from which it is in force."""
 
     policy_revision: Revision
 
@@ -70,7 +70,7 @@ Path = Annotated[
 
 
 class ResourceBody(Schema):
-    """What is said about a resource; `enabled` left out is true for a new one, and unchanged for another."""
+    """The values of a resource; `enabled` by default is true for a new one, and unchanged for others."""
 
     resource_name: Name
     resource_code: Code
@@ -81,13 +81,13 @@ class ResourceBody(Schema):
 
 
 class State(Schema):
-    """Whether the resource counts; a disabled one is as good as not registered."""
+    """Whether the resource is enabled; a disabled one counts as not registered."""
 
     enabled: bool
 
 
 class ResourceQuery(PageQuery):
-    """Which resources, by parts of their name (in any case), code and path; and in which order."""
+    """Filters and order of resources; name (in any case), code and path match by parts."""
 
     resource_name: Annotated[str, Meta(max_length=128)] | None = None
     resource_code: Annotated[str, Meta(max_length=64)] | None = None
@@ -139,8 +139,8 @@ class Resources:
     async def on_post(self, context: RequestContext, body: ResourceBody) -> SavedResource:
         """Register a resource.
 
-        From then on its own bindings decide, and none is an opening to everybody who is logged in. Nobody
-        takes requests from a more general resource whose codes they do not hold.
+        From then on its own bindings decide; without any, it is open to everybody who is logged in. Callers
+        can't take requests from a more general resource without holding one of its codes.
         """
         return _saved(context, *await self._changes.create(context.user, _values(body)))
 
@@ -174,9 +174,9 @@ class OneResource:
         }
     )
     async def on_put(self, context: RequestContext, body: ResourceBody, id: int) -> SavedResource:
-        """Replace what is said about a resource; its bindings stay.
+        """Replace the values of a resource; its bindings stay.
 
-        A bound resource is moved, enabled or disabled by those only who hold one of its codes.
+        Moving, enabling or disabling a bound resource requires one of its codes.
         """
         return _saved(
             context, *await self._changes.update(context.user, id, _values(body), _as_seen(context))
@@ -187,9 +187,9 @@ class OneResource:
     @publishes
     @refuses(NotFound, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> Published:
-        """Delete a resource with its bindings; a bound one takes a caller who holds one of its codes.
+        """Delete a resource with its bindings; a bound one requires one of its codes.
 
-        Its requests are then decided by the next resource that fits, or count as not registered.
+        Its requests are then decided by the next matching resource, or count as not registered.
         """
         context.policy = await self._changes.delete(context.user, id, _as_seen(context))
         return Published(policy_revision=context.policy.revision)
@@ -207,7 +207,7 @@ class ResourceState:
     @refuses(NotFound, PreconditionFailed)
     @example_body({"enabled": True})
     async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:
-        """Enable or disable a resource; a bound one takes a caller who holds one of its codes."""
+        """Enable or disable a resource; a bound one requires one of its codes."""
         return _saved(
             context, *await self._changes.set_enabled(context.user, id, body.enabled, _as_seen(context))
         )

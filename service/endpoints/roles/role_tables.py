@@ -23,7 +23,7 @@ Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
 
 
 class ImportedRole(Schema):
-    """A role, known by `roleCode`. What is left out stays as it is, and is empty for a new role."""
+    """A role, identified by `roleCode`. Omitted fields are unchanged, or empty for a new role."""
 
     role_code: Annotated[str, Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"])]
     role_name: Annotated[str, Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"])] | UnsetType = UNSET
@@ -67,9 +67,9 @@ class RoleTableImport:
     async def on_post(self, context: RequestContext, body: ImportedRoles, query: ImportQuery) -> ImportReport:
         """Create and edit roles from a table, all of them or none.
 
-        A role is known by its code. Nobody edits a role that gives more than they hold, or gives what they do
-        not hold. Every row that can't be saved is named by its number. Menus are not in the table: a role
-        keeps those it has, and gets those above the Buttons that it is given.
+        Roles are identified by code. Callers can't edit roles with permissions that they lack, or give such
+        permissions. Every row that can't be saved is listed with its number. Menus are not in the table: a
+        role keeps its Menus, and gets those above its new Buttons.
         """
         rows = table_rows(body.roles, name="role_code", codes="permissions")
         done = await self._imports.run(context.user, rows, dry_run=query.dry_run)

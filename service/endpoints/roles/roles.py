@@ -17,11 +17,11 @@ from service.web.requests.preconditions import answer_tag, content_tag, require_
 from service.web.requests.schema import ONE_LINE, Id, Moment, Page, PageQuery, Schema, page_answer, whole
 
 MOST = 10_000
-"""The most menus and Buttons that a role is given at once."""
+"""The most menus and Buttons of a role in one request."""
 
 
 class Role(Schema):
-    """A named set of menus and Buttons. Each edit raises `version`, which is its `ETag`."""
+    """A named set of menus and Buttons. Each edit increments `version`, which is its `ETag`."""
 
     id: Id
     role_name: Annotated[str, Meta(examples=["Auditor"])]
@@ -47,7 +47,7 @@ Description = Annotated[str, Meta(max_length=1000)]
 
 
 class RoleEdit(Schema):
-    """What is said about a role; `enabled` left out is unchanged, and `roleCode` must be the one it has."""
+    """The values of a role; `enabled` is unchanged if omitted, and `roleCode` must be the current one."""
 
     role_name: RoleName
     role_code: RoleCode | UnsetType = UNSET
@@ -56,19 +56,19 @@ class RoleEdit(Schema):
 
 
 class NewRole(RoleEdit, kw_only=True):
-    """What is said about a new role; `enabled` left out is true."""
+    """A new role, enabled by default."""
 
     role_code: RoleCode
 
 
 class RoleMenus(Schema):
-    """The ids of all menus and Buttons that the role gives; those of Menus show pages, and no more."""
+    """The ids of all menus and Buttons that the role gives; Menus only show pages."""
 
     menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
 
 
 class RoleQuery(PageQuery):
-    """Which roles, and in which order."""
+    """Filters and order of roles."""
 
     role_name: Annotated[str, Meta(max_length=64, description="A part of the name, in any case.")] | None = (
         None
@@ -136,9 +136,9 @@ class OneRole:
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"roleName": "Reporter", "description": "Reads reports"})
     async def on_put(self, context: RequestContext, body: RoleEdit, id: int) -> Role:
-        """Replace what is said about a role; its menus stay.
+        """Replace the values of a role; its menus stay.
 
-        Nobody edits a role that gives more than they hold. A disabled role gives nothing.
+        Callers can't edit roles with permissions that they lack. A disabled role gives nothing.
         """
         saved = await self._changes.update(context.user, id, _values(body), _as_seen(context, body.role_code))
         answer_tag(context, version_tag(saved.version))
@@ -150,7 +150,7 @@ class OneRole:
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete a role that no user has.
 
-        Nobody deletes a role that gives more than they hold.
+        Callers can't delete roles with permissions that they lack.
         """
         await self._changes.delete(context.user, id, _as_seen(context))
 
@@ -165,7 +165,7 @@ class RolePermissions:
     @needs("system:role:list")
     @refuses(NotFound)
     async def on_get(self, context: RequestContext, id: int) -> RoleMenus:
-        """Read which menus and Buttons a role gives."""
+        """Read the menus and Buttons that a role gives."""
         async with self._database.snapshot() as connection:
             await roles.read(connection, id)
             found = RoleMenus(await roles.menu_ids(connection, id))
@@ -179,7 +179,7 @@ class RolePermissions:
     async def on_put(self, context: RequestContext, body: RoleMenus, id: int) -> RoleMenus:
         """Replace the menus and Buttons that a role gives.
 
-        Its users must refresh their tokens. Nobody gives, or takes away, what they do not hold.
+        Its users must refresh their tokens. Callers can't give or take away permissions that they lack.
         """
 
         def match(stored: list[int]) -> None:
@@ -195,7 +195,7 @@ def _values(body: RoleEdit) -> dict[str, Any]:
 
 
 def _as_seen(context: RequestContext, role_code: str | UnsetType = UNSET) -> Callable[[roles.Role], None]:
-    """Return what refuses a role that is not the one that the client has read."""
+    """Return a check that the role is unchanged since the client read it."""
 
     def match(stored: roles.Role) -> None:
         require_match(context, version_tag(stored.version))

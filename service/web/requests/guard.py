@@ -1,4 +1,4 @@
-"""The admission gate: the one way from a request into the service."""
+"""The authorization guard: every guarded request passes it before its responder."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from service.web.requests.credentials import HeaderToken
 from service.web.requests.description import Operation
 
 MIN_REVISION: Final = "X-Policy-Min-Revision"
-"""The header that names the oldest policy revision by which the request may be decided."""
+"""The header with the oldest policy revision that may decide the request."""
 _MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
 _REVISION: Final = re.compile(rb"[0-9]{1,18}")
 
 
 class AuthorizationGuard:
-    """Decides whether a request may go on to its responder."""
+    """Decides if a request may go on to its responder."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class AuthorizationGuard:
         self._revisions = revisions
 
     async def admit(self, context: RequestContext, operation: Operation) -> None:
-        """Let ``call`` pass, its caller and policy set, or raise.
+        """Admit the request and set caller and policy of ``context``, or raise a refusal.
 
         Public? Then nobody is authenticated; else who calls is, and what changes something must have been
         meant: see ``CookieToken``. The permission map and both layers are of one revision. When a newer one

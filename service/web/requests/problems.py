@@ -1,4 +1,4 @@
-"""The one translation from errors to ``application/problem+json`` (RFC 9457)."""
+"""Translates all errors into ``application/problem+json`` (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _log = structlog.get_logger()
 
 
 def refusals() -> list[type[Refusal]]:
-    """Return every refusal that can be answered, by status and code."""
+    """Return all refusals, ordered by status and code."""
     return sorted(_named(Refusal), key=lambda refusal: (refusal.status, refusal.code))
 
 
@@ -46,7 +46,7 @@ def _named(parent: type[Refusal]) -> Iterator[type[Refusal]]:
 
 
 def type_of(refusal: type[Refusal]) -> str:
-    """Return the ``type`` of a refusal's documents: a place on the page that explains it."""
+    """Return the ``type`` of a refusal's documents: its section on the page of problem codes."""
     return f"{ERRORS_PAGE}#{refusal.code.replace('_', '-')}"
 
 
@@ -67,21 +67,21 @@ def document(refusal: Refusal, request_id: str) -> bytes:
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return ``error`` as a refusal; what nobody foresaw is InternalFault, whose message tells nothing."""
+    """Return ``error`` as a refusal; unexpected errors become InternalError, without details."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, falcon.HTTPMethodNotAllowed):
         return MethodNotAllowed(dict(error.headers or {})["Allow"].split(", "))
     if isinstance(error, falcon.HTTPError) and error.status_code < _SERVER_FAULTS:
-        # Falcon's own texts may quote the request.
+        # Falcon's own messages may quote the request.
         return _BY_STATUS.get(error.status_code, BadRequest)()
     return InternalError()
 
 
 def refused(context: RequestContext, error: Exception) -> tuple[int, bytes]:
-    """Return status and document for ``error``; log a fault; the headers of ``call`` become the refusal's.
+    """Return status and document for ``error``; logs faults; sets the headers of the refusal.
 
-    Headers that the responder meant for its success, cookies among them, are dropped.
+    Headers that the responder set for a success, such as cookies, are dropped.
     """
     refusal = context.refusal = refusal_of(error)
     if isinstance(refusal, InternalError):
