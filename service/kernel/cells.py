@@ -9,11 +9,11 @@ from typing import Final
 _COMPUTED: Final = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 
 
-def shown(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Return ``text`` as a cell that no spreadsheet computes: a formula gets an apostrophe in front."""
     return f"'{text}" if _COMPUTED.match(text) else text
 
 
-def meant(cell: str) -> str:
-    """Return the text from which ``shown`` made ``cell``; any other cell is returned unchanged."""
+def unescape_formula(cell: str) -> str:
+    """Return the text from which ``escape_formula`` made ``cell``; any other cell is returned unchanged."""
     return cell[1:] if cell.startswith("'") and _COMPUTED.match(cell) else cell

@@ -187,7 +187,7 @@ def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[
 
 
 _ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "policy")
-# Whoever can't read or write tables can still do all of it one by one.
+# Without table exports and imports users can still do the same one by one.
 _SPARED: Final = ("export", "import")
 
 

@@ -1,9 +1,9 @@
-"""The per-request check: all checks in flight leave as one command.
+"""The per-request check: all waiting checks are sent as one command.
 
-A command of its own costs each request about 100 µs of redis-py; as two keys of a shared MGET it costs a
-few. The policy revision is one key more for all of them. Checks asked for in one loop tick go out together,
-and those that come while an answer is awaited go out together after it. A check never joins a command that
-has left, so it sees every marker and every revision that was set before it was asked for.
+A separate command costs each request about 100 µs of redis-py; two keys of a shared MGET cost only a few. The
+policy revision is one more key for all of them. Checks that are requested in one loop iteration are sent
+together, and so are those that arrive while a reply is awaited. A check never joins a command that has been
+sent, so it sees every marker and every revision that was set before it was requested.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from service.keyspace.keys import POLICY_REVISION
 
 
 class Answer(NamedTuple):
-    """The values of the two keys of one check, and of the policy revision that was announced."""
+    """The values of the two keys of one check, and the announced policy revision."""
 
     marker: bytes | None
     session: bytes | None
@@ -31,7 +31,7 @@ _Waiting = tuple[str, str, "asyncio.Future[Answer]"]
 
 
 class Checks:
-    """Reads pairs of keys, and the policy revision, over one connection that nobody else uses."""
+    """Reads pairs of keys, and the policy revision, over its own connection."""
 
     def __init__(self, connection: AbstractConnection, timeout: float) -> None:
         self._connection = connection
@@ -40,9 +40,9 @@ class Checks:
         self._sender: asyncio.Task[None] | None = None
 
     def ask(self, first: str, second: str) -> asyncio.Future[Answer]:
-        """Return a future of the values of the two keys; it raises ``Unavailable`` when there is no answer.
+        """Return a future of the values of the two keys; it raises ``Unavailable`` if there is no answer.
 
-        It is settled within the timeout of the command that is on its way plus that of its own.
+        It is done within two timeouts: that of the command under way, and that of its own.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
@@ -52,7 +52,7 @@ class Checks:
         return future
 
     async def close(self) -> None:
-        """Disconnect; whoever still waits is told that the store is out of reach."""
+        """Disconnect; checks that are still waiting fail with ``Unavailable``."""
         if self._sender is not None:
             self._sender.cancel()
             await asyncio.wait([self._sender])
@@ -66,15 +66,15 @@ class Checks:
         cause: BaseException | None = None
         try:
             while self._waiting:
-                # One more turn of the loop: whatever has arrived by now is asked for in the same command.
+                # One more loop iteration: checks that have arrived by then join the same command.
                 await asyncio.sleep(0)
                 batch, self._waiting = self._waiting, []
                 _settle(batch, await self._exchange(batch))
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - whatever it is, nobody may be left
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - no check may be left waiting
             cause = error
             await self._connection.disconnect(nowait=True)
         finally:
-            # Those who came meanwhile fail as well: each would else wait for a timeout of its own on top.
+            # Checks that arrived meanwhile fail as well, or they would wait for one more timeout.
             left, self._waiting, self._sender = batch + self._waiting, [], None
             _fail(left, cause)
 

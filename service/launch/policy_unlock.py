@@ -1,4 +1,4 @@
-"""``portcullis policy unlock``: a way back when everybody is locked out of what administers the policy."""
+"""``portcullis policy unlock``: restores access when everybody is locked out of administering the policy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TOP: Final = "*"
 
 @dataclass(frozen=True, slots=True)
 class _Unlocked:
-    """A resource that was opened, what was done to it, and the revision from which that is in force."""
+    """A resource that was opened, the changes to it, and the first revision with them."""
 
     name: str
     done: tuple[str, ...]
@@ -40,7 +40,7 @@ class _Unlocked:
 
 
 def locked(settings: Settings) -> str:
-    """Return, in words, what is closed to everybody, and the resources that close it; change nothing.
+    """Describe the endpoints that are closed to everybody, and the resources that close them; change nothing.
 
     Raises ``PolicyError``, ``SchemaError`` and ``Unavailable``.
     """
@@ -54,8 +54,8 @@ def locked(settings: Settings) -> str:
 
     closing, ids = with_database(settings, look)
     if not closing:
-        return "Nobody is locked out: whoever holds * passes each endpoint that administers the policy."
-    # Some are closed since their resource is disabled and policy.unregistered closes what has none.
+        return "Nobody is locked out: users who hold * pass each endpoint that administers the policy."
+    # Some are closed because their resource is disabled and policy.unregistered closes unregistered ones.
     unregistered = closing.pop(UNREGISTERED, [])
     lines = [_closed(requests, ids[shape(name)]) for name, requests in sorted(closing.items())]
     lines += [_closed([one], ids[shape(one)]) for one in unregistered if shape(one) in ids]
@@ -70,18 +70,18 @@ def _closed(requests: list[str], resource_id: int) -> str:
 
 
 def unlock(settings: Settings, resource_id: int) -> str:
-    """Open a resource to those who hold ``*``, publish that, and return what was done.
+    """Open a resource to users who hold ``*``, publish that, and return a summary.
 
-    A disabled one is enabled. One that is bound to disabled Buttons alone is bound to the Button ``*`` as
-    well, so that nobody else gains anything. Told as a security event, and entered in the operation log.
-    Raises ``NotFound``, ``Conflict`` when no enabled Button carries ``*``, ``PolicyError``, ``SchemaError``
+    A disabled resource is enabled. A resource that is bound to disabled Buttons only is bound to the Button
+    ``*`` as well, so that no other user gains access. Logged as a security event and in the operation log.
+    Raises ``NotFound``, ``Conflict`` if no enabled Button carries ``*``, ``PolicyError``, ``SchemaError``
     and ``Unavailable``.
     """
     begun = perf_counter()
     done = with_database(settings, lambda database: _unlock(settings, database, resource_id))
     if not done.done:
         return (
-            f"Resource {resource_id}, {done.name}, is open to those who hold * already; nothing was changed."
+            f"Resource {resource_id}, {done.name}, is open to users who hold * already; nothing was changed."
         )
     tell_security(
         settings,
@@ -110,7 +110,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
 
 async def _unlock(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
     shipped = configured(settings.policy)
-    # A live policy that was never loaded: what is closed now is not asked about.
+    # A live policy that was never loaded, so what it closes now is not checked.
     changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped, leave_to_workers)
     async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
         done = []
@@ -120,7 +120,7 @@ async def _unlock(settings: Settings, database: Database, resource_id: int) -> _
         if not found.enabled:
             await resources.set_enabled(change.connection, resource_id, enabled=True)
             done.append("enabled")
-        # With nothing bound it is open to everybody logged in, and a binding would close it to them.
+        # Without bindings all logged-in users may pass, and a binding would close it to them.
         if bound and not any(button.enabled for button in bound):
             if top is None:
                 raise Conflict("No enabled Button carries *, to which the resource could be bound")
@@ -130,7 +130,7 @@ async def _unlock(settings: Settings, database: Database, resource_id: int) -> _
 
 
 async def _enter(settings: Settings, event: OperationEvent) -> None:
-    """Enter ``event`` in the operation log: through the session store, else directly."""
+    """Write ``event`` to the operation log: through the session store, else directly."""
     database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
     store = SessionStore(settings.redis, settings.auth)
     journal = Journal(settings.oplog, database, store.log, f"policy:{secrets.token_hex(8)}")

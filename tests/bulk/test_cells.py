@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.kernel.cells import meant, shown
+from service.kernel.cells import escape_formula, unescape_formula
 
 FORMULAS = [
     "=1+1",
@@ -23,19 +23,19 @@ FORMULAS = [
 
 @pytest.mark.parametrize("text", [*FORMULAS, *(f"'{one}" for one in FORMULAS)])
 def test_a_formula_gets_an_apostrophe_and_loses_it_again(text: str) -> None:
-    assert shown(text) == f"'{text}"
-    assert meant(shown(text)) == text
+    assert escape_formula(text) == f"'{text}"
+    assert unescape_formula(escape_formula(text)) == text
 
 
 @pytest.mark.parametrize("text", ["", "wanda", "'tis", "''", "a=1", "1-2", " =1", "w\u00e4nda"])
 def test_other_texts_stay_as_they_are(text: str) -> None:
-    assert shown(text) == meant(text) == text
+    assert escape_formula(text) == unescape_formula(text) == text
 
 
 @given(st.text(alphabet="'=+-@ a\t\uff1d"))
 def test_what_is_read_is_what_was_shown(text: str) -> None:
-    assert meant(shown(text)) == text
+    assert unescape_formula(escape_formula(text)) == text
 
 
 def test_a_formula_that_nobody_has_marked_is_read_as_it_stands() -> None:
-    assert meant("+49 30 1234") == "+49 30 1234"
+    assert unescape_formula("+49 30 1234") == "+49 30 1234"

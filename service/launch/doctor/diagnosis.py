@@ -51,24 +51,24 @@ def diagnose(environ: Mapping[str, str]) -> Findings:
 
 
 async def _examine(environ: Mapping[str, str], settings: Settings) -> Findings:
-    patient = Installation(environ, settings, shipped=_shipped(settings))
+    installation = Installation(environ, settings, shipped=_shipped(settings))
     database = None
     if settings.database.url:
         database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-        patient = replace(patient, database=database, server=await _server(database))
+        installation = replace(installation, database=database, server=await _server(database))
     if settings.redis.url:
-        patient = replace(patient, store=await _store(settings))
+        installation = replace(installation, store=await _store(settings))
     try:
-        return [(name, await _made(check, patient)) for name, check in CHECKS]
+        return [(name, await _made(check, installation)) for name, check in CHECKS]
     finally:
         if database is not None:
             await database.close()
 
 
-async def _made(check: Check, patient: Installation) -> Finding:
+async def _made(check: Check, installation: Installation) -> Finding:
     try:
         async with asyncio.timeout(WITHIN):
-            finding = check(patient)
+            finding = check(installation)
             return await finding if inspect.isawaitable(finding) else finding
     except Unanswered as reason:
         return unknown(str(reason))

@@ -16,14 +16,14 @@ _FEWEST_LETTERS = 10  # different ones; 32 random hexadecimal digits have fewer 
 _LOCAL_FILE = "jwt_secret"
 
 
-def signing_key(patient: Installation) -> Finding:
+def signing_key(installation: Installation) -> Finding:
     """With the key one can forge the tokens of any user."""
-    auth = patient.settings.auth
+    auth = installation.settings.auth
     try:
         if not auth.jwt_algorithm.startswith("HS"):
             signing_keys(auth)
             return ok(f"{auth.jwt_algorithm}, a pair of keys that fit")
-        secret = auth.jwt_secret or _kept_secret(patient)
+        secret = auth.jwt_secret or _kept_secret(installation)
     except SettingsError as wrong:
         return fault("; ".join(one.message for one in wrong.faults), "see docs/settings.md, section auth")
     if not secret:
@@ -36,15 +36,15 @@ def signing_key(patient: Installation) -> Finding:
     return ok(f"{auth.jwt_algorithm}, {len(secret.encode())} bytes")
 
 
-def _kept_secret(patient: Installation) -> str:
+def _kept_secret(installation: Installation) -> str:
     """Return the data directory's secret, "" if it has none; SettingsError if it is open to others."""
-    data = patient.settings.server.data
+    data = installation.settings.server.data
     return local_secret(data, 1) if os.path.lexists(data / _LOCAL_FILE) else ""
 
 
-def configuration_file(patient: Installation) -> Finding:
+def configuration_file(installation: Installation) -> Finding:
     """A user who may write the file may change every setting; one who may read it sees its secrets."""
-    path = configured_file(patient.environ)
+    path = configured_file(installation.environ)
     if path is None:
         return ok("there is none")
     mode = path.stat().st_mode
@@ -58,9 +58,9 @@ def configuration_file(patient: Installation) -> Finding:
     return ok(f"{path} holds {len(secrets)} secrets, for its owner's eyes only" if secrets else str(path))
 
 
-def data_directory(patient: Installation) -> Finding:
+def data_directory(installation: Installation) -> Finding:
     """It holds the embedded stores, the local signing secret and files."""
-    path = patient.settings.server.data
+    path = installation.settings.server.data
     try:
         found = path.stat()
     except OSError as error:
@@ -76,9 +76,9 @@ def data_directory(patient: Installation) -> Finding:
     return ok(str(path))
 
 
-async def objects(patient: Installation) -> Finding:
+async def objects(installation: Installation) -> Finding:
     """Files can be neither uploaded nor read without it."""
-    settings = patient.settings
+    settings = installation.settings
     folder = settings.server.data / "files"
     store = object_store(settings.objstore, folder)
     if not settings.objstore.bucket and not folder.exists():  # asking would make it

@@ -16,10 +16,10 @@ _LOGS: Final[tuple[Log, ...]] = ("operation_log", "login_log")
 _MONTH: Final = timedelta(days=31)
 
 
-async def log_entries(patient: Installation) -> Finding:
+async def log_entries(installation: Installation) -> Finding:
     """Entries that were dropped or set aside are missing in the logs."""
-    _ = patient.sessions
-    store = SessionStore(patient.settings.redis, patient.settings.auth)
+    _ = installation.sessions
+    store = SessionStore(installation.settings.redis, installation.settings.auth)
     try:
         found = await store.log.counts()
     except Unavailable:
@@ -44,11 +44,11 @@ def _judged(found: LogCounts) -> Finding:
     return ok(summary)
 
 
-async def log_months_ahead(patient: Installation) -> Finding:
+async def log_months_ahead(installation: Installation) -> Finding:
     """Entries of a month without a partition go into the default one, until a worker moves them."""
     today = datetime.now(UTC).date().replace(day=1)
     wanted = {today, (today + _MONTH).replace(day=1)}
-    async with patient.records() as connection:
+    async with installation.records() as connection:
         missing = [
             f"{log} for {month:%Y-%m}"
             for log in _LOGS

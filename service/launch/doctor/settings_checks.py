@@ -11,22 +11,22 @@ from service.launch.prepared import PASSWORD
 _WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy
 
 
-def cookie_mode(patient: Installation) -> Finding:
+def cookie_mode(installation: Installation) -> Finding:
     """Cookies over plain HTTP can be read and set by anybody on the network path."""
-    auth = patient.settings.auth
+    auth = installation.settings.auth
     if not auth.is_read_cookie:
         return ok("off")
     if auth.cookie_secure:
         return ok("on, over TLS only")
     message = "on, and cookies travel without TLS"
     remedy = "set auth.cookie_secure to true, and a proxy that speaks TLS in front"
-    alone = _is_local(patient.settings.server.host) and not patient.settings.server.trusted_proxies
+    alone = _is_local(installation.settings.server.host) and not installation.settings.server.trusted_proxies
     return warning(message, remedy) if alone else fault(message, remedy)
 
 
-def proxies(patient: Installation) -> Finding:
+def proxies(installation: Installation) -> Finding:
     """A client in a trusted network can choose the address by which its attempts are counted."""
-    trusted = patient.settings.server.trusted_proxies
+    trusted = installation.settings.server.trusted_proxies
     if not trusted:
         return ok("none is trusted: the client's address is the peer's")
     everyone = [one for one in _collapsed(trusted) if one.prefixlen == 0]
@@ -45,9 +45,9 @@ def proxies(patient: Installation) -> Finding:
     return ok(f"{len(trusted)} trusted")
 
 
-def address(patient: Installation) -> Finding:
+def address(installation: Installation) -> Finding:
     """The service speaks plain HTTP: only a proxy that speaks TLS should reach it."""
-    server = patient.settings.server
+    server = installation.settings.server
     if _is_local(server.host):
         return ok(f"{server.host}, for this machine only")
     if server.trusted_proxies:
@@ -58,9 +58,9 @@ def address(patient: Installation) -> Finding:
     )
 
 
-def deny_check(patient: Installation) -> Finding:
+def deny_check(installation: Installation) -> Finding:
     """Without it, revoked rights stay in effect until the token expires."""
-    auth = patient.settings.auth
+    auth = installation.settings.auth
     if auth.per_request_deny_check:
         return ok("on: bans and changed rights hold from the next request on")
     return warning(
@@ -69,17 +69,17 @@ def deny_check(patient: Installation) -> Finding:
     )
 
 
-def throttling(patient: Installation) -> Finding:
+def throttling(installation: Installation) -> Finding:
     """Without throttling, passwords can be guessed as fast as they are hashed."""
-    throttle = patient.settings.throttle
+    throttle = installation.settings.throttle
     if throttle.enabled:
         return ok(f"{throttle.login_account} logins of one account in {throttle.window} s")
     return warning("off: passwords may be guessed without end", "set throttle.enabled to true")
 
 
-def first_password(patient: Installation) -> Finding:
+def first_password(installation: Installation) -> Finding:
     """A password in the environment can leak through processes, logs and images."""
-    if patient.environ.get(PASSWORD) and patient.server is not None and patient.server.schema:
+    if installation.environ.get(PASSWORD) and installation.server is not None and installation.server.schema:
         return warning(
             f"{PASSWORD} is set, and has no effect any more", f"remove {PASSWORD} from the environment"
         )

@@ -11,21 +11,21 @@ _LEAST_STORE = (7,)
 _APART = 1.0  # seconds of difference that are reported
 
 
-def database(patient: Installation) -> Finding:
+def database(installation: Installation) -> Finding:
     """Everything but the check of tokens needs it."""
-    if not patient.settings.database.url:
+    if not installation.settings.database.url:
         raise Unanswered("no embedded one runs")
-    if patient.server is None:
+    if installation.server is None:
         return fault("does not answer", "start it, and check database.url: host, port, user and password")
-    version = f"PostgreSQL {patient.server.version // 10_000}.{patient.server.version % 10_000}"
-    if patient.server.version < LEAST_SERVER:
+    version = f"PostgreSQL {installation.server.version // 10_000}.{installation.server.version % 10_000}"
+    if installation.server.version < LEAST_SERVER:
         return fault(version, f"PostgreSQL {LEAST_SERVER // 10_000} or later is needed")
     return ok(version)
 
 
-def schema(patient: Installation) -> Finding:
+def schema(installation: Installation) -> Finding:
     """Until a start has migrated it, this version can't read the tables."""
-    server = patient.server
+    server = installation.server
     if server is None:
         raise Unanswered("the database does not answer")
     if server.is_current:
@@ -38,13 +38,13 @@ def schema(patient: Installation) -> Finding:
     )
 
 
-def session_store(patient: Installation) -> Finding:
+def session_store(installation: Installation) -> Finding:
     """No guarded request passes without it."""
-    if not patient.settings.redis.url:
+    if not installation.settings.redis.url:
         raise Unanswered("no embedded one runs")
-    if patient.store is None:
+    if installation.store is None:
         return fault("does not answer", "start it, and check redis.url: host, port, user and password")
-    store = patient.store
+    store = installation.store
     if store.version is None:
         return unknown("this account may not ask for its version (INFO)")
     if store.version < _LEAST_STORE:
@@ -56,9 +56,9 @@ def session_store(patient: Installation) -> Finding:
     return ok(f"{store.product}")
 
 
-def eviction(patient: Installation) -> Finding:
+def eviction(installation: Installation) -> Finding:
     """An evicted deny marker lets a banned user in."""
-    store = patient.sessions
+    store = installation.sessions
     if store.policy is None:
         return unknown("this account may not ask for maxmemory-policy (INFO)")
     if store.policy == "noeviction":
@@ -68,9 +68,9 @@ def eviction(patient: Installation) -> Finding:
     return fault(message, remedy) if store.memory else warning(f"{message} once maxmemory is set", remedy)
 
 
-def persistence(patient: Installation) -> Finding:
+def persistence(installation: Installation) -> Finding:
     """Without persistence a restart loses sessions, and markers that stop tokens."""
-    store = patient.sessions
+    store = installation.sessions
     if store.appends:
         return ok("each write is appended to a file")
     if store.appends is None or (store.snapshots is None and not store.appends):
@@ -81,18 +81,18 @@ def persistence(patient: Installation) -> Finding:
     return warning("nothing is kept: a restart lifts bans, and ends all sessions", remedy)
 
 
-def clocks(patient: Installation) -> Finding:
+def clocks(installation: Installation) -> Finding:
     """Tokens are judged by the session store's time; it is not trusted if it is far behind a machine's."""
-    leeway = patient.settings.auth.jwt_leeway
-    store = patient.sessions.ahead
-    said = [f"session store {store:+.1f} s"]
-    if patient.server is not None:
-        said.append(f"database {patient.server.ahead:+.1f} s")
-    message = f"{', '.join(said)} against this machine"
+    leeway = installation.settings.auth.jwt_leeway
+    store = installation.sessions.ahead
+    offsets = [f"session store {store:+.1f} s"]
+    if installation.server is not None:
+        offsets.append(f"database {installation.server.ahead:+.1f} s")
+    message = f"{', '.join(offsets)} against this machine"
     remedy = "keep the clocks of all machines together, with NTP for instance"
     if abs(store) > MOST_BEHIND:
         return fault(f"{message}: one of them is wrong", remedy)
     if abs(store) > leeway:
         return warning(f"{message}: more than auth.jwt_leeway, {leeway} s", remedy)
-    apart = max(abs(store), abs(patient.server.ahead) if patient.server else 0.0)
+    apart = max(abs(store), abs(installation.server.ahead) if installation.server else 0.0)
     return warning(message, remedy) if apart > _APART else ok(message)

@@ -11,9 +11,9 @@ from service.records.users.overview import administrators
 _MANY = 5
 
 
-async def enough_administrators(patient: Installation) -> Finding:
+async def enough_administrators(installation: Installation) -> Finding:
     """With none nobody can administer, one is easily locked out, and many are many targets."""
-    async with patient.records() as connection:
+    async with installation.records() as connection:
         found = await administrators(connection)
     names = ", ".join(one.user_name for one in found[:_MANY])
     if not found:
@@ -30,9 +30,9 @@ async def enough_administrators(patient: Installation) -> Finding:
     return ok(f"{len(found)} users hold *: {names}")
 
 
-async def first_administrator(patient: Installation) -> Finding:
+async def first_administrator(installation: Installation) -> Finding:
     """The name is well known, and logs may hold the first password."""
-    async with patient.records() as connection:
+    async with installation.records() as connection:
         found = await administrators(connection)
     first = [one for one in found if name_key(one.user_name) == name_key(ADMINISTRATOR)]
     if not first:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from service.kernel.cells import shown
+from service.kernel.cells import escape_formula
 from service.kernel.clock import now
 from service.web.content.streams import Stream, attachment
 from service.web.requests.schema import Schema, json_text
@@ -64,4 +64,4 @@ def _csv(kind: type[Schema]) -> Callable[[Sequence[Schema]], bytes]:
 
 
 def _cell(value: Any) -> Any:
-    return shown(value) if isinstance(value, str) else value
+    return escape_formula(value) if isinstance(value, str) else value

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from service.kernel.cells import shown
+from service.kernel.cells import escape_formula
 from service.kernel.clock import now
 from service.web.content.streams import Stream, attachment
 from service.web.content.tables import CSV, Table, rows_of
@@ -75,4 +75,4 @@ def _cell(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return shown(" ".join(value) if isinstance(value, tuple | list) else str(value))
+    return escape_formula(" ".join(value) if isinstance(value, tuple | list) else str(value))

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 from msgspec.inspect import Field, ListType, NoneType, StructType, UnionType, type_info
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
-from service.kernel.cells import meant
+from service.kernel.cells import unescape_formula
 from service.web.requests.bodies import MAX_BODY, JsonBody
 from service.web.requests.request import Request
 from service.web.requests.schema import Schema
@@ -127,7 +127,7 @@ class TableBody(Generic[T]):
         for name, cell in zip(header, cells, strict=True):
             if "\0" in cell:
                 return RowFault(number, name, "The text holds a NUL character")
-            _put(row, self._columns[name], meant(cell))
+            _put(row, self._columns[name], unescape_formula(cell))
         return row
 
 
