@@ -26,7 +26,7 @@ _UNUSED = ("rich", "yaml")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what ``arguments`` say; return the exit status: 0, 1 for a fault, 2 for bad arguments."""
+    """Run the command in ``arguments``; return the exit status: 0, 1 for an error, 2 for bad arguments."""
     options = _parser().parse_args(arguments)
     try:
         check_installation()
@@ -60,12 +60,12 @@ def _parser() -> argparse.ArgumentParser:
     policy.add_parser("check", help="check model, lines and routes against one another; start nothing")
     exporting = policy.add_parser("export", parents=[data], help="write the published policy for any Casbin")
     exporting.add_argument("folder", metavar="DIR", help="where model.conf and policy.csv go")
-    syncing = policy.add_parser("sync", parents=[data], help="register routes that nobody has registered")
-    syncing.add_argument("--dry-run", action="store_true", help="only tell the differences")
+    syncing = policy.add_parser("sync", parents=[data], help="register the routes that are not registered")
+    syncing.add_argument("--dry-run", action="store_true", help="only print the differences")
     unlocking = policy.add_parser(
         "unlock",
         parents=[data],
-        help="tell which resources lock everybody out, or open one to those who hold *",
+        help="print the resources that lock everybody out, or open one to users who hold *",
     )
     unlocking.add_argument(
         "resource", metavar="ID", type=int, nargs="?", help="the id of the resource to open"
@@ -74,14 +74,14 @@ def _parser() -> argparse.ArgumentParser:
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     _add_admin(families.add_parser, data)
     _add_audit(families.add_parser, data)
-    doctor = families.add_parser("doctor", parents=[data], help="look for what an operator can get wrong")
+    doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")
     doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
     doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
     return parser
 
 
 def _add_admin(add_family: Callable[..., argparse.ArgumentParser], data: argparse.ArgumentParser) -> None:
-    admin = add_family("admin", help="users, past the API").add_subparsers(dest="action", required=True)
+    admin = add_family("admin", help="users, without the API").add_subparsers(dest="action", required=True)
     create = admin.add_parser("create", parents=[data], help="create a user; the password is asked for")
     create.add_argument("user_name", help="the user name")
     create.add_argument(
@@ -109,7 +109,7 @@ def _add_audit(add_family: Callable[..., argparse.ArgumentParser], data: argpars
     verify.add_argument("--to", dest="end", type=day, metavar="DAY", help="the last day")
     verify.add_argument("--heads", metavar="FILE", help="log lines of the service that were kept elsewhere")
     verify.add_argument(
-        "--old-keys", metavar="FILE", help="keys that chains were made with before, one a line"
+        "--old-keys", metavar="FILE", help="a file with earlier keys of the chains, one per line"
     )
 
 

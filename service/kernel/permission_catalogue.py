@@ -192,7 +192,7 @@ _SPARED: Final = ("export", "import")
 
 
 def _administering() -> Iterator[str]:
-    """Yield the endpoints of the pages above, and those that give roles to users."""
+    """Yield the endpoints of the pages above, and the endpoints that give roles to users."""
     for page in CATALOGUE:
         if page.name in _ADMINISTERING_PAGES:
             for one in page.permissions:

@@ -1,4 +1,4 @@
-"""The newest policy revision that was announced to the workers of all nodes."""
+"""The newest announced policy revision, for the workers of all nodes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from service.keyspace.scripts import Scripts
 class RevisionKey:
     """Reads and writes the announced revision; every method raises ``Unavailable``.
 
-    The value names the announcement as well: of two attempts to publish one number the first may have been
-    rolled back, and ``replace`` must not take the one for the other.
+    The value also identifies the announcement: if a publication is rolled back, another one may announce the
+    same number, and ``replace`` must not confuse the two.
     """
 
     def __init__(self, pool: BlockingConnectionPool, scripts: Scripts, timeout: float) -> None:
@@ -25,27 +25,27 @@ class RevisionKey:
         self._timeout = timeout
 
     async def read(self) -> bytes | None:
-        """Return the value as it is stored, for ``revision_in`` and ``replace``; None when there is none."""
+        """Return the stored value, for ``revision_in`` and ``replace``, or None."""
         async with within(self._timeout):
             value = await self._client.get(keys.POLICY_REVISION)
         assert not isinstance(value, str)  # noqa: S101 - the client decodes nothing
         return value
 
     async def announce(self, revision: int) -> None:
-        """Say that ``revision`` is about to be published; the key is never lowered."""
+        """Announce that ``revision`` is about to be published; never lowers the number."""
         await self._scripts.run("revision_raise", revision, secrets.token_hex(8))
 
     async def restore(self, revision: int) -> None:
-        """Say that ``revision`` has been published, where the key is missing; it is never lowered."""
+        """Store a published ``revision`` again if the key is missing; never lowers the number."""
         await self._scripts.run("revision_raise", revision, "")
 
     async def replace(self, seen: bytes, revision: int) -> bool:
-        """Set ``revision``, lower or not, if ``seen`` is still the value; tell whether it was."""
+        """Set ``revision``, even a lower one, if the value is still ``seen``; returns whether it was."""
         return bool(await self._scripts.run("revision_replace", seen, revision))
 
 
 def revision_in(value: bytes | None) -> int | None:
-    """Return the number in a value of the key; None for one that is missing or can't be read."""
+    """Return the number in a value of the key; None if it is missing or can't be read."""
     if value is None:
         return None
     number = value.partition(b":")[0]

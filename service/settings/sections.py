@@ -29,10 +29,10 @@ class Policy:
     own_digests: Digests = setting(
         Digests(),
         shown="all may serve",
-        help="Which own parts of the policy (model, base and endpoint lines) may serve, by the digests that "
-        "`portcullis policy check` prints: separated by commas in the environment, a list in the file. A "
-        "start with another one is refused, and running workers tell the log of workers that decide by one. "
-        "While a new version is rolled out, name the digests of both.",
+        help="The own parts of the policy (model, base and endpoint lines) that may serve, as the digests "
+        "that `portcullis policy check` prints: separated by commas in the environment, a list in the file. "
+        "A start with another one is refused, and running workers log other workers that use one. During the "
+        "roll-out of a new version, name the digests of both.",
     )
 
 
