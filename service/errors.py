@@ -7,20 +7,49 @@ libraries. A message never holds a password, a token, SQL or a path of the serve
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+
+Needed = Literal["all", "any"]
+"""How many of the codes that a denial lists would have been needed."""
+
+
+class Decided(Protocol):
+    """A decision of the enforcer, as answers and logs tell it."""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether it let the caller pass."""
+
+    @property
+    def layer(self) -> str:
+        """The layer that was asked."""
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The codes any one of which would do."""
+
+    @property
+    def id(self) -> str:
+        """The name of the decision."""
+
+    @property
+    def revision(self) -> int:
+        """The revision of the policy that decided."""
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident
     """The base class of all refusals; never raised itself.
 
     ``detail`` is the sentence for this occurrence, ``headers`` are added to the response, and
-    ``extra`` are further members of the problem document.
+    ``extra`` are further members of the problem document. ``decision`` is the denial of the enforcer that
+    the refusal tells of, None for all others.
     """
 
     status: ClassVar[int]
     code: ClassVar[str]
     title: ClassVar[str]
+    decision: Decided | None = None
 
     def __init__(
         self, detail: str | None = None, *, headers: Mapping[str, str] | None = None, **extra: Any
@@ -98,9 +127,30 @@ class AccountBanned(Refusal):
 
 
 class PermissionDenied(Refusal):
-    """The enforcer denied; ``layer``, ``required`` and ``decisionId`` say why."""
+    """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` say why."""
 
     status, code, title = 403, "permission_denied", "Permission denied"
+
+    def __init__(
+        self,
+        detail: str,
+        decision: Decided,
+        *,
+        required: Iterable[str] | None = None,
+        needed: Needed = "any",
+    ) -> None:
+        """``required`` are the codes that were lacking, by default those of ``decision``.
+
+        ``needed`` tells whether any one of them would have done, or all together.
+        """
+        super().__init__(
+            detail,
+            layer=decision.layer,
+            required=list(decision.required if required is None else required),
+            needed=needed,
+            decisionId=decision.id,
+        )
+        self.decision = decision
 
 
 class CsrfFailed(Refusal):
@@ -131,7 +181,11 @@ class RequestTimeout(Refusal):
 
 
 class Conflict(Refusal):
-    """A duplicate name, the last administrator, a record still in use, or a policy that can't be built."""
+    """A duplicate name, a record still in use, a policy that can't be built, or a rule that is no permission.
+
+    Such rules hold for everybody, whatever they hold: the last administrator stays, and nobody changes their
+    own roles.
+    """
 
     status, code, title = 409, "conflict", "The request conflicts with what is stored"
 
@@ -185,23 +239,44 @@ class ValidationFailed(Refusal):
 
 
 class RowFault(NamedTuple):
-    """A fault in one row of a table; ``row`` counts from 1, ``code`` is the code of a refusal."""
+    """A fault in one row of a table; ``row`` counts from 1, ``code`` is the code of a refusal.
+
+    ``denial`` is the refusal itself where permissions are lacking.
+    """
 
     row: int
     field: str
     message: str
     code: str = ValidationFailed.code
+    denial: PermissionDenied | None = None
+
+    def told(self, most: int) -> dict[str, Any]:
+        """Return the fault as a member of ``errors``, with at most ``most`` of the codes that are lacking."""
+        shown: dict[str, Any] = {
+            "row": self.row,
+            "field": self.field,
+            "message": self.message,
+            "code": self.code,
+        }
+        if self.denial is not None:
+            shown |= {**self.denial.extra, "required": self.denial.extra["required"][:most]}
+        return shown
 
 
 class RowsRefused(ValidationFailed):
-    """Some rows of a table can't be saved, so none was; ``errors`` holds the first 100 faults."""
+    """Some rows of a table can't be saved, so none was; ``errors`` holds the first 100 faults.
+
+    ``decision`` is that of the first row that lacks permissions.
+    """
 
     MOST: ClassVar[int] = 100
 
     def __init__(self, faults: Sequence[RowFault]) -> None:
-        first = [fault._asdict() for fault in faults[: self.MOST]]
+        first = [fault.told(self.MOST) for fault in faults[: self.MOST]]
         detail = "Nothing was saved: some rows can't be"
         Refusal.__init__(self, detail, errors=first, errorCount=len(faults))
+        denials = (fault.denial for fault in faults if fault.denial is not None)
+        self.decision = next((denial.decision for denial in denials), None)
 
 
 class RateLimited(Refusal):

@@ -1,76 +1,139 @@
-"""Delegation: callers can give only what they hold, and act only on users who hold no more.
+"""Nobody gives what they do not hold, and nobody acts on someone who holds more than they do.
 
-The code of an endpoint admits the caller; this module decides on which users the caller may act, and which
-permissions the caller may give. All such comparisons of held codes are made here.
+The code of an endpoint lets a caller ask. On whom the caller may act, and which codes the caller may hand
+out, take away or bind, is decided by the layer ``grant`` of the policy: each question about a code is put to
+the enforcer here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from typing import Final
 
-from service.errors import PermissionDenied, RefreshRequired
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import GRANT
+from service.authz.publishing.changes import Change
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import PATIENCE
+from service.errors import Needed, PermissionDenied, RefreshRequired
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
+from service.records.policy import revisions
 from service.records.roles import rights
 
+_AT_ONCE: Final = 50
+"""How many codes are decided before other requests get a turn; each takes some 50 µs."""
 
-class Grantor:
-    """The caller of a change of rights; may give what both the token and the database say is held."""
 
-    def __init__(self, caller: Caller, stored: HeldCodes) -> None:
+class DelegationCheck:
+    """What the caller of one change may grant, by what both the token and the database say is held."""
+
+    def __init__(self, policy: Policy, caller: Caller, stored: HeldCodes) -> None:
         self.user_id = caller.user_id
-        self._token = caller.held
-        self._stored = stored
+        self._policy = policy
+        self._held = (caller.held, stored)
 
-    def holds(self, code: str) -> bool:
-        """True if the caller may give ``code``."""
-        return self._token.grants(code) and self._stored.grants(code)
+    async def require(self, codes: Iterable[str], why: str) -> None:
+        """Return when the caller may grant each of ``codes``.
 
-    def require(self, codes: Iterable[str], why: str) -> None:
-        """Check that the caller holds each of ``codes``; wildcards are compared as sets of codes.
-
-        Raises PermissionDenied with ``why`` as its message and the missing codes as ``required``.
+        PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``:
+        all of them are needed.
         """
-        if lacking := sorted({code for code in codes if not self.holds(code)}):
-            raise PermissionDenied(why, required=lacking)
+        _require_none([denial async for denial in self._denials(codes)], why)
+
+    async def require_any(self, codes: Iterable[str], why: str) -> None:
+        """Return when the caller may grant one of ``codes``; PermissionDenied else, with all of them."""
+        asked = sorted(set(codes))
+        denials = [denial async for denial in self._denials(asked)]
+        if len(denials) == len(asked):
+            _require_none(denials, why, needed="any")
+
+    async def require_new(self, change: Change, code: str, why: str) -> None:
+        """Return when the caller may grant ``code``, which ``change`` gives to a Button; else as ``require``.
+
+        A code that no Button carries yet has no line. It is asked of the candidate, which has one, before the
+        change is published.
+        """
+        if self._policy.rules.of(GRANT, code):
+            await self.require([code], why)
+        else:
+            change.ask(lambda candidate: _require_none(list(self._denied(candidate, [code])), why))
+
+    async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
+        """Return when the caller may grant all that these roles give, or would if all were enabled.
+
+        PermissionDenied else, for giving a role, taking it away, and changing it.
+        """
+        reach = await rights.reach_of_roles(connection, role_ids)
+        await self.require(reach, "The role gives permissions that you do not hold")
+
+    async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
+        """Return when the caller may grant the codes of all Buttons among these menus.
+
+        PermissionDenied else.
+        """
+        codes = await rights.codes_of_menus(connection, menu_ids)
+        await self.require(codes, "Among the Buttons are permissions that you do not hold")
 
     async def target(self, connection: Connection, user_id: int) -> Target:
-        """Return the user as a target on which the caller may act; the user need not exist.
+        """Return the user as somebody on whom the caller may act; there need not be such a user.
 
-        Callers may act on themselves, and on users of whom they hold every code, also those that the user
-        would hold if all roles and Buttons were enabled. PermissionDenied else: who sets the password of a
-        user could act as that user, and who ends the sessions of a user again and again keeps that user out.
+        Callers may act on themselves, and on users of whom they may grant every code, also those that the
+        user would hold if all roles and Buttons were enabled. PermissionDenied else: who sets the password
+        of a user could act as that user, and who ends the sessions of a user again and again keeps that user
+        out.
         """
         if user_id != self.user_id:
             reach = await rights.reach_of_users(connection, [user_id])
-            self.require(reach, "The user holds permissions that you do not hold")
+            await self.require(reach, "The user holds permissions that you do not hold")
         return Target(user_id)
 
-    async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
-        """Check that the caller holds all that these roles give, or would give if all were enabled.
+    async def _denials(self, codes: Iterable[str]) -> AsyncIterator[Decision]:
+        """Yield the denial of each code that the caller may not grant, in order, with turns for others."""
+        asked = sorted(set(codes))
+        for start in range(0, len(asked), _AT_ONCE):
+            if start:
+                await asyncio.sleep(0)
+            for denial in self._denied(self._policy, asked[start : start + _AT_ONCE]):
+                yield denial
 
-        Needed to give, take away or change a role. Raises PermissionDenied.
+    def _denied(self, policy: Policy, codes: Iterable[str]) -> Iterator[Decision]:
+        for code in codes:
+            decisions = (policy.judge(GRANT, code, held) for held in self._held)
+            if (denial := next((one for one in decisions if not one.allowed), None)) is not None:
+                yield denial
+
+
+def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
+    if denials:
+        required = [denial.object for denial in denials]
+        told = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
+        raise PermissionDenied(told, denials[0], required=required, needed=needed)
+
+
+class Delegation:
+    """Says what callers may grant, by the policy in force."""
+
+    def __init__(self, live: LivePolicy) -> None:
+        self._live = live
+
+    async def check(self, connection: Connection, caller: Caller) -> DelegationCheck:
+        """Return what ``caller`` may grant now, and let nobody's rights change before the transaction ends.
+
+        What the token says may have changed while the request waited, so it is read anew, behind the lock.
+        In a change of the policy the lock of the policy comes first. The policy is the newest that has been
+        published, so that a Button of another worker has its line. RefreshRequired when the caller has been
+        deleted, disabled or banned meanwhile; Unavailable when this worker can't follow within ``PATIENCE``
+        seconds.
         """
-        reach = await rights.reach_of_roles(connection, role_ids)
-        self.require(reach, "The role gives permissions that you do not hold")
-
-    async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
-        """Check that the caller holds the codes of all Buttons of these menus; raises PermissionDenied."""
-        codes = await rights.codes_of_menus(connection, menu_ids)
-        self.require(codes, "Among the Buttons are permissions that you do not hold")
-
-
-async def grantor(connection: Connection, caller: Caller) -> Grantor:
-    """Return what ``caller`` may give now, and lock all rights until the transaction ends.
-
-    What the token says may have changed while the request waited, so it is read anew, behind the lock.
-    In a change of the policy the lock of the policy comes first. RefreshRequired when the caller has been
-    deleted, disabled or banned meanwhile.
-    """
-    await rights.lock(connection)
-    held = await rights.of_enabled_user(connection, caller.user_id)
-    if held is None:
-        raise RefreshRequired
-    return Grantor(caller, HeldCodes(held.permissions))
+        await rights.lock(connection)
+        held = await rights.of_enabled_user(connection, caller.user_id)
+        if held is None:
+            raise RefreshRequired
+        latest = await revisions.latest(connection)
+        newest = 0 if latest is None else latest.revision
+        policy = await self._live.at_least(newest, within=PATIENCE)
+        return DelegationCheck(policy, caller, HeldCodes(held.permissions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from service.errors import Conflict, PermissionDenied, Refusal, RowFault, RowsRefused, ValidationFailed
@@ -35,7 +36,8 @@ class RowFaults:
 
     def note(self, row: int, field: str, refusal: Refusal) -> None:
         """Add a refusal of a row."""
-        self._found.append(RowFault(row, field, refusal.detail, refusal.code))
+        denial = refusal if isinstance(refusal, PermissionDenied) else None
+        self._found.append(RowFault(row, field, refusal.detail, refusal.code, denial))
 
     @contextmanager
     def of(self, row: int, denied: str, conflict: str | None = None) -> Iterator[None]:
@@ -58,7 +60,7 @@ class RowFaults:
     def require_none(self) -> None:
         """Raise RowsRefused if there is any fault."""
         if self._found:
-            raise RowsRefused(sorted(self._found))
+            raise RowsRefused(sorted(self._found, key=itemgetter(slice(4))))
 
 
 def once_each(faults: RowFaults, field: str, keys: Iterable[tuple[int, str]]) -> None:

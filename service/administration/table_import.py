@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
-from service.administration.delegation import Grantor, grantor
+from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.import_rows import ImportedRow, Outcome, RowFaults
 from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
@@ -48,10 +48,10 @@ class TableRow:
 
 @dataclass(slots=True)
 class Work:
-    """A running import: in ``connection``, on behalf of ``giver``."""
+    """An import under way: in ``connection``, within what ``check`` lets its caller grant."""
 
     connection: Connection
-    giver: Grantor
+    check: DelegationCheck
     faults: RowFaults = field(default_factory=RowFaults)
     done: list[ImportedRow] = field(default_factory=list)
 
@@ -74,8 +74,9 @@ def _undo_if(*, dry_run: bool) -> None:
 class TableImport(ABC, Generic[Prepared, Changed]):
     """Creates the records that do not exist, and edits those that differ; all rows, or none."""
 
-    def __init__(self, database: Database, revocations: Revocations) -> None:
+    def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:
         self._database = database
+        self._delegation = delegation
         self._revocations = revocations
 
     async def run(self, caller: Caller, rows: Sequence[TableRow], *, dry_run: bool) -> list[ImportedRow]:
@@ -88,7 +89,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         try:
             async with self._database.transaction(within=WITHIN) as connection:
                 async with keeping_an_administrator(connection):
-                    work = Work(connection, await grantor(connection, caller))
+                    work = Work(connection, await self._delegation.check(connection, caller))
                     changed = await self._save(work, rows, prepared)
                     work.faults.require_none()
                     work.done.sort(key=attrgetter("row"))

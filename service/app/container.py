@@ -10,6 +10,7 @@ from functools import partial
 
 import msgspec
 
+from service.administration.delegation import Delegation
 from service.administration.menus.menus import MenuChanges
 from service.administration.resources.resources import ResourceChanges
 from service.administration.roles.importing import RoleImport
@@ -109,7 +110,7 @@ class Container:
         self.refresh = Refresh(self.database, self.store, tokens, pairs, log)
         self.sessions = Sessions(self.store, log)
         self.revocations = Revocations(self.database, self.store, log)
-        password_rules = PasswordRules(settings.password)
+        delegation, password_rules = Delegation(self.live), PasswordRules(settings.password)
         self.password_change = PasswordChange(
             database=self.database,
             store=self.store,
@@ -122,15 +123,17 @@ class Container:
         self.cookies = Cookies(auth)
         header = (auth.token_name, auth.token_prefix)
         token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
-        self.password_reset = PasswordReset(self.password_change)
-        self.bans = Bans(self.database, self.revocations, log)
-        self.kicks = Kicks(self.database, self.sessions)
-        self.accounts = Accounts(self.database, self.revocations, self.passwords, password_rules)
-        self.menus = MenuChanges(self.changes, self.revocations)
-        self.resources = ResourceChanges(self.changes)
-        self.user_import = UserImport(self.database, self.revocations, self.passwords, password_rules)
-        self.roles = RoleChanges(self.database, self.revocations)
-        self.role_import = RoleImport(self.database, self.revocations)
+        self.password_reset = PasswordReset(delegation, self.password_change)
+        self.bans = Bans(self.database, delegation, self.revocations, log)
+        self.kicks = Kicks(self.database, delegation, self.sessions)
+        self.accounts = Accounts(self.database, delegation, self.revocations, self.passwords, password_rules)
+        self.menus = MenuChanges(self.changes, delegation, self.revocations)
+        self.resources = ResourceChanges(self.changes, delegation)
+        self.user_import = UserImport(
+            self.database, delegation, self.revocations, self.passwords, password_rules
+        )
+        self.roles = RoleChanges(self.database, delegation, self.revocations)
+        self.role_import = RoleImport(self.database, delegation, self.revocations)
         self.traffic = Traffic()
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
         self.operator_token = OperatorToken(settings.server.metrics_token)

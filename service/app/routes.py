@@ -92,7 +92,7 @@ def _add_rights(routes: Routes, container: Container) -> None:
     routes.add(
         "/api/resource/{id}/buttons", bindings.ResourceButtons(container.database, container.resources)
     )
-    routes.add("/api/menu/mine", own_menus.MenuMine(container.database))
+    routes.add("/api/menu/mine", own_menus.MenuMine(container.database, container.live))
     routes.add("/api/menu/list", menus.MenuList(container.database))
     routes.add("/api/menu", menus.Menus(container.menus))
     routes.add("/api/menu/{id}", menus.OneMenu(container.database, container.menus))

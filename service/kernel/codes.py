@@ -90,18 +90,6 @@ class HeldCodes:
             return False
         return any(_fits(head, trailing, segments) for head, trailing in self.patterns)
 
-    def grants(self, code: str) -> bool:
-        """True if any held code grants ``code``, by any row of the table.
-
-        The enforcer decides requests; this answers questions about codes, such as what a caller may delegate.
-        """
-        return (
-            self.holds_exactly(code)
-            or self.holds_everything(code)
-            or self.holds_subtree(code)
-            or self.holds_pattern(code)
-        )
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, HeldCodes) and self.codes == other.codes
 

@@ -82,13 +82,16 @@ def _unlock(options: Namespace, environ: Environ) -> None:
 
 
 def _migrate(_options: Namespace, environ: Environ) -> None:
+    from service.authz.publishing.shipped import configured
+    from service.authz.review.covered import covered_by
     from service.launch.additions import describe_additions
     from service.launch.stores import reachable
     from service.records.migrate import additions, migrate
 
     with reachable(table.load(environ)) as settings:
+        covered = covered_by(configured(settings.policy).model_text)
         changed = migrate(settings.database.url)
-        pending = additions(settings.database.url)
+        pending = additions(settings.database.url, covered)
     _say("The database has been migrated." if changed else "The database has this version's schema already.")
     for line in describe_additions(pending):
         _say(line)

@@ -17,6 +17,7 @@ from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.sync import differences, register
+from service.authz.review.covered import covered_by
 from service.errors import Refusal
 from service.files.bucket import create_bucket
 from service.files.object_store import object_store
@@ -74,14 +75,14 @@ def check(settings: Settings) -> Shipped:
 
 def prepare(settings: Settings, password: str | None, shipped: Shipped) -> Prepared:
     """Prepare the database, the policy and the bucket; raises the errors of each step."""
-    first = prepare_database(settings, password)
+    first = prepare_database(settings, password, shipped)
     policy = publish_policy(settings, shipped)
     create_bucket(settings.objstore, settings.server)
     files = object_store(settings.objstore, settings.server.data / "files").description
     return Prepared(first, f"revision {policy.revision}, {len(policy.rules)} lines", files)
 
 
-def prepare_database(settings: Settings, chosen: str | None) -> FirstLogin | None:
+def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -> FirstLogin | None:
     """Migrate the database and seed it if it is new; return the first login if it was new.
 
     Logs what this version adds to the catalogue of permissions, with the roles that gain it. ``chosen`` is
@@ -97,7 +98,7 @@ def prepare_database(settings: Settings, chosen: str | None) -> FirstLogin | Non
         return asyncio.run(passwords.hash(password))
 
     try:
-        prepared = migrate.prepare(settings.database.url, administrator_hash)
+        prepared = migrate.prepare(settings.database.url, administrator_hash, covered_by(shipped.model_text))
     finally:
         passwords.close()
     if found := prepared.additions:

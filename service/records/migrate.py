@@ -20,7 +20,7 @@ from service.records.database.transactions import engine
 from service.records.policy import revisions
 from service.records.roles import rights
 from service.records.schema import SCHEMA
-from service.records.seed.catalogue import Additions, bring, is_complete, pending
+from service.records.seed.catalogue import Additions, Covered, bring, is_complete, pending
 from service.records.seed.seed import is_new, seed
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
@@ -59,11 +59,11 @@ class Prepared:
     additions: Additions
 
 
-def prepare(url: str, administrator_hash: Callable[[], str]) -> Prepared:
+def prepare(url: str, administrator_hash: Callable[[], str], covered: Covered) -> Prepared:
     """Migrate the database at ``url``; seed it if it is new, else add what is new in this version.
 
     All in one transaction; raises as ``migrate``. ``administrator_hash`` is called only to seed: it returns
-    the Argon2 hash of the first administrator's password.
+    the Argon2 hash of the first administrator's password. ``covered`` tells which codes other codes cover.
     """
     with _exclusively(url) as connection:
         _upgrade(connection)
@@ -75,16 +75,16 @@ def prepare(url: str, administrator_hash: Callable[[], str]) -> Prepared:
         # No other transaction may change menus or rights meanwhile.
         for key in (revisions.LOCK, rights.LOCK):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
-        return Prepared(new=False, additions=bring(connection))
+        return Prepared(new=False, additions=bring(connection, covered))
 
 
-def additions(url: str) -> Additions:
+def additions(url: str, covered: Covered) -> Additions:
     """Return what the next start will add to the database at ``url``; nothing if it was never seeded.
 
     Only reads; the schema must be this version's. Raises Unavailable.
     """
     with out_of_reach(), engine(url).connect() as connection:
-        return Additions() if is_new(connection) else pending(connection)
+        return Additions() if is_new(connection) else pending(connection, covered)
 
 
 def stored_schema(connection: Connection) -> str | None:

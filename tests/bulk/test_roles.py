@@ -150,7 +150,7 @@ async def test_a_role_gets_the_pages_above_its_new_buttons_and_keeps_those_it_ha
         "SELECT title FROM sys.menu WHERE id IN (SELECT menu_id FROM sys.role_menu m"
         " JOIN sys.role r ON r.id = m.role_id WHERE role_code = 'clerk') ORDER BY title",
     )
-    assert [title for (title,) in titles] == ["List roles", "Roles", "System", "Users"]
+    assert [title for (title,) in titles] == ["List and read roles", "Roles", "System", "Users"]
 
 
 async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(service: Inside) -> None:

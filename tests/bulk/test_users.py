@@ -309,7 +309,15 @@ async def test_nobody_gives_by_a_table_what_he_does_not_hold(service: Inside) ->
         (5, "userName"),
         (6, "roles"),
     ]
-    assert {one["code"] for one in answer.json["errors"]} == {"permission_denied"}
+    codes = [one["code"] for one in answer.json["errors"]]
+    assert codes == ["permission_denied"] * 4 + ["conflict"]  # the last is a rule for everybody
+    assert [one.get("required") for one in answer.json["errors"]] == [
+        ["system:user:delete"],
+        ["*"],
+        ["system:user:delete"],
+        ["system:user:delete"],
+        None,
+    ]
     assert await importer.held() == {"system:user:import", "system:user:list"}
     alone = await send(service, IMPORT, "userName,nickName,roles\r\na,A,lister\r\n", importer.token)
     assert alone.status == 200

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from service.administration.menus.tree import MAX_DEPTH, SeenMenu, place_fault, seen
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import GRANT, Rule
 from service.kernel.codes import HeldCodes
 from service.records.menus.menus import Menu
+from tests.policies.stock import MODEL
 
 
 def page(number: int, parent: int | None = None, *, enabled: bool = True) -> Menu:
@@ -79,7 +84,7 @@ def test_a_move_is_refused_exactly_when_it_would_make_a_cycle(
 def test_a_tree_that_was_forced_into_a_cycle_is_walked_to_an_end() -> None:
     assert place_fault({1: 2, 2: 1, 3: None}, 3, 1) is not None
     assert place_fault({1: 2, 2: 1, 3: None}, 1, 3) is not None
-    assert seen([page(1, 2), page(2, 1)], {1}, HeldCodes()) == []
+    assert seen([page(1, 2), page(2, 1)], {1}, holding()) == []
 
 
 @pytest.mark.parametrize("height", [1, 3, MAX_DEPTH])
@@ -95,6 +100,14 @@ def test_a_menu_moves_with_what_is_below_it_only_where_all_of_it_has_room(height
     )
 
 
+def holding(*codes: str) -> Callable[[str], bool]:
+    """Say what is held of the codes of the trees, by the layer grant of the shipped model."""
+    policy = Policy(MODEL.read_text("utf-8"), [Rule(GRANT, code, code) for code in CODES])
+    held = HeldCodes(codes)
+    return lambda code: policy.judge(GRANT, code, held).allowed
+
+
+CODES = ("a:list", "a:edit", "b:list", "c:top", "x", "y")
 TREE = [
     page(1),
     page(2, 1),
@@ -107,14 +120,14 @@ TREE = [
 
 
 def test_menus_are_seen_with_those_above_and_the_buttons_that_are_held() -> None:
-    assert shape(seen(TREE, {2}, HeldCodes())) == {1: ([], {2: ([], {})})}
-    assert shape(seen(TREE, {4}, HeldCodes(["a:list"]))) == {1: ([], {2: (["a:list"], {})})}
-    assert shape(seen(TREE, {7}, HeldCodes(["c:top"]))) == {}
-    assert seen(TREE, set(), HeldCodes(["*"])) == []
+    assert shape(seen(TREE, {2}, holding())) == {1: ([], {2: ([], {})})}
+    assert shape(seen(TREE, {4}, holding("a:list"))) == {1: ([], {2: (["a:list"], {})})}
+    assert shape(seen(TREE, {7}, holding("c:top"))) == {}
+    assert seen(TREE, set(), holding("*")) == []
 
 
 def test_a_wildcard_shows_the_buttons_of_the_menus_that_are_given_and_no_further_menu() -> None:
-    found = shape(seen(TREE, {2}, HeldCodes(["a:*"])))
+    found = shape(seen(TREE, {2}, holding("a:*")))
     assert found == {1: ([], {2: (["a:list", "a:edit"], {})})}
 
 
@@ -127,9 +140,9 @@ def test_what_is_disabled_is_not_seen_nor_what_is_below_it() -> None:
         button(5, 1, "y", enabled=False),
     ]
 
-    assert shape(seen(tree, {1, 3, 4, 5}, HeldCodes(["x", "y"]))) == {1: ([], {})}
-    assert shape(seen(tree, {5}, HeldCodes())) == {}
+    assert shape(seen(tree, {1, 3, 4, 5}, holding("x", "y"))) == {1: ([], {})}
+    assert shape(seen(tree, {5}, holding())) == {}
 
 
 def test_an_id_that_is_gone_shows_nothing() -> None:
-    assert seen(TREE, {99}, HeldCodes()) == []
+    assert seen(TREE, {99}, holding()) == []

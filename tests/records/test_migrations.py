@@ -14,10 +14,11 @@ from service.errors import Unavailable
 from service.records.database.transactions import engine
 from service.records.migrate import SchemaError, migrate, prepare
 from service.records.schema import SCHEMA, metadata
+from tests.support.shipped import COVERED
 
 PREPARE = (
-    "import sys; from service.records.migrate import prepare; "
-    "print(prepare(sys.argv[1], lambda: f'hash of {sys.argv[2]}').new)"
+    "import sys; from service.records.migrate import prepare; from tests.support.shipped import COVERED; "
+    "print(prepare(sys.argv[1], lambda: f'hash of {sys.argv[2]}', COVERED).new)"
 )
 
 
@@ -76,7 +77,7 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(empty_database_
     with engine(empty_database_url).begin() as connection:
         connection.execute(text("UPDATE sys.alembic_version SET version_num = 'v9999'"))
     with pytest.raises(SchemaError, match=r"schema v9999.*newer version"):
-        prepare(empty_database_url, lambda: pytest.fail("nothing is seeded"))
+        prepare(empty_database_url, lambda: pytest.fail("nothing is seeded"), COVERED)
     with engine(empty_database_url).connect() as connection:
         assert connection.execute(text("SELECT version_num FROM sys.alembic_version")).scalar_one() == "v9999"
 
@@ -93,7 +94,7 @@ def test_a_step_that_fails_leaves_the_database_as_it_was(empty_database_url: str
 
 def test_a_seed_that_fails_leaves_the_database_as_it_was(empty_database_url: str) -> None:
     with pytest.raises(ZeroDivisionError):
-        prepare(empty_database_url, lambda: str(1 // 0))
+        prepare(empty_database_url, lambda: str(1 // 0), COVERED)
     with engine(empty_database_url).connect() as connection:
         assert SCHEMA not in inspect(connection).get_schema_names()
 

@@ -14,6 +14,7 @@ from service.records.schema import menu
 from service.records.seed.catalogue import Additions
 from service.records.users import accounts
 from tests.support.seeded import ADMINISTRATOR
+from tests.support.shipped import COVERED
 
 pytestmark = pytest.mark.anyio
 
@@ -112,7 +113,7 @@ def test_what_an_operator_deleted_stays_deleted(seeded_database_url: str) -> Non
         connection.execute(text("DELETE FROM sys.action_resource"))
         connection.execute(text("DELETE FROM sys.resource"))
         connection.execute(text('DELETE FROM sys."user"'))
-    assert prepare(seeded_database_url, lambda: pytest.fail("no password is needed")) == Prepared(
+    assert prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED) == Prepared(
         new=False, additions=Additions()
     )
     with engine(seeded_database_url).connect() as connection:

@@ -18,6 +18,7 @@ from service.records.database.transactions import engine
 from service.records.migrate import Prepared, additions, migrate, prepare
 from service.records.seed.catalogue import Additions, bring, lacking, pending
 from service.settings import load
+from tests.support.shipped import COVERED, SHIPPED
 
 NEW = "system:user:export"  # as if an older version had not known it
 
@@ -54,15 +55,15 @@ def never_had(connection: Connection) -> None:
 
 
 def test_a_new_database_lacks_nothing(connection: Connection) -> None:
-    assert pending(connection) == Additions()
-    assert not pending(connection)
+    assert pending(connection, COVERED) == Additions()
+    assert not pending(connection, COVERED)
     assert lacking(connection) == []
 
 
 def test_a_new_code_gets_its_button_below_its_page_and_its_resource(connection: Connection) -> None:
     never_had(connection)
 
-    brought = bring(connection)
+    brought = bring(connection, COVERED)
 
     assert brought == Additions((NEW,), ("GET /api/user/export",), {"admin": (NEW,), "super": (NEW,)})
     placed = execute(
@@ -79,14 +80,14 @@ def test_a_new_code_gets_its_button_below_its_page_and_its_resource(connection: 
         " JOIN sys.menu ON menu_id = menu.id WHERE resource_code = 'user.export'",
     )
     assert bound == [("GET", "/api/user/export", NEW)]
-    assert bring(connection) == Additions()
+    assert bring(connection, COVERED) == Additions()
 
 
 def test_what_an_operator_has_deleted_is_not_brought_again(connection: Connection) -> None:
     delete_button(connection)
     execute(connection, "DELETE FROM sys.resource WHERE resource_code = 'user.export'")
 
-    assert bring(connection) == Additions()
+    assert bring(connection, COVERED) == Additions()
     assert lacking(connection) == [NEW]
 
 
@@ -94,13 +95,13 @@ def test_a_button_that_an_operator_has_made_stays_and_is_not_made_twice(connecti
     forget(connection, NEW)
     execute(connection, "UPDATE sys.menu SET title = 'Own' WHERE auth_mark = :code", code=NEW)
 
-    assert bring(connection) == Additions()
+    assert bring(connection, COVERED) == Additions()
     assert execute(connection, "SELECT title FROM sys.menu WHERE auth_mark = :code", code=NEW) == [("Own",)]
 
 
 def test_a_disabled_button_counts_as_one_that_no_user_can_be_given(connection: Connection) -> None:
     execute(connection, "UPDATE sys.menu SET enabled = false WHERE auth_mark = :code", code=NEW)
-    assert pending(connection) == Additions()
+    assert pending(connection, COVERED) == Additions()
     assert lacking(connection) == [NEW]
 
 
@@ -109,14 +110,14 @@ def test_without_its_page_a_new_button_stands_below_the_root_and_without_that_at
 ) -> None:
     never_had(connection)
     execute(connection, "UPDATE sys.menu SET name = 'mine' WHERE name = 'user'")
-    bring(connection)
+    bring(connection, COVERED)
     above = "SELECT name FROM sys.menu above WHERE above.id = button.parent_id"
     parent = f"SELECT ({above}) FROM sys.menu button WHERE auth_mark = :code"
     assert execute(connection, parent, code=NEW) == [("system",)]
 
     never_had(connection)
     execute(connection, "UPDATE sys.menu SET name = 'top' WHERE name = 'system'")
-    bring(connection)
+    bring(connection, COVERED)
     assert execute(connection, parent, code=NEW) == [(None,)]
 
 
@@ -130,7 +131,7 @@ def test_a_new_page_is_shown_to_the_roles_that_gain_it_and_to_no_others(connecti
     execute(connection, "DELETE FROM sys.menu WHERE name = 'file'")
     forget(connection, "file", *codes)
 
-    brought = bring(connection)
+    brought = bring(connection, COVERED)
 
     assert brought.codes == tuple(codes)
     shown = execute(
@@ -146,7 +147,7 @@ def test_a_resource_whose_codes_no_button_carries_is_not_registered(connection: 
     never_had(connection)
     execute(connection, "INSERT INTO sys.seeded (kind, code) VALUES ('button', :code)", code=NEW)
 
-    bring(connection)
+    bring(connection, COVERED)
 
     assert execute(connection, "SELECT id FROM sys.resource WHERE path = '/api/user/export'") == []
 
@@ -159,7 +160,7 @@ def test_a_resource_that_an_operator_has_registered_stays_as_it_is(connection: C
         " WHERE resource_code = 'user.detail'",
     )
 
-    assert bring(connection) == Additions()
+    assert bring(connection, COVERED) == Additions()
     assert execute(connection, "SELECT path FROM sys.resource WHERE resource_code = 'mine'") == [
         ("/api/user/{user}",)
     ]
@@ -172,9 +173,9 @@ def test_a_start_brings_to_an_older_database_what_is_new_and_a_migration_only_te
         never_had(connection)
 
     assert migrate(seeded_database_url) is False
-    told = additions(seeded_database_url)
-    started = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"))
-    again = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"))
+    told = additions(seeded_database_url, COVERED)
+    started = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED)
+    again = prepare(seeded_database_url, lambda: pytest.fail("no password is needed"), COVERED)
 
     assert told.codes == (NEW,)
     assert started == Prepared(new=False, additions=told)
@@ -183,7 +184,7 @@ def test_a_start_brings_to_an_older_database_what_is_new_and_a_migration_only_te
 
 def test_a_database_that_was_never_seeded_is_told_nothing(empty_database_url: str) -> None:
     migrate(empty_database_url)
-    assert additions(empty_database_url) == Additions()
+    assert additions(empty_database_url, COVERED) == Additions()
 
 
 def test_a_start_tells_the_log_and_a_migration_its_output_who_gains_what(
@@ -201,7 +202,7 @@ def test_a_start_tells_the_log_and_a_migration_its_output_who_gains_what(
 
     assert run(Namespace(family="db", action="migrate"), variables) == 0
     with capture_logs() as lines:
-        prepare_database(load(variables), None)
+        prepare_database(load(variables), None, SHIPPED)
 
     assert capsys.readouterr().out.splitlines() == [
         "The database has this version's schema already.",

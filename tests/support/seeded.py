@@ -18,6 +18,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.migrate import prepare
 from service.records.users import edits, user_tables
 from tests.support.databases import NewDatabase, database
+from tests.support.shipped import COVERED
 
 ADMINISTRATOR = "admin"
 ADMINISTRATOR_PASSWORD = "gate, chain and winch"
@@ -26,7 +27,7 @@ ADMINISTRATOR_PASSWORD = "gate, chain and winch"
 def seed_database(url: str) -> None:
     """Migrate and seed the database at ``url``; its administrator has ``ADMINISTRATOR_PASSWORD``."""
     hasher = PasswordHasher(memory_cost=19 * 1024, time_cost=2, parallelism=1)
-    prepare(url, lambda: hasher.hash(ADMINISTRATOR_PASSWORD))
+    prepare(url, lambda: hasher.hash(ADMINISTRATOR_PASSWORD), COVERED)
 
 
 async def make_months(url: str) -> None:

@@ -6,8 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from service.administration.delegation import Delegation
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from tests.authn.conftest import auth, own_database, parts, permission_map, shared_database_url
+from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
 from tests.support.inside_fixtures import _shared, service, shared
@@ -23,6 +27,17 @@ __all__ = [
     "shared",
     "shared_database_url",
 ]
+
+
+@pytest.fixture
+async def delegation(parts: Container) -> Delegation:
+    """The delegation check by the policy of the test's database, which is published for it."""
+    shipped = read_shipped()
+    live = LivePolicy(shipped)
+    async with parts.database.transaction() as connection:
+        live.offer(await publish_if_changed(connection, shipped, "for a test"))
+    return Delegation(live)
+
 
 CLEAN = """
 DELETE FROM sys.file;

@@ -8,6 +8,7 @@ from itertools import permutations
 
 import pytest
 
+from service.administration.delegation import Delegation
 from service.administration.users.accounts import Accounts
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
@@ -45,9 +46,10 @@ ROOT = caller("*")
 
 
 @pytest.fixture
-def accounts(parts: Container) -> Accounts:
+def accounts(parts: Container, delegation: Delegation) -> Accounts:
     rules = PasswordRules(Password())
-    return Accounts(parts.database, Revocations(parts.database, parts.store), parts.passwords, rules)
+    revocations = Revocations(parts.database, parts.store)
+    return Accounts(parts.database, delegation, revocations, parts.passwords, rules)
 
 
 async def new_user(parts: Container, name: str, *roles: str) -> int:
@@ -154,11 +156,14 @@ async def test_disabling_nobody_is_not_found(accounts: Accounts) -> None:
         await accounts.set_status(ROOT, 4711, "disabled")
 
 
-async def test_while_the_session_store_is_away_nothing_is_saved(parts: Container) -> None:
+async def test_while_the_session_store_is_away_nothing_is_saved(
+    parts: Container, delegation: Delegation
+) -> None:
     heron = await new_user(parts, "heron", "auditor")
     nowhere = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     rules = PasswordRules(Password())
-    accounts = Accounts(parts.database, Revocations(parts.database, nowhere), parts.passwords, rules)
+    revocations = Revocations(parts.database, nowhere)
+    accounts = Accounts(parts.database, delegation, revocations, parts.passwords, rules)
     attempts: list[Callable[[], Awaitable[object]]] = [
         lambda: accounts.update(ROOT, heron, {"nick_name": "Egret"}),
         lambda: accounts.update(ROOT, heron, {}, []),

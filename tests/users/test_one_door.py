@@ -37,6 +37,48 @@ def test_only_the_delegation_check_compares_the_codes_of_callers_and_users() -> 
     }
 
 
+COMPARING = {
+    *("holds_exactly", "holds_everything", "holds_subtree", "holds_pattern", "segments_of"),
+    *("PREDICATES", "subtrees"),
+}
+"""The names by which held codes are compared with others."""
+
+
+def test_nothing_outside_the_engine_compares_held_codes() -> None:
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in SERVICE.rglob("*.py"):
+        module = str(path.relative_to(SERVICE).with_suffix(""))
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = getattr(node, "attr", None) or getattr(node, "id", None) or getattr(node, "name", None)
+            if name in COMPARING:
+                found[module].add(str(name))
+            if isinstance(node, ast.Compare) and "held." in ast.unparse(node):
+                found[module].add(ast.unparse(node))
+
+    assert {module for module in found if not module.startswith("authz/")} == {"kernel/codes"}
+
+
+def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
+    asked = {
+        str(path.relative_to(SERVICE).with_suffix(""))
+        for path in SERVICE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).split(".")[-1] in {"judge", "decide"}
+        and node.args
+        and ast.unparse(node.args[0]) == "GRANT"
+    }
+    assert asked == {
+        "administration/delegation",
+        "endpoints/menus/own_menus",  # shows what is held, and opens nothing
+        "authz/review/covered",  # tells which roles gain what a new version brings
+    }
+
+
+def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
+    assert called()["PermissionDenied"] == {"administration/delegation", "web/requests/guard"}
+
+
 def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() -> None:
     calls = called()
     stores = {f"{owner}.{act}" for owner in ("_store", "store") for act in ACTS}

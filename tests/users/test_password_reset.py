@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from service.administration.delegation import Delegation
 from service.administration.users.password_reset import PasswordReset
 from service.authn.password_change import PasswordChange
 from service.authn.password_rules import PasswordRules
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
-from service.errors import LoginFailed, NotFound, PermissionDenied
+from service.errors import Conflict, LoginFailed, NotFound, PermissionDenied
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
@@ -25,8 +26,9 @@ NEW = "four wary herons"
 
 
 @pytest.fixture
-def resets(parts: Container) -> PasswordReset:
+def resets(parts: Container, delegation: Delegation) -> PasswordReset:
     return PasswordReset(
+        delegation,
         PasswordChange(
             database=parts.database,
             store=parts.store,
@@ -34,7 +36,7 @@ def resets(parts: Container) -> PasswordReset:
             rules=PasswordRules(Password()),
             throttle=Throttle(Limits(), parts.store.counters),
             revocations=Revocations(parts.database, parts.store),
-        )
+        ),
     )
 
 
@@ -128,5 +130,5 @@ async def test_the_own_password_is_not_reset_without_the_current_one(
 ) -> None:
     administrator = await caller_of(parts, permission_map)
 
-    with pytest.raises(PermissionDenied):
+    with pytest.raises(Conflict):
         await resets.reset(administrator, administrator.user_id, NEW)

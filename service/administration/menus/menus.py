@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from service.administration.delegation import Grantor, grantor
+from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.menus.tree import place_fault
 from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
-from service.authz.publishing.changes import PolicyChanges
+from service.authz.publishing.changes import Change, PolicyChanges
 from service.errors import Conflict, ValidationFailed
 from service.kernel.codes import is_code
 from service.kernel.identity import Caller
@@ -47,8 +48,9 @@ class MenuChanges:
     ``Conflict`` when no policy can be built from what would be stored, and ``Unavailable``.
     """
 
-    def __init__(self, changes: PolicyChanges, revocations: Revocations) -> None:
+    def __init__(self, changes: PolicyChanges, delegation: Delegation, revocations: Revocations) -> None:
         self._changes = changes
+        self._delegation = delegation
         self._revocations = revocations
 
     async def create(self, caller: Caller, menu_type: MenuType, values: MenuValues) -> SavedMenu:
@@ -60,8 +62,8 @@ class MenuChanges:
         _check(menu_type, values)
         cause = f"{values.auth_mark or values.title!r} created by {caller.user_name}"
         async with self._changes.begin(cause) as change:
-            giver = await grantor(change.connection, caller)
-            _require(giver, values.auth_mark)
+            check = await self._delegation.check(change.connection, caller)
+            await _require(check, change, values.auth_mark)
             await _check_place(change.connection, None, values.parent_id)
             saved = await writes.create(change.connection, menu_type, values, caller.user_id)
         return SavedMenu(saved, change.policy)
@@ -81,16 +83,17 @@ class MenuChanges:
         """
         async with self._changes.begin(f"menu {menu_id} edited by {caller.user_name}") as change:
             async with keeping_an_administrator(change.connection):
-                giver, before = await _for_change(change.connection, caller, menu_id, match)
+                check, before = await self._for_change(change, caller, menu_id, match)
                 if menu_type not in (None, before.menu_type):
                     raise ValidationFailed(("menuType", "The type of a menu can't change"))
                 _check(before.menu_type, values)
-                _require(giver, values.auth_mark)
+                await _require(check, change, values.auth_mark)
                 if values.parent_id != before.parent_id:
                     await _check_place(change.connection, menu_id, values.parent_id)
                 saved = await writes.update(change.connection, before, values, caller.user_id)
             affected = await _affected(change.connection, before, saved)
-            await self._revocations.mark_first(affected)
+            # Nobody has to refresh for a change that the policy it would publish forbids.
+            change.before_commit(partial(self._revocations.mark_first, affected))
         await self._revocations.mark_all(affected)
         return SavedMenu(saved, change.policy)
 
@@ -101,22 +104,21 @@ class MenuChanges:
         """
         cause = f"menu {menu_id} deleted by {caller.user_name}"
         async with self._changes.begin(cause) as change:
-            _, before = await _for_change(change.connection, caller, menu_id, match)
+            _, before = await self._for_change(change, caller, menu_id, match)
             uses = await menu_uses.of(change.connection, menu_id, NAMED)
             if uses:
                 raise _in_use(uses)
             await writes.delete(change.connection, before, caller.user_id)
         return change.policy
 
-
-async def _for_change(
-    connection: Connection, caller: Caller, menu_id: int, match: Callable[[Menu], None]
-) -> tuple[Grantor, Menu]:
-    giver = await grantor(connection, caller)
-    stored = await menus.read(connection, menu_id)
-    _require(giver, stored.auth_mark)
-    match(stored)
-    return giver, stored
+    async def _for_change(
+        self, change: Change, caller: Caller, menu_id: int, match: Callable[[Menu], None]
+    ) -> tuple[DelegationCheck, Menu]:
+        check = await self._delegation.check(change.connection, caller)
+        stored = await menus.read(change.connection, menu_id)
+        await check.require([] if stored.auth_mark is None else [stored.auth_mark], _NOT_HELD)
+        match(stored)
+        return check, stored
 
 
 def _check(menu_type: MenuType, values: MenuValues) -> None:
@@ -138,8 +140,9 @@ def _check(menu_type: MenuType, values: MenuValues) -> None:
         raise ValidationFailed(*faults)
 
 
-def _require(giver: Grantor, code: str | None) -> None:
-    giver.require([] if code is None else [code], _NOT_HELD)
+async def _require(check: DelegationCheck, change: Change, code: str | None) -> None:
+    if code is not None:
+        await check.require_new(change, code, _NOT_HELD)
 
 
 async def _check_place(connection: Connection, menu_id: int | None, parent_id: int | None) -> None:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from service.kernel.codes import HeldCodes
 from service.records.menus.menus import Menu
 
 MAX_DEPTH: Final = 10
@@ -59,12 +58,12 @@ class SeenMenu:
     children: list[SeenMenu] = field(default_factory=list)
 
 
-def seen(menus: Sequence[Menu], given: Iterable[int], held: HeldCodes) -> list[SeenMenu]:
+def seen(menus: Sequence[Menu], given: Iterable[int], holds: Callable[[str], bool]) -> list[SeenMenu]:
     """Return the visible tree of ``menus``, which are in order: the Menus at the top, with those below.
 
     A Menu is seen when it, or anything below it, is ``given`` by a role; it is not when it, or a Menu above
     it, is disabled. A disabled Button shows nothing. The Buttons of a Menu that is seen are those enabled
-    ones whose code ``held`` grants, by a wildcard too.
+    ones for whose code ``holds`` is true.
     """
     known = {one.id: one for one in menus}
     wanted = _with_ancestors(known, given)
@@ -81,7 +80,7 @@ def seen(menus: Sequence[Menu], given: Iterable[int], held: HeldCodes) -> list[S
             continue
         if one.id in shown:
             above.children.append(shown[one.id])
-        elif one.auth_mark is not None and one.menu_type == "Button" and held.grants(one.auth_mark):
+        elif one.auth_mark is not None and one.menu_type == "Button" and holds(one.auth_mark):
             above.buttons.append(one.auth_mark)
     return [one for one in shown.values() if one.parent_id is None]
 

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from service.administration.delegation import Grantor
+from service.administration.delegation import DelegationCheck
 from service.authz.lint.overlap import losing
-from service.errors import PermissionDenied
 from service.records.database.transactions import Connection
 from service.records.resources import bindings, resources
 
 
-async def require_reach(connection: Connection, giver: Grantor, resource_ids: Collection[int]) -> None:
-    """Check that the caller reaches each resource: it is bound to nothing, or to a held code.
+async def require_reach(
+    connection: Connection, check: DelegationCheck, resource_ids: Collection[int]
+) -> None:
+    """Return when the caller reaches each resource: it is bound to nothing, or to a code that is held.
 
     Bindings to disabled Buttons and of disabled resources count. Raises PermissionDenied with the alternative
     codes, any one of which would be enough.
     """
     codes = await bindings.codes_of(connection, resource_ids)
     for resource_id, bound in codes.items():
-        if not any(giver.holds(code) for code in bound):
-            raise PermissionDenied(
-                f"Resource {resource_id} is bound to permissions of which you hold none", required=bound
-            )
+        why = f"Resource {resource_id} is bound to permissions of which you hold none"
+        await check.require_any(bound, why)
 
 
 async def require_taking(
-    connection: Connection, giver: Grantor, method: str, path: str, *, but: int = 0
+    connection: Connection, check: DelegationCheck, method: str, path: str, *, but: int = 0
 ) -> None:
     """Check that the caller reaches every resource that would lose requests to an enabled one of this path.
 
@@ -34,4 +33,4 @@ async def require_taking(
     ``but`` is the resource that moves to the path. Raises PermissionDenied.
     """
     ids: Mapping[str, int] = await resources.paths_beside(connection, method, path, but=but)
-    await require_reach(connection, giver, [ids[lost] for lost in losing(path, ids)])
+    await require_reach(connection, check, [ids[lost] for lost in losing(path, ids)])

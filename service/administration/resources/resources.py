@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
-from service.administration.delegation import Grantor, grantor
+from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.resources.reach import require_reach, require_taking
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
@@ -30,15 +30,16 @@ class ResourceChanges:
     banned; ``Conflict`` if no policy can be built from the result; and ``Unavailable``.
     """
 
-    def __init__(self, changes: PolicyChanges) -> None:
+    def __init__(self, changes: PolicyChanges, delegation: Delegation) -> None:
         self._changes = changes
+        self._delegation = delegation
 
     async def create(self, caller: Caller, values: ResourceValues) -> tuple[Resource, Policy]:
         """Register a resource; raises ``Conflict`` if another one has the same requests."""
         cause = f"{values.method} {values.path} registered"
-        async with self._beginning(caller, cause) as (change, giver):
+        async with self._beginning(caller, cause) as (change, check):
             if values.enabled is not False:
-                await require_taking(change.connection, giver, values.method, values.path)
+                await require_taking(change.connection, check, values.method, values.path)
             saved = await resources.create(change.connection, values)
         return saved, change.policy
 
@@ -49,15 +50,15 @@ class ResourceChanges:
 
         Raises ``NotFound``, and ``Conflict`` if another one has the same requests.
         """
-        async with self._beginning(caller, f"resource {resource_id} edited") as (change, giver):
+        async with self._beginning(caller, f"resource {resource_id} edited") as (change, check):
             before = await resources.read(change.connection, resource_id)
             match(before)
             enabled = before.enabled if values.enabled is None else values.enabled
             moves = _requests(before.method, before.path) != _requests(values.method, values.path)
             if moves or enabled != before.enabled:
-                await require_reach(change.connection, giver, [resource_id])
+                await require_reach(change.connection, check, [resource_id])
             if enabled and (moves or not before.enabled):
-                await require_taking(change.connection, giver, values.method, values.path, but=resource_id)
+                await require_taking(change.connection, check, values.method, values.path, but=resource_id)
             saved = await resources.update(change.connection, resource_id, values)
         return saved, change.policy
 
@@ -66,22 +67,22 @@ class ResourceChanges:
     ) -> tuple[Resource, Policy]:
         """Enable or disable a resource; raises ``NotFound``."""
         cause = f"resource {resource_id} {'enabled' if enabled else 'disabled'}"
-        async with self._beginning(caller, cause) as (change, giver):
+        async with self._beginning(caller, cause) as (change, check):
             before = await resources.read(change.connection, resource_id)
             match(before)
             if enabled != before.enabled:
-                await require_reach(change.connection, giver, [resource_id])
+                await require_reach(change.connection, check, [resource_id])
                 if enabled:
                     at = (before.method, before.path)
-                    await require_taking(change.connection, giver, *at, but=resource_id)
+                    await require_taking(change.connection, check, *at, but=resource_id)
             saved = await resources.set_enabled(change.connection, resource_id, enabled)
         return saved, change.policy
 
     async def delete(self, caller: Caller, resource_id: int, match: Match) -> Policy:
-        """Delete a resource with its bindings; raises ``NotFound``."""
-        async with self._beginning(caller, f"resource {resource_id} deleted") as (change, giver):
+        """Delete a resource with its bindings; ``NotFound``."""
+        async with self._beginning(caller, f"resource {resource_id} deleted") as (change, check):
             match(await resources.read(change.connection, resource_id))
-            await require_reach(change.connection, giver, [resource_id])
+            await require_reach(change.connection, check, [resource_id])
             await resources.delete(change.connection, resource_id)
         return change.policy
 
@@ -97,13 +98,13 @@ class ResourceChanges:
         Raises ``PermissionDenied`` also if the caller lacks the code of an added or removed Button,
         ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons.
         """
-        async with self._beginning(caller, f"Buttons of resource {resource_id} replaced") as (change, giver):
+        async with self._beginning(caller, f"Buttons of resource {resource_id} replaced") as (change, check):
             await resources.read(change.connection, resource_id)
             before = await bindings.buttons_of(change.connection, resource_id)
             match(before)
             if differing := {button.id for button in before} ^ set(menu_ids):
-                await giver.require_menus(change.connection, differing)
-                await require_reach(change.connection, giver, [resource_id])
+                await check.require_menus(change.connection, differing)
+                await require_reach(change.connection, check, [resource_id])
             await bindings.bind_buttons(change.connection, resource_id, menu_ids)
             saved = await bindings.buttons_of(change.connection, resource_id)
         return saved, change.policy
@@ -120,21 +121,23 @@ class ResourceChanges:
         Raises ``PermissionDenied`` also if resources are added or removed and the caller lacks the code of
         the Button, ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons or resources.
         """
-        async with self._beginning(caller, f"resources of Button {menu_id} replaced") as (change, giver):
+        async with self._beginning(caller, f"resources of Button {menu_id} replaced") as (change, check):
             button = await menus.button(change.connection, menu_id)
             before = await bindings.resources_of(change.connection, menu_id)
             match(before)
             if differing := {one.id for one in before} ^ set(resource_ids):
-                giver.require([button.auth_mark], "The Button carries a permission that you do not hold")
-                await require_reach(change.connection, giver, differing)
+                await check.require(
+                    [button.auth_mark], "The Button carries a permission that you do not hold"
+                )
+                await require_reach(change.connection, check, differing)
             await bindings.bind_resources(change.connection, menu_id, resource_ids)
             saved = await bindings.resources_of(change.connection, menu_id)
         return saved, change.policy
 
     @asynccontextmanager
-    async def _beginning(self, caller: Caller, what: str) -> AsyncIterator[tuple[Change, Grantor]]:
+    async def _beginning(self, caller: Caller, what: str) -> AsyncIterator[tuple[Change, DelegationCheck]]:
         async with self._changes.begin(f"{what} by {caller.user_name}") as change:
-            yield change, await grantor(change.connection, caller)
+            yield change, await self._delegation.check(change.connection, caller)
 
 
 def _requests(method: str, path: str) -> tuple[str, str]:

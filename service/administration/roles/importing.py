@@ -66,7 +66,7 @@ async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
     if not values and not gives:
         work.tell(one, "unchanged")
         return
-    await work.giver.require_roles(work.connection, [before.id])
+    await work.check.require_roles(work.connection, [before.id])
     if "role_name" in values:
         check_role(values["role_name"])
     if values:
@@ -91,5 +91,5 @@ async def _give(under_way: _Roles, role_id: int, one: TableRow, had: Sequence[st
     kept = set(await roles.menu_ids(work.connection, role_id)) - {buttons[code] for code in had}
     menus = sorted(wanted | kept | under_way.tree.with_menus_above(given))
     with work.faults.of(one.row, _GIVEN):
-        await work.giver.require_menus(work.connection, menus)
+        await work.check.require_menus(work.connection, menus)
         await roles.set_menus(work.connection, role_id, menus)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from service.administration.delegation import grantor
+from service.administration.delegation import Delegation
 from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.errors import Conflict, ValidationFailed
@@ -32,8 +32,9 @@ class RoleChanges:
     disabled or banned, and ``Unavailable``.
     """
 
-    def __init__(self, database: Database, revocations: Revocations) -> None:
+    def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:
         self._database = database
+        self._delegation = delegation
         self._revocations = revocations
 
     async def create(self, caller: Caller, role_code: str, values: RoleValues) -> Role:
@@ -43,7 +44,7 @@ class RoleChanges:
         """
         check_role(values.role_name)
         async with self._database.transaction() as connection:
-            await grantor(connection, caller)
+            await self._delegation.check(connection, caller)
             return await roles.create(connection, role_code, values)
 
     async def update(
@@ -58,7 +59,7 @@ class RoleChanges:
             check_role(values["role_name"])
         async with self._database.transaction() as connection:
             async with keeping_an_administrator(connection):
-                before = await _for_change(connection, caller, role_id, match)
+                before = await self._for_change(connection, caller, role_id, match)
                 saved = await roles.update(connection, role_id, values)
             affected = [] if saved.enabled == before.enabled else await rights.in_role(connection, role_id)
             await self._revocations.mark_first(affected)
@@ -68,7 +69,7 @@ class RoleChanges:
     async def delete(self, caller: Caller, role_id: int, match: Callable[[Role], None]) -> None:
         """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
         async with self._database.transaction() as connection:
-            await _for_change(connection, caller, role_id, match)
+            await self._for_change(connection, caller, role_id, match)
             names, number = await roles.users_of(connection, role_id, NAMED)
             if number:
                 raise Conflict("Users have the role", users=names, userCount=number)
@@ -84,10 +85,10 @@ class RoleChanges:
         """
         async with self._database.transaction(within=WITHIN) as connection:
             async with keeping_an_administrator(connection):
-                giver = await grantor(connection, caller)
+                check = await self._delegation.check(connection, caller)
                 await roles.read(connection, role_id)
-                await giver.require_roles(connection, [role_id])
-                await giver.require_menus(connection, menu_ids)
+                await check.require_roles(connection, [role_id])
+                await check.require_menus(connection, menu_ids)
                 before = await roles.menu_ids(connection, role_id)
                 match(before)
                 await roles.set_menus(connection, role_id, menu_ids)
@@ -97,15 +98,14 @@ class RoleChanges:
         await self._revocations.mark_all(affected)
         return saved
 
-
-async def _for_change(
-    connection: Connection, caller: Caller, role_id: int, match: Callable[[Role], None]
-) -> Role:
-    giver = await grantor(connection, caller)
-    stored = await roles.read(connection, role_id)
-    await giver.require_roles(connection, [role_id])
-    match(stored)
-    return stored
+    async def _for_change(
+        self, connection: Connection, caller: Caller, role_id: int, match: Callable[[Role], None]
+    ) -> Role:
+        check = await self._delegation.check(connection, caller)
+        stored = await roles.read(connection, role_id)
+        await check.require_roles(connection, [role_id])
+        match(stored)
+        return stored
 
 
 def check_role(role_name: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
-from service.administration.delegation import Grantor, grantor
+from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.users import edits
 from service.administration.users import rules as account_rules
 from service.administration.users.administrators import keeping_an_administrator
@@ -36,9 +36,15 @@ class Accounts:
     """Changes users, one at a time; the refusals are those of ``account_edits``, and ``Unavailable``."""
 
     def __init__(
-        self, database: Database, revocations: Revocations, passwords: Passwords, rules: PasswordRules
+        self,
+        database: Database,
+        delegation: Delegation,
+        revocations: Revocations,
+        passwords: Passwords,
+        rules: PasswordRules,
     ) -> None:
         self._database = database
+        self._delegation = delegation
         self._revocations = revocations
         self._passwords = passwords
         self._rules = rules
@@ -47,8 +53,8 @@ class Accounts:
         """Create a user; raises ``ValidationFailed`` also for the password."""
         password_hash = await self.hash_of(new)
         async with self._database.transaction() as connection:
-            giver = await grantor(connection, caller)
-            return await edits.add(connection, giver, new, password_hash)
+            check = await self._delegation.check(connection, caller)
+            return await edits.add(connection, check, new, password_hash)
 
     async def hash_of(self, new: NewUser) -> str:
         """Return the hash of the password of ``new``; raises ``ValidationFailed`` for it or another value."""
@@ -73,8 +79,8 @@ class Accounts:
         """
         account_rules.check(values)
         async with self._database.transaction() as connection:
-            async with _touching(connection, caller, user_id, match) as (giver, target, user):
-                edit = await edits.edit(connection, giver, target, user, values, role_ids=role_ids)
+            async with self._touching(connection, caller, user_id, match) as (check, target, user):
+                edit = await edits.edit(connection, check, target, user, values, role_ids=role_ids)
             if edit.revokes_tokens:
                 await self._revocations.mark_first([user_id])
         await self._follow(edit)
@@ -86,9 +92,9 @@ class Accounts:
         An unchanged status is also copied to the session store again.
         """
         async with self._database.transaction() as connection:
-            async with _touching(connection, caller, user_id) as (giver, target, user):
+            async with self._touching(connection, caller, user_id) as (check, target, user):
                 if user.status != status:
-                    await edits.edit(connection, giver, target, user, {"status": status})
+                    await edits.edit(connection, check, target, user, {"status": status})
             await self._revocations.mark_first([user_id])
         if user.status == status:
             await self._revocations.settle(target)
@@ -105,8 +111,8 @@ class Accounts:
         The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._database.transaction() as connection:
-            async with _touching(connection, caller, user_id, match) as (giver, target, _):
-                await edits.remove(connection, giver, target)
+            async with self._touching(connection, caller, user_id, match) as (check, target, _):
+                await edits.remove(connection, check, target)
             await self._revocations.mark_first([user_id])
         await self._revocations.settle(target)  # a ban without an end would stay in the store for ever
         await self._revocations.end_sessions(target)
@@ -122,15 +128,14 @@ class Accounts:
         disabled = status == "disabled"
         await self._revocations.settle_status(target, user_name=user_name, disabled=disabled)
 
-
-@asynccontextmanager
-async def _touching(
-    connection: Connection, caller: Caller, user_id: int, match: Match = any_version
-) -> AsyncIterator[tuple[Grantor, Target, User]]:
-    """Let the block change the user, if the caller may, and if an administrator remains."""
-    async with keeping_an_administrator(connection):
-        giver = await grantor(connection, caller)
-        user = await listing.read(connection, user_id)
-        target = await giver.target(connection, user_id)
-        match(user.version)
-        yield giver, target, user
+    @asynccontextmanager
+    async def _touching(
+        self, connection: Connection, caller: Caller, user_id: int, match: Match = any_version
+    ) -> AsyncIterator[tuple[DelegationCheck, Target, User]]:
+        """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
+        async with keeping_an_administrator(connection):
+            check = await self._delegation.check(connection, caller)
+            user = await listing.read(connection, user_id)
+            target = await check.target(connection, user_id)
+            match(user.version)
+            yield check, target, user

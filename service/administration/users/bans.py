@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from service.administration.delegation import grantor
+from service.administration.delegation import Delegation
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.revocations import Revocations
 from service.errors import Conflict, NotFound
@@ -39,8 +39,15 @@ class Bans:
     is unavailable. Bans are recorded in the login log and on standard output.
     """
 
-    def __init__(self, database: Database, revocations: Revocations, log: LoginLog = UNRECORDED) -> None:
+    def __init__(
+        self,
+        database: Database,
+        delegation: Delegation,
+        revocations: Revocations,
+        log: LoginLog = UNRECORDED,
+    ) -> None:
         self._database = database
+        self._delegation = delegation
         self._revocations = revocations
         self._entries = log
 
@@ -54,13 +61,13 @@ class Bans:
         """
         async with self._database.transaction(within=WITHIN) as connection:
             # Under the lock: if two users ban each other at once, the second one is no longer a caller.
-            giver = await grantor(connection, caller)
+            check = await self._delegation.check(connection, caller)
             known = await accounts.credentials_of(connection, user_id)
             if known is None:
                 raise NotFound("There is no such user")
             if user_id == caller.user_id:
                 raise Conflict("You can't ban yourself")
-            target = await giver.target(connection, user_id)
+            target = await check.target(connection, user_id)
             until = await bans.ban(connection, target, seconds, reason, by=caller.user_id)
             await self._revocations.mark_first([user_id])
         ended = await self._revocations.settle(target)
@@ -71,9 +78,9 @@ class Bans:
     async def unban(self, caller: Caller, user_id: int) -> None:
         """Clear the ban of a user, if there is one; raises the refusals of ``ban`` except ``NotFound``."""
         async with self._database.transaction(within=WITHIN) as connection:
-            giver = await grantor(connection, caller)
+            check = await self._delegation.check(connection, caller)
             known = await accounts.credentials_of(connection, user_id)
-            target = await giver.target(connection, user_id)
+            target = await check.target(connection, user_id)
             cleared = await bans.unban(connection, user_id)
         await self._revocations.settle(target)
         if cleared:

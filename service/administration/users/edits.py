@@ -1,7 +1,7 @@
 """Creating, editing and deleting users and giving roles, within a transaction.
 
-For changes of one user (``accounts``) and of many. Each function needs a ``Grantor`` of the same transaction,
-whose lock keeps the checked rights valid until the commit.
+For changes of one user (``accounts``) as for many in one transaction. Each function needs a
+``DelegationCheck`` of that transaction, whose lock keeps what was looked at true until the commit.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from service.administration.delegation import Grantor
+from service.administration.delegation import DelegationCheck
 from service.administration.users.rules import AccountValues
-from service.errors import Conflict, PermissionDenied, ValidationFailed
+from service.errors import Conflict, ValidationFailed
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
 from service.records.users import edits, listing
@@ -41,14 +41,14 @@ class Edit:
         return _as_tokens_say(self.before) != _as_tokens_say(self.after)
 
 
-async def add(connection: Connection, giver: Grantor, new: NewUser, password_hash: str) -> User:
+async def add(connection: Connection, check: DelegationCheck, new: NewUser, password_hash: str) -> User:
     """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
 
     Raises ``ValidationFailed`` for unknown roles, ``PermissionDenied`` if a role gives, or would give if all
     were enabled, a code that the caller lacks, and ``Conflict`` for a taken name.
     """
     await _require_roles_exist(connection, new.role_ids)
-    await giver.require_roles(connection, new.role_ids)
+    await check.require_roles(connection, new.role_ids)
     role_ids = sorted(set(new.role_ids))
     user_id = await edits.create(connection, password_hash, new.values, role_ids)
     return await listing.read(connection, user_id)
@@ -56,7 +56,7 @@ async def add(connection: Connection, giver: Grantor, new: NewUser, password_has
 
 async def edit(
     connection: Connection,
-    giver: Grantor,
+    check: DelegationCheck,
     target: Target,
     before: User,
     values: AccountValues,
@@ -65,35 +65,36 @@ async def edit(
 ) -> Edit:
     """Store ``values``, which have been checked, and with ``role_ids`` the roles; the rest is unchanged.
 
-    ``before`` is the stored user. Raises ``ValidationFailed`` for unknown roles; ``PermissionDenied`` if an
-    added or removed role gives a code that the caller lacks, and for any change of the caller's own roles;
-    ``Conflict`` for a taken name, and for callers who disable themselves.
+    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist;
+    ``PermissionDenied`` when a role that is given or taken away gives a code that the caller does not hold;
+    ``Conflict`` for a name that is taken, for any change of the caller's own roles, and for callers who
+    disable themselves.
     """
-    if target.user_id == giver.user_id and values.get("status") == "disabled":
+    if target.user_id == check.user_id and values.get("status") == "disabled":
         raise Conflict("You can't disable your own account")
     if role_ids is not None:
-        await _set_roles(connection, giver, target, before, role_ids)
+        await _set_roles(connection, check, target, before, role_ids)
     await edits.update(connection, target, values)
     return Edit(target, before, await listing.read(connection, target.user_id))
 
 
-async def remove(connection: Connection, giver: Grantor, target: Target) -> None:
+async def remove(connection: Connection, check: DelegationCheck, target: Target) -> None:
     """Delete a user; raises ``Conflict`` for the caller's own account."""
-    if target.user_id == giver.user_id:
+    if target.user_id == check.user_id:
         raise Conflict("You can't delete your own account")
     await edits.delete(connection, target)
 
 
 async def _set_roles(
-    connection: Connection, giver: Grantor, target: Target, before: User, role_ids: Collection[int]
+    connection: Connection, check: DelegationCheck, target: Target, before: User, role_ids: Collection[int]
 ) -> None:
     had, wanted = {role.id for role in before.roles}, set(role_ids)
     if had == wanted:
         return
-    if target.user_id == giver.user_id:
-        raise PermissionDenied("You can't change your own roles")
+    if target.user_id == check.user_id:
+        raise Conflict("You can't change your own roles", field="roles")
     await _require_roles_exist(connection, role_ids)
-    await giver.require_roles(connection, had ^ wanted)
+    await check.require_roles(connection, had ^ wanted)
     await edits.take_roles(connection, target, sorted(had - wanted))
     await edits.give_roles(connection, target, sorted(wanted - had))
 

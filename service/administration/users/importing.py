@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 
+from service.administration.delegation import Delegation
 from service.administration.import_rows import RowFaults
 from service.administration.table_import import TableImport, TableRow, Work
 from service.administration.users import edits as account_edits
@@ -35,9 +36,14 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
     """
 
     def __init__(
-        self, database: Database, revocations: Revocations, passwords: Passwords, rules: PasswordRules
+        self,
+        database: Database,
+        delegation: Delegation,
+        revocations: Revocations,
+        passwords: Passwords,
+        rules: PasswordRules,
     ) -> None:
-        super().__init__(database, revocations)
+        super().__init__(database, delegation, revocations)
         self._passwords = passwords
         self._rules = rules
 
@@ -100,7 +106,7 @@ async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -
         by_roles.setdefault(tuple(sorted(one.role_ids or ())), []).append(one)
     for role_ids, alike in by_roles.items():
         try:
-            await work.giver.require_roles(work.connection, role_ids)
+            await work.check.require_roles(work.connection, role_ids)
         except PermissionDenied as refusal:
             for one in alike:
                 work.faults.note(one.said.row, "roles", refusal)
@@ -124,10 +130,10 @@ def _hash_of(one: TableRow, hashes: Hashes | None) -> str:
 
 async def _edit(work: Work, one: Wanted, before: User, edits: list[Edit]) -> None:
     with work.faults.of(one.said.row, "userName"):
-        target = await work.giver.target(work.connection, before.id)
+        target = await work.check.target(work.connection, before.id)
         with work.faults.of(one.said.row, "roles", "status"):
             edit = await account_edits.edit(
-                work.connection, work.giver, target, before, one.values, role_ids=one.role_ids
+                work.connection, work.check, target, before, one.values, role_ids=one.role_ids
             )
             edits.append(edit)
             work.tell(one.said, "updated", one.changes)

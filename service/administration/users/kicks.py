@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.administration.delegation import grantor
+from service.administration.delegation import Delegation
 from service.authn.sessions import Sessions
 from service.kernel.identity import Caller
 from service.kernel.target import Target
@@ -17,8 +17,9 @@ class Kicks:
     ``Unavailable``.
     """
 
-    def __init__(self, database: Database, sessions: Sessions) -> None:
+    def __init__(self, database: Database, delegation: Delegation, sessions: Sessions) -> None:
         self._database = database
+        self._delegation = delegation
         self._sessions = sessions
 
     async def kick(self, caller: Caller, user_id: int) -> int:
@@ -31,4 +32,5 @@ class Kicks:
 
     async def _target(self, caller: Caller, user_id: int) -> Target:
         async with self._database.transaction() as connection:
-            return await (await grantor(connection, caller)).target(connection, user_id)
+            check = await self._delegation.check(connection, caller)
+            return await check.target(connection, user_id)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from service.administration.delegation import grantor
+from service.administration.delegation import Delegation
 from service.authn.password_change import PasswordChange
-from service.errors import PermissionDenied
+from service.errors import Conflict
 from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
@@ -13,21 +13,22 @@ from service.records.database.transactions import Connection
 class PasswordReset:
     """Sets the passwords of users who hold no more than the caller."""
 
-    def __init__(self, passwords: PasswordChange) -> None:
+    def __init__(self, delegation: Delegation, passwords: PasswordChange) -> None:
+        self._delegation = delegation
         self._passwords = passwords
 
     async def reset(self, caller: Caller, user_id: int, new: str) -> None:
         """Set the password of another user and end all sessions of that user.
 
-        Raises ``NotFound``; ``PermissionDenied`` if the user holds a code that the caller lacks, checked in
-        the saving transaction, and for the caller's own password, which needs the current one;
-        ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
+        Raises ``NotFound``; ``PermissionDenied`` when the user holds a code that the caller does not, as of
+        the transaction that saves; ``Conflict``, also for the caller's own password, which needs the current
+        one; ``ValidationFailed`` and ``Unavailable``.
         """
         if user_id == caller.user_id:
-            raise PermissionDenied("Change your own password in your profile, with the current one")
+            raise Conflict("Change your own password in your profile, with the current one")
 
         async def authorize(connection: Connection) -> Target:
-            giver = await grantor(connection, caller)
-            return await giver.target(connection, user_id)
+            check = await self._delegation.check(connection, caller)
+            return await check.target(connection, user_id)
 
         await self._passwords.reset(new, authorize)

@@ -25,6 +25,10 @@ WITHIN: Final = 30.0
 _log = structlog.get_logger()
 
 
+Check = Callable[[Policy], None]
+"""Looks at a policy that is about to be published; what it raises undoes the change."""
+
+
 class Change:
     """A running change; ``policy`` is set after the commit."""
 
@@ -32,6 +36,33 @@ class Change:
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
+        self._checks: list[Check] = []
+        self._last_steps: list[Callable[[], Awaitable[None]]] = []
+
+    def ask(self, check: Check) -> None:
+        """Have ``check`` look at the candidate: the policy that follows from the change, not yet published.
+
+        For questions about lines that the change itself makes.
+        """
+        self._checks.append(check)
+
+    def check(self, candidate: Policy) -> None:
+        """Have ``candidate`` looked at by all that asked for it; raises what they raise."""
+        for check in self._checks:
+            check(candidate)
+
+    def before_commit(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Have ``step`` done once no check has refused the change, just before it is committed.
+
+        For what happens outside the database, which a refused change must leave as it was. What it raises
+        undoes the change.
+        """
+        self._last_steps.append(step)
+
+    async def complete(self) -> None:
+        """Do the last steps, in order; raises what they raise."""
+        for step in self._last_steps:
+            await step()
 
 
 class PolicyChanges:
@@ -73,7 +104,8 @@ class PolicyChanges:
                 await revisions.lock(connection)
                 change = Change(connection)
                 yield change
-                policy = await self._publish(connection, cause)
+                policy = await self._publish(change, cause)
+                await change.complete()
                 if policy.revision > self._live.current.revision:
                     # Not after the commit: from then on the change must neither fail nor be unknown to a
                     # worker that decides by an older revision.
@@ -115,9 +147,9 @@ class PolicyChanges:
         finally:
             self._turn.release()
 
-    async def _publish(self, connection: Connection, cause: str) -> Policy:
+    async def _publish(self, change: Change, cause: str) -> Policy:
         try:
-            policy = await publish_if_changed(connection, self._shipped, cause)
+            policy = await publish_if_changed(change.connection, self._shipped, cause, change.check)
         except PolicyError as fault:
             raise Conflict(
                 "The policy can't be built from what is stored", faults=list(fault.faults)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import zip_longest
 
 from service.authz.engine.lines import Lines
@@ -19,12 +19,15 @@ from service.records.resources import bindings
 from service.records.resources.bindings import BoundResource
 
 
-async def publish_if_changed(connection: Connection, shipped: Shipped, cause: str) -> Policy:
-    """Derive the policy from the data of ``connection``, publish it if it differs, and return it.
+async def publish_if_changed(
+    connection: Connection, shipped: Shipped, cause: str, check: Callable[[Policy], None] = lambda _: None
+) -> Policy:
+    """Derive the policy from what ``connection`` sees, and publish it if it is not the newest; return it.
 
     All in the caller's transaction: the change that made it necessary, the lines and the revision become
     visible together. Publishers follow one another from here to the end of the transaction. A policy that
-    can't be built raises PolicyFault, which undoes the change. Unchanged, the newest revision stays; lines
+    can't be built raises PolicyFault, which undoes the change; so does what ``check`` raises, which is called
+    with the policy before it is published. Unchanged, the newest revision stays; lines
     that somebody else has tampered with are written anew. After the commit, hand the policy to
     ``LivePolicy.offer``.
     """
@@ -37,6 +40,7 @@ async def publish_if_changed(connection: Connection, shipped: Shipped, cause: st
     unchanged = latest is not None and latest.digest == digest and await _stored(connection, lines)
     revision = newest if unchanged else newest + 1
     policy = await asyncio.to_thread(shipped.policy, shared, bits, revision)
+    check(policy)
     if not unchanged:
         await casbin_rule.publish(connection, lines, digest=policy.digest, cause=cause)
     return policy

@@ -8,6 +8,7 @@ from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.publisher import drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import KnownRoute, differences
+from service.authz.review.covered import covered_by
 from service.kernel.permission_catalogue import permissions
 from service.launch.additions import describe_additions
 from service.launch.doctor.findings import Finding, fault, ok, warning
@@ -88,8 +89,9 @@ async def own_parts_agree(patient: Installation) -> Finding:
 
 async def permission_codes(patient: Installation) -> Finding:
     """A code that no Button carries can be given to users only by a wildcard."""
+    covered = covered_by(patient.policy.model_text)
     async with patient.records() as connection:
-        additions = await connection.run_sync(catalogue.pending)
+        additions = await connection.run_sync(catalogue.pending, covered)
         lacking = await connection.run_sync(catalogue.lacking)
     if additions:
         return warning(" ".join(describe_additions(additions)), "start the service, which adds them")

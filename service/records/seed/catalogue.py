@@ -6,20 +6,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlalchemy import Connection, Table, insert, null, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import CATALOGUE, Page, permissions
 from service.records.schema import action_resource, menu, resource, role, role_menu, seeded
 from service.records.seed.data import RESOURCES, WILDCARDS, SeedResource
 
 ROOT: Final = "system"
 """The name of the Menu above all pages."""
+
+Covered = Callable[[Collection[str], Sequence[str]], tuple[str, ...]]
+"""Returns those of some codes, the second argument, that the codes of the first cover, wildcards included."""
 
 Key = tuple[str, str]
 """The kind and the code of a seeded record, as in ``sys.seeded``."""
@@ -40,7 +42,7 @@ class Additions:
         return bool(self.codes or self.resources)
 
 
-def pending(connection: Connection) -> Additions:
+def pending(connection: Connection, covered: Covered) -> Additions:
     """Return what this version adds: never seeded in this database, and not there. Changes nothing."""
     known = _known(connection)
     present = _buttons(connection)
@@ -48,17 +50,17 @@ def pending(connection: Connection) -> Additions:
     wanted = [one for one in RESOURCES if ("resource", one.code) not in known]
     taken = _taken(connection, wanted)
     brought = (f"{one.method} {one.path}" for one in wanted if one.code not in taken)
-    return Additions(tuple(codes), tuple(brought), _gained_by(connection, codes))
+    return Additions(tuple(codes), tuple(brought), _gained_by(connection, codes, covered))
 
 
-def bring(connection: Connection) -> Additions:
+def bring(connection: Connection, covered: Covered) -> Additions:
     """Write what is ``pending``, and remember it; the caller holds the locks of the policy and of rights.
 
     A Button is placed below the Menu of its page; if that was deleted, below the root or at the top. A new
     page is shown to the roles whose wildcards grant one of its codes; that gives no right. A resource whose
     codes no Button carries any more is left out: without a binding all logged-in users could reach it.
     """
-    found = pending(connection)
+    found = pending(connection, covered)
     known = _known(connection)
     menus = _bring_menus(connection, known, found.gained_by)
     _bring_buttons(connection, found.codes, menus)
@@ -114,7 +116,7 @@ def _taken(connection: Connection, wanted: Collection[SeedResource]) -> set[str]
     return {code for row in rows for code in (row.resource_code, shapes.get((row.method, row.shape))) if code}
 
 
-def _gained_by(connection: Connection, codes: Collection[str]) -> dict[str, tuple[str, ...]]:
+def _gained_by(connection: Connection, codes: Sequence[str], covered: Covered) -> dict[str, tuple[str, ...]]:
     given = (
         select(role.c.role_code, menu.c.auth_mark)
         .join(role_menu, role_menu.c.role_id == role.c.id)
@@ -125,7 +127,7 @@ def _gained_by(connection: Connection, codes: Collection[str]) -> dict[str, tupl
     held: dict[str, set[str]] = {}
     for row in connection.execute(given):
         held.setdefault(row.role_code, set()).add(row.auth_mark)
-    granted = {name: tuple(filter(HeldCodes(marks).grants, codes)) for name, marks in held.items()}
+    granted = {name: covered(marks, codes) for name, marks in held.items()}
     return {name: gained for name, gained in granted.items() if gained}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, exists, func, insert, literal, or_, select
@@ -27,7 +27,7 @@ def seed(connection: Connection, administrator_hash: Callable[[], str]) -> None:
     ``administrator_hash`` returns the Argon2 hash of the administrator's password. The caller holds the
     migration lock.
     """
-    bring(connection)
+    bring(connection, _nobody_yet)
     roles = {granted.code: _role(connection, granted) for granted in ROLES}
     administrator = _insert(
         connection,
@@ -38,6 +38,11 @@ def seed(connection: Connection, administrator_hash: Callable[[], str]) -> None:
         password_hash=administrator_hash(),
     )
     connection.execute(insert(user_role).values(user_id=administrator, role_id=roles[ADMINISTRATOR_ROLE]))
+
+
+def _nobody_yet(_held: Collection[str], _codes: Sequence[str]) -> tuple[str, ...]:
+    """A new database has no role that could cover a code."""
+    return ()
 
 
 async def is_seeded(connection: AsyncConnection) -> bool:

@@ -65,7 +65,8 @@ _EXTRA: Final[dict[str, dict[str, Any]]] = {
     "permission_denied": {
         "layer": "endpoint",
         "required": ["system:role:list"],
-        "decisionId": "r12-5f0c39d1a2b4",
+        "needed": "any",
+        "decisionId": "r12-9be1a6f0-5f0c39d1a2b4",
     },
     "refresh_rejected": {"reason": "superseded"},
 }

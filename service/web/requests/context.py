@@ -11,8 +11,8 @@ from typing import Any, Final, cast
 
 import falcon.asgi
 
-from service.authz.engine.policy import Decision, Policy
-from service.errors import Refusal, Unauthenticated
+from service.authz.engine.policy import Policy
+from service.errors import Decided, Refusal, Unauthenticated
 from service.kernel.identity import Caller
 from service.oplog.redaction import redacted_text
 from service.records.logs.operation_events import OperationEvent
@@ -56,7 +56,7 @@ class RequestContext:
     operation: Operation | None = None
     policy: Policy | None = None
     caller: Caller | None = None
-    decision: Decision | None = None
+    decision: Decided | None = None
     arguments: Mapping[str, Any] = MappingProxyType({})
     answer: bytes | None = None
     refusal: Refusal | None = None

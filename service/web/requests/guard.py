@@ -86,12 +86,7 @@ class AuthorizationGuard:
 def _require(context: RequestContext, decision: Decision) -> None:
     context.decision = decision
     if not decision.allowed:
-        raise PermissionDenied(
-            _REASON[decision.layer],
-            layer=decision.layer,
-            required=list(decision.required),
-            decisionId=decision.id,
-        )
+        raise PermissionDenied(_REASON[decision.layer], decision)
 
 
 _REASON: Final = {

@@ -84,6 +84,8 @@ def refused(context: RequestContext, error: Exception) -> tuple[int, bytes]:
     Headers that the responder set for a success, such as cookies, are dropped.
     """
     refusal = context.refusal = refusal_of(error)
+    if refusal.decision is not None:
+        context.decision = refusal.decision  # a denied grant, where both layers of the guard had allowed
     if isinstance(refusal, InternalError):
         operation = context.operation
         _log.error("fault", operation=operation.object if operation else None, exc_info=error)
