@@ -8,6 +8,7 @@ from typing import Final
 from falcon.asgi import App, Response
 
 from service import __version__
+from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.readiness import facts
 from service.endpoints.files import files, public_links
@@ -31,7 +32,8 @@ DESCRIPTION: Final = "An administration service whose every authorization decisi
 
 def add_routes(app: App[Request, Response], container: Container) -> Routes:
     """Register every endpoint; those of the group are guarded, the others are added as outside it."""
-    routes = Routes(app, container.guard, container.acknowledged.by)
+    dry_runs = DryRuns(container.live, container.store)
+    routes = Routes(app, container.guard, container.acknowledged.by, dry_runs.impact_of)
     cookies = container.cookies
     routes.add("/api/auth/login", tokens.Login(container.attempts, cookies))
     if cookies.on:

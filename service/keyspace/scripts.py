@@ -21,6 +21,7 @@ Name = Literal[
     "unban",
     "mark",
     "sessions",
+    "count_sessions",
     "online",
     "log_add",
     "log_take",

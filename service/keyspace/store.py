@@ -164,6 +164,14 @@ class SessionStore:
         texts = zip(found[::2], found[1::2], strict=True)
         return {device.decode(): _session.decode(text) for device, text in texts}
 
+    async def count_sessions(self, login_ids: Iterable[str]) -> int:
+        """Return how many live sessions the users have together; asked in batches."""
+        remaining = iter(login_ids)
+        count = 0
+        while batch := list(islice(remaining, MARK_BATCH)):
+            count += await self._scripts.run("count_sessions", *batch)
+        return count
+
     async def mark(self, login_ids: Iterable[str]) -> int:
         """Set ``refresh:{now}`` for the users, in batches; return how many of them had a session.
 

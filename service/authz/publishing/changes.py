@@ -16,6 +16,7 @@ from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
+from service.kernel.dry_run import DRY_RUN
 from service.records.database.transactions import Connection, Database
 from service.records.policy import revisions
 
@@ -97,7 +98,8 @@ class PolicyChanges:
         so does Conflict: with ``faults`` when no policy can be built from what would be stored, with
         ``lockedOut`` when it would close to everybody what administers the policy. Unavailable also when the
         session store can't announce the revision, and when the database has lost revisions: workers would
-        keep the lost ones in force.
+        keep the lost ones in force. In a dry run (``DRY_RUN``) nothing is committed, announced or in
+        force, and everything is refused that would be refused otherwise.
         """
         async with self._own_turn():
             async with self._database.transaction(within=WITHIN) as connection:
@@ -106,12 +108,15 @@ class PolicyChanges:
                 yield change
                 policy = await self._publish(change, cause)
                 await change.complete()
-                if policy.revision > self._live.current.revision:
+                if (dry_run := DRY_RUN.get()) is not None:
+                    dry_run.publish(policy)
+                elif policy.revision > self._live.current.revision:
                     # Not after the commit: from then on the change must neither fail nor be unknown to a
                     # worker that decides by an older revision.
                     await self._announce(policy.revision)
             change.policy = policy
-            self._live.offer(policy)
+            if dry_run is None:
+                self._live.offer(policy)
 
     async def reload(self, cause: str) -> Policy:
         """Derive the policy again from the stored data, publish it if it differs, and put it in force.

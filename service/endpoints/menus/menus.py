@@ -15,7 +15,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, needs, publishes, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, needs, publishes, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -139,6 +139,7 @@ class Menus:
 
     @created
     @needs("system:menu:create")
+    @dry_run
     @logged("menu", "create", "INSERT")
     @publishes
     @refuses(Conflict, RateLimited)
@@ -167,6 +168,7 @@ class OneMenu:
         return Menu.of(found)
 
     @needs("system:menu:update")
+    @dry_run
     @logged("menu", "update", "UPDATE")
     @publishes
     @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
@@ -184,6 +186,7 @@ class OneMenu:
         return _answer(context, saved)
 
     @needs("system:menu:delete")
+    @dry_run
     @logged("menu", "delete", "DELETE")
     @publishes
     @refuses(NotFound, Conflict, PreconditionFailed)

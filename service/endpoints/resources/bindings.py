@@ -13,7 +13,7 @@ from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.resources import bindings, resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, publishes, refuses
+from service.web.requests.marks import dry_run, example_body, logged, needs, publishes, refuses
 from service.web.requests.preconditions import answer_tag, content_tag, require_match
 from service.web.requests.schema import Id, Revision, Schema
 
@@ -98,6 +98,7 @@ class ResourceButtons:
         return shown
 
     @needs("system:resource:bind")
+    @dry_run
     @logged("resource", "bind", "UPDATE")
     @publishes
     @refuses(NotFound, PreconditionFailed)
@@ -138,6 +139,7 @@ class ButtonResources:
         return shown
 
     @needs("system:resource:bind")
+    @dry_run
     @logged("resource", "bind", "UPDATE")
     @publishes
     @refuses(NotFound, PreconditionFailed)

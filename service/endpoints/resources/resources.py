@@ -14,7 +14,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.resources import resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, needs, publishes, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, needs, publishes, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -125,6 +125,7 @@ class Resources:
 
     @created
     @needs("system:resource:create")
+    @dry_run
     @logged("resource", "create", "INSERT")
     @publishes
     @refuses(Conflict)
@@ -162,6 +163,7 @@ class OneResource:
         return Resource.of(found)
 
     @needs("system:resource:update")
+    @dry_run
     @logged("resource", "update", "UPDATE")
     @publishes
     @refuses(NotFound, Conflict, PreconditionFailed)
@@ -183,6 +185,7 @@ class OneResource:
         )
 
     @needs("system:resource:delete")
+    @dry_run
     @logged("resource", "delete", "DELETE")
     @publishes
     @refuses(NotFound, PreconditionFailed)
@@ -202,6 +205,7 @@ class ResourceState:
         self._changes = changes
 
     @needs("system:resource:update")
+    @dry_run
     @logged("resource", "enable", "UPDATE")
     @publishes
     @refuses(NotFound, PreconditionFailed)

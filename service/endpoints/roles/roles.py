@@ -12,7 +12,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.roles import roles
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, needs, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, needs, refuses
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.requests.schema import ONE_LINE, Id, Moment, Page, PageQuery, Schema, page_answer, whole
 
@@ -104,6 +104,7 @@ class Roles:
 
     @created
     @needs("system:role:create")
+    @dry_run
     @logged("role", "create", "INSERT")
     @refuses(Conflict)
     @example_body({"roleCode": "reporter", "roleName": "Reporter", "description": "Reads reports"})
@@ -132,6 +133,7 @@ class OneRole:
         return Role.of(found)
 
     @needs("system:role:update")
+    @dry_run
     @logged("role", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"roleName": "Reporter", "description": "Reads reports"})
@@ -145,6 +147,7 @@ class OneRole:
         return Role.of(saved)
 
     @needs("system:role:delete")
+    @dry_run
     @logged("role", "delete", "DELETE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> None:
@@ -173,6 +176,7 @@ class RolePermissions:
         return found
 
     @needs("system:role:permission")
+    @dry_run
     @logged("role", "set the permissions", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"menuIds": [13]})

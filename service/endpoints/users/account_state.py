@@ -10,7 +10,7 @@ from service.administration.users.accounts import Accounts
 from service.administration.users.password_reset import PasswordReset
 from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, refuses
+from service.web.requests.marks import dry_run, example_body, logged, needs, refuses
 from service.web.requests.schema import Schema
 
 
@@ -52,6 +52,7 @@ class UserStatus:
         self._accounts = accounts
 
     @needs("system:user:update")
+    @dry_run
     @logged("user", "set the status", "UPDATE")
     @refuses(NotFound, Conflict)
     @example_body({"status": "enabled"})

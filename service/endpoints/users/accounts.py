@@ -17,7 +17,7 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, needs, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, needs, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer
 
@@ -125,6 +125,7 @@ class Users:
 
     @created
     @needs("system:user:create")
+    @dry_run
     @logged("user", "create", "INSERT")
     @refuses(Conflict)
     @example_body(
@@ -160,6 +161,7 @@ class OneUser:
         return _answer(context, found)
 
     @needs("system:user:update")
+    @dry_run
     @logged("user", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"userName": "heron", "nickName": "Heron", "email": "heron@example.org"})
@@ -175,6 +177,7 @@ class OneUser:
         return _answer(context, saved)
 
     @needs("system:user:delete")
+    @dry_run
     @logged("user", "delete", "DELETE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     async def on_delete(self, context: RequestContext, id: int) -> None:

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import NullPool
 
 from service.errors import Unavailable
+from service.kernel.dry_run import DRY_RUN
 from service.records.database.connection import PromptConnection, conninfo, has_ended
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 
@@ -69,7 +70,7 @@ class Database:
     async def transaction(
         self, *, within: float | None = None, even_if_emptied: bool = False
     ) -> AsyncIterator[AsyncConnection]:
-        """Commit when the block ends, roll back when it raises.
+        """Commit when the block ends, roll back when it raises, and always while a ``DRY_RUN`` is current.
 
         ``within`` (seconds) replaces the usual limit, for work that takes longer; the server's first answer
         must still come within the usual one. Raises Unavailable; if that happens during the commit, the
@@ -79,7 +80,13 @@ class Database:
         if not even_if_emptied:
             self._check_content()
         async with self._bounded(self._engine, within) as connection:
+            if (dry_run := DRY_RUN.get()) is None:
+                yield connection
+                return
+            await dry_run.begin(connection)
             yield connection
+            await dry_run.end(connection)
+            await connection.rollback()
 
     @asynccontextmanager
     async def snapshot(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:

@@ -15,8 +15,10 @@ from service.web.openapi.schemas import JSON, Schemas
 from service.web.requests.bodies import is_optional
 from service.web.requests.cookies import CSRF_HEADER
 from service.web.requests.description import Operation
+from service.web.requests.dry_run import DryRunAnswer
 from service.web.requests.routes import GROUP
 from service.web.requests.schema import Document
+from service.web.requests.signature import OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 _BEARER: Final = {
@@ -86,7 +88,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         "operationId": _operation_id(operation),
         "tags": [_tag(operation)],
         "summary": operation.summary,
-        "responses": {str(operation.status): _success(operation, schemas), **problems},
+        "responses": {**_successes(operation, schemas), **problems},
         "security": [] if access == (ANYONE,) else _security(operation, with_cookies=with_cookies),
         "x-permissions": list(access),
     }
@@ -110,6 +112,20 @@ def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, lis
     if with_cookies:
         ways.append({"cookie": []} if operation.method == "GET" else {"cookie": [], "csrf": []})
     return ways
+
+
+def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
+    """Return the answers of a success by status: a dry run is answered 200, also where a write is 201."""
+    done = _success(operation, schemas)
+    if not operation.mark.dry_run:
+        return {str(operation.status): done}
+    dry = {"type": "object", "properties": {"data": schemas.of(DryRunAnswer)}, "required": ["data"]}
+    if operation.status != OK:
+        told = {"description": "Nothing was saved: `dryRun`", "content": {JSON: {"schema": dry}}}
+        return {str(OK): told, str(operation.status): done}
+    media = done["content"][JSON]
+    media["schema"] = {"anyOf": [media["schema"], dry]}
+    return {str(OK): {**done, "description": "Done, or, with `dryRun`, what would be"}}
 
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import NODEFAULT, UNSET
 
 from service.web.requests.description import Operation
+from service.web.requests.dry_run import DryRunAnswer
 from service.web.requests.schema import MAX_ID, schema_of
 
 JSON: Final = "application/json"
@@ -27,6 +28,7 @@ class Schemas:
         for operation in operations:
             signature = operation.signature
             kinds += [] if operation.mark.media else [signature.answer]
+            kinds += [DryRunAnswer] if operation.mark.dry_run else []
             kinds += signature.path.values()
             kinds += [signature.body] if signature.body else []
             kinds += [field.type for field in _fields(operation)]

@@ -41,7 +41,8 @@ class Mark:
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
     or alternative permission codes. Empty: nothing was declared. ``media`` are the media types of a
     ``Stream``, ``file`` is the field of an uploaded file, "" for none.
-    ``publishes`` says that a success may publish a policy revision.
+    ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
+    tells what a write would change.
     """
 
     access: tuple[str, ...] = ()
@@ -52,6 +53,7 @@ class Mark:
     file: str = ""
     example: Mapping[str, Any] | None = None
     publishes: bool = False
+    dry_run: bool = False
 
 
 _NOTHING: Final = Mark()
@@ -102,6 +104,11 @@ def logged(
 def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
     """Declare the responder's own refusals, besides those of every guarded request."""
     return lambda function: _marked(function, refusals=mark_of(function).refusals + refusals)
+
+
+def dry_run(function: F) -> F:
+    """Let callers ask with ``?dryRun=true`` what a write would change, in place of making it."""
+    return _marked(function, dry_run=True)
 
 
 def created(function: F) -> F:

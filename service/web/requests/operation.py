@@ -15,13 +15,16 @@ from msgspec import Struct
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
 from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody
-from service.web.requests.context import context_of
+from service.web.requests.context import RequestContext, context_of
 from service.web.requests.description import Operation
+from service.web.requests.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.marks import MarkError
 from service.web.requests.queries import Query, no_query, path_reader
 from service.web.requests.recording import Recording
 from service.web.requests.request import Request
 from service.web.requests.schema import Document, envelope
+from service.web.requests.signature import OK
 
 Responder = Callable[..., Awaitable[Any]]
 Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
@@ -30,18 +33,22 @@ Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
 IN_FORCE: Final = "X-Policy-In-Force"
 """The header of the answer to a publishing write, such as ``4/4``."""
 
+Run = Callable[[RequestContext, dict[str, Any]], Awaitable[tuple[Any, int]]]
+"""Calls a responder with its arguments; returns the answer and the status."""
+
 
 def responder_of(
     operation: Operation,
     function: Responder,
     guard: AuthorizationGuard | None,
     acknowledged: Acknowledged | None = None,
+    impact_of: ImpactOf | None = None,
 ) -> Responder:
     """Return the Falcon responder that serves ``operation`` by ``function``, the endpoint's own responder.
 
     With ``guard`` None every request is admitted; with ``acknowledged`` None, ``IN_FORCE`` is left out.
+    ``impact_of`` serves dry runs, of operations that have them.
     """
-    status = operation.status
     admit = None if guard is None else guard.admit
     signature = operation.signature
     readers = tuple(
@@ -57,6 +64,11 @@ def responder_of(
     recording = None if operation.mark.logged is None else Recording(operation)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
+    run = (
+        _with_dry_run(operation, function, impact_of)
+        if operation.mark.dry_run
+        else _plain(operation, function)
+    )
 
     async def respond(request: Request, response: Response, **arguments: Any) -> None:
         context = context_of(request)
@@ -74,10 +86,9 @@ def responder_of(
             no_query(request.query_string)
         if read_body is not None:
             arguments["body"] = await read_body(request)
-        result = await function(context, **arguments)
-        if tell is not None and context.policy is not None:
+        result, response.status = await run(context, arguments)
+        if tell is not None and context.policy is not None and not isinstance(result, DryRunAnswer):
             context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
-        response.status = status
         if streams:
             await _stream(request, response, result)
         else:
@@ -86,6 +97,28 @@ def responder_of(
                 context.answer = response.data
 
     return respond
+
+
+def _plain(operation: Operation, function: Responder) -> Run:
+    async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+        return await function(context, **arguments), operation.status
+
+    return run
+
+
+def _with_dry_run(operation: Operation, function: Responder, impact_of: ImpactOf | None) -> Run:
+    """Return what calls ``function``, or has ``impact_of`` call it when the query asks for a dry run."""
+    if impact_of is None:
+        raise MarkError(f"{operation.object}: nothing serves its dry runs")
+
+    async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+        # The query stays among the arguments of the context: the operation log tells it.
+        given = {name: value for name, value in arguments.items() if name != "query"}
+        if arguments["query"].dry_run:
+            return await dry_answer(impact_of, context, function, given), OK
+        return await function(context, **given), operation.status
+
+    return run
 
 
 @cache

@@ -16,6 +16,7 @@ from service.authz.lint.coverage import catalogue_faults, coverage_faults
 from service.errors import MethodNotAllowed
 from service.kernel.operator_error import OperatorError
 from service.web.requests.description import Operation
+from service.web.requests.dry_run import ImpactOf
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.operation import Acknowledged, Responder, responder_of
 from service.web.requests.request import Request
@@ -74,11 +75,13 @@ class Routes:
         app: App[Request, Response],
         guard: AuthorizationGuard,
         acknowledged: Acknowledged | None = None,
+        impact_of: ImpactOf | None = None,
     ) -> None:
-        """``acknowledged`` is asked after each operation that publishes."""
+        """``acknowledged`` is asked after each operation that publishes; ``impact_of`` serves dry runs."""
         self._app = app
         self._guard = guard
         self._acknowledged = acknowledged
+        self._impact_of = impact_of
         self._templates: set[str] = set()
         self.operations: list[Operation] = []
         self.outside: list[Operation] = []
@@ -148,7 +151,9 @@ class Routes:
             for method, function in functions.items()
         ]
         methods = {
-            operation.method: responder_of(operation, functions[operation.method], guard, self._acknowledged)
+            operation.method: responder_of(
+                operation, functions[operation.method], guard, self._acknowledged, self._impact_of
+            )
             for operation in operations
         }
         self._app.add_route(template, _Methods(methods))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
 from typing import Any, Final, get_type_hints
 
 import msgspec
@@ -14,6 +16,7 @@ from service.authz.engine.rules import ANYONE
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation, Signature
+from service.web.requests.dry_run import DryRunQuery
 from service.web.requests.marks import MarkError, mark_of
 from service.web.requests.schema import Document, schema_of
 
@@ -41,6 +44,10 @@ def describe(method: str, template: str, responder: Callable[..., Any], *, publi
     signature = signature_of(responder, template)
     if (signature.answer is Stream) != bool(mark.media):
         raise MarkError(f"{method} {template}: a Stream has @sends, and nothing else has")
+    if mark.dry_run:
+        if signature.query is not None:
+            raise MarkError(f"{method} {template}: @dry_run gives it its query, and it has one already")
+        signature = _with_dry_run(signature)
     summary, _, description = (inspect.getdoc(responder) or f"{method} {template}").partition("\n")
     return Operation(
         method=method,
@@ -53,6 +60,11 @@ def describe(method: str, template: str, responder: Callable[..., Any], *, publi
         summary=summary.rstrip("."),
         description=description.strip(),
     )
+
+
+@cache
+def _with_dry_run(signature: Signature) -> Signature:
+    return replace(signature, query=DryRunQuery)
 
 
 def signature_of(responder: Callable[..., Any], template: str) -> Signature:

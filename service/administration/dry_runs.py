@@ -1,0 +1,143 @@
+"""What a write would change, found out by making it and rolling it back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import registered
+from service.authz.engine.rules import ENDPOINT, GRANT
+from service.authz.publishing.discovery import unrouted
+from service.authz.publishing.live import LivePolicy
+from service.authz.review.impact import Difference, Standing, differences, passing
+from service.kernel.codes import HeldCodes
+from service.kernel.dry_run import DRY_RUN
+from service.kernel.identity import Caller
+from service.kernel.permission_catalogue import ADMINISTERING
+from service.keyspace import SessionStore
+from service.records.database.transactions import Connection
+from service.records.policy import revisions
+from service.records.roles import holdings, rights
+
+_PATIENCE: Final = 2.0  # seconds for the newest revision to be in force here
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """Who would gain and lose which endpoint, how many sessions would have to refresh, and warnings."""
+
+    gains: tuple[Difference, ...]
+    loses: tuple[Difference, ...]
+    sessions: int
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is stored at one moment, and what the caller holds then."""
+
+    standing: Standing
+    caller: HeldCodes
+
+
+class DryRuns:
+    """Makes writes that save nothing, and tells what they would change."""
+
+    def __init__(self, live: LivePolicy, store: SessionStore) -> None:
+        self._live = live
+        self._store = store
+
+    async def impact_of(self, caller: Caller, write: Callable[[], Awaitable[object]]) -> Impact:
+        """Return what ``write`` would change; it raises what it raises when it is made in earnest.
+
+        No transaction is committed meanwhile, no policy put in force and no session touched. Locks are held
+        as long as by the write itself; the comparison is made after the rollback, off the event loop.
+        """
+        run = _Run(self._live, caller)
+        token = DRY_RUN.set(run)
+        try:
+            await write()
+        finally:
+            DRY_RUN.reset(token)
+        before, after = run.seen()
+        found = await asyncio.to_thread(differences, before.standing, after.standing)
+        warnings = await asyncio.to_thread(_warnings, before, after)
+        return Impact(
+            found.gains, found.loses, await self._store.count_sessions(map(str, run.users)), warnings
+        )
+
+
+class _Run:
+    """One dry run, told what would be saved; ``users`` would have to refresh."""
+
+    def __init__(self, live: LivePolicy, caller: Caller) -> None:
+        self._live = live
+        self._caller = caller
+        self._policy: Policy | None = None
+        self._before: _Seen | None = None
+        self._after: _Seen | None = None
+        self.users: set[int] = set()
+
+    async def begin(self, connection: Connection) -> None:
+        """Look at what is stored; nobody changes rights or the policy until the rollback."""
+        if self._before is not None:
+            return
+        await revisions.lock(connection)  # before that of rights: each change takes them in this order
+        await rights.lock(connection)
+        latest = await revisions.latest(connection)
+        self._policy = await self._live.at_least(latest.revision if latest else 0, within=_PATIENCE)
+        self._before = await self._look(connection)
+
+    async def end(self, connection: Connection) -> None:
+        """Look at what would be stored."""
+        self._after = await self._look(connection)
+
+    def publish(self, policy: Policy) -> None:
+        """Take the policy that would be in force."""
+        self._policy = policy
+
+    def refresh(self, user_ids: Iterable[int]) -> None:
+        """Take users whose tokens would be refused until they are refreshed."""
+        self.users.update(user_ids)
+
+    def seen(self) -> tuple[_Seen, _Seen]:
+        """Return what was stored, and what would be."""
+        assert self._before is not None  # noqa: S101 - every write is made in a transaction
+        assert self._after is not None  # noqa: S101
+        return self._before, self._after
+
+    async def _look(self, connection: Connection) -> _Seen:
+        assert self._policy is not None  # noqa: S101 - ``begin`` has set it
+        found = await holdings.read(connection)
+        held = await rights.of(connection, self._caller.user_id)
+        standing = Standing(self._policy, found.codes, found.users)
+        return _Seen(standing, HeldCodes(held.permissions))
+
+
+def _warnings(before: _Seen, after: _Seen) -> tuple[str, ...]:
+    """Return what the caller should know: what may not be undone by them, and what has no effect."""
+    found = []
+    could, can = (passing(each.standing, each.caller, ADMINISTERING) for each in (before, after))
+    if lost := sorted(could - can):
+        found.append(f"You would lose what may be needed to undo this: {_named(lost)}")
+    old, new = before.standing.policy, after.standing.policy
+    if codes := sorted(code for code in before.caller.codes if _slips_away(new, code, after.caller)):
+        found.append(f"You would no longer hold {_named(codes)}, and could give it to nobody")
+    routes = list(new.rules.objects(ENDPOINT))
+    found += [
+        f"No route serves {name}: nobody gains or loses anything by it"
+        for name in unrouted(sorted(registered(new) - registered(old)), routes)
+    ]
+    return tuple(found)
+
+
+def _slips_away(policy: Policy, code: str, held: HeldCodes) -> bool:
+    return bool(policy.rules.codes(GRANT, code)) and not policy.judge(GRANT, code, held).allowed
+
+
+def _named(names: list[str], most: int = 10) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

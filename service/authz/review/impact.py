@@ -1,0 +1,232 @@
+"""Who gains and who loses which endpoint by a change, as the enforcer decides before and after it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.predicates import PREDICATES
+from service.authz.engine.request_classes import RequestClass, registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ANYONE, ENDPOINT, RESOURCE, Rule
+from service.kernel.codes import HeldCodes
+
+_HOLDING: Final = {name: holds for name, holds in PREDICATES.items() if name != "isLoggedIn"}
+
+Roles = tuple[str, ...]
+"""The codes of the roles of a user, sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who may do what at one moment: the policy, the codes that each role gives, and users by their roles."""
+
+    policy: Policy
+    codes: Mapping[str, tuple[str, ...]]
+    users: Mapping[Roles, int]
+    _held: dict[Roles, HeldCodes] = field(default_factory=dict, repr=False, compare=False)
+
+    def held(self, roles: Iterable[str]) -> HeldCodes:
+        """Return what somebody holds who has these roles."""
+        key = tuple(roles)
+        if (held := self._held.get(key)) is None:
+            held = HeldCodes([code for role in key for code in self.codes.get(role, ())])
+            self._held[key] = held
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """``users`` users of a role gain, or lose, each of ``access``; ``role_code`` is None for no role."""
+
+    role_code: str | None
+    users: int
+    access: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """What a change gives and takes away."""
+
+    gains: tuple[Difference, ...]
+    loses: tuple[Difference, ...]
+
+
+def differences(before: Standing, after: Standing) -> Differences:
+    """Return who would gain and who would lose which endpoint, by role.
+
+    Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
+    for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
+    no user has a role that gains or loses by itself, ``users`` is 0.
+    """
+    return _Comparison(before, after).made()
+
+
+def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[str]:
+    """Return the requests to ``routes`` that a holder of ``held`` passes, by name."""
+    decide = _Decider(standing.policy)
+    served = standing.policy.rules.objects(ENDPOINT)
+    found = request_classes(
+        [name for name in served if name in set(routes)],
+        registered(standing.policy),
+        serving=ResourceIndex(served),
+    )
+    return {one.name for one in found if decide.passes(decide.lines(one), held)}
+
+
+_Lines = tuple[tuple[str, ...], tuple[str, ...]]
+"""What decides a request: the codes of the lines of its objects, in both layers."""
+
+
+class _Decider:
+    """Decides requests of one policy, for many sets of held codes.
+
+    The closed grammar of the matcher makes a line's answer depend on nothing but the word that is its code,
+    and on what the predicates say of the code and the caller; and one line that allows is enough. So the
+    enforcer is asked once for each such combination, with a line of the same model, and not for each object.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        rules = policy.rules
+        layers = ((layer, rules.objects(layer)) for layer in (RESOURCE, ENDPOINT))
+        codes = {code for layer, names in layers for name in names for code in rules.codes(layer, name)}
+        self._policy = policy
+        self._objects = {code: f"GET /{number}" for number, code in enumerate(sorted(codes))}
+        self._asked = Policy(
+            policy.model_text, [Rule(RESOURCE, name, code) for code, name in self._objects.items()]
+        )
+        self._answers: dict[tuple[str, ...], bool] = {}
+        self._opened: dict[HeldCodes, dict[str, bool]] = {}
+
+    def lines(self, one: RequestClass) -> _Lines:
+        """Return, for both layers, the codes of the lines that decide."""
+        rules = self._policy.rules
+        return rules.codes(RESOURCE, one.resource(self._policy)), rules.codes(ENDPOINT, one.route)
+
+    def passes(self, lines: _Lines, held: HeldCodes) -> bool:
+        """Tell whether a holder of ``held`` passes both layers."""
+        opened = self._opened.setdefault(held, {})
+        return all(any(self._opens(code, held, opened) for code in codes) for codes in lines)
+
+    def _opens(self, code: str, held: HeldCodes, opened: dict[str, bool]) -> bool:
+        if (answer := opened.get(code)) is None:
+            word = code if code.startswith("@") else ""
+            key = (word, *(name for name, holds in _HOLDING.items() if holds(held, code)))
+            if key not in self._answers:
+                self._answers[key] = self._asked.judge(RESOURCE, self._objects[code], held).allowed
+            answer = opened[code] = self._answers[key]
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Classes of requests that have the same codes before, and the same codes after: decided alike."""
+
+    before: _Lines
+    after: _Lines
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        """Whether other codes open them after than before."""
+        return self.before != self.after
+
+
+class _Comparison:
+    def __init__(self, before: Standing, after: Standing) -> None:
+        self._before, self._after = before, after
+        self._old, self._new = _Decider(before.policy), _Decider(after.policy)
+        self._all = self._alike()
+        self._changed = [one for one in self._all if one.changed]
+        self._gains: Counter[tuple[str | None, str]] = Counter()
+        self._loses: Counter[tuple[str | None, str]] = Counter()
+
+    def made(self) -> Differences:
+        for role in self._before.codes.keys() & self._after.codes.keys():
+            self._compare([role], [role], 0)
+        for had, has, number in _moves(self._before.users, self._after.users):
+            self._compare(had, has, number)
+        return Differences(_listed(self._gains), _listed(self._loses))
+
+    def _alike(self) -> list[_Alike]:
+        old, new = registered(self._before.policy), registered(self._after.policy)
+        served = self._after.policy.rules.objects(ENDPOINT)
+        # A public route asks nobody who they are.
+        routes = [name for name in served if self._after.policy.rules.codes(ENDPOINT, name) != (ANYONE,)]
+        found: dict[tuple[_Lines, _Lines], _Alike] = {}
+        for one in request_classes(routes, old | new, old ^ new, serving=ResourceIndex(served)):
+            before, after = self._old.lines(one), self._new.lines(one)
+            found.setdefault((before, after), _Alike(before, after)).names.append(one.name)
+        return list(found.values())
+
+    def _compare(self, had: Iterable[str] | None, has: Iterable[str] | None, number: int) -> None:
+        """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.
+
+        None stands for a user who is not there, or disabled. With ``number`` 0 it is about a role by itself.
+        """
+        old = None if had is None else self._before.held(had)
+        new = None if has is None else self._after.held(has)
+        # Where neither what is held nor the lines differ, no decision does.
+        same = old is not None and new is not None and old.codes == new.codes
+        for one in self._changed if same else self._all:
+            could = old is not None and self._old.passes(one.before, old)
+            can = new is not None and self._new.passes(one.after, new)
+            if can and not could:
+                self._note(self._gains, _by(self._new, self._after, one.after, has or ()), one.names, number)
+            if could and not can:
+                self._note(
+                    self._loses, _by(self._old, self._before, one.before, had or ()), one.names, number
+                )
+
+    @staticmethod
+    def _note(
+        into: Counter[tuple[str | None, str]], roles: Iterable[str | None], names: Iterable[str], number: int
+    ) -> None:
+        for role in roles:
+            for name in names:
+                into[role, name] += number
+
+
+def _by(decide: _Decider, standing: Standing, lines: _Lines, roles: Iterable[str]) -> Iterable[str | None]:
+    """Return the roles by which somebody who has ``roles`` passes.
+
+    Those that are enough by themselves; where it takes several together, those without which it fails.
+    """
+    having = list(roles)
+    if not having:
+        return [None]
+    alone = [role for role in having if decide.passes(lines, standing.held([role]))]
+    if alone:
+        return alone
+    needed = [
+        role
+        for role in having
+        if not decide.passes(lines, standing.held([other for other in having if other != role]))
+    ]
+    return needed or having
+
+
+def _moves(
+    before: Mapping[Roles, int], after: Mapping[Roles, int]
+) -> Iterator[tuple[Roles | None, Roles | None, int]]:
+    """Yield how many users had which roles and now have which; a change moves one user at most."""
+    old, new = Counter(before), Counter(after)
+    for roles, number in (old & new).items():
+        yield roles, roles, number
+    gone, come = list((old - new).elements()), list((new - old).elements())
+    for place in range(max(len(gone), len(come))):
+        yield gone[place] if place < len(gone) else None, come[place] if place < len(come) else None, 1
+
+
+def _listed(found: Counter[tuple[str | None, str]]) -> tuple[Difference, ...]:
+    """Return one entry for each role and number of users, by role; no role at all comes first."""
+    entries: dict[tuple[str | None, int], list[str]] = {}
+    for (role, name), number in found.items():
+        entries.setdefault((role, number), []).append(name)
+    return tuple(
+        Difference(role, number, tuple(sorted(names)))
+        for (role, number), names in sorted(entries.items(), key=lambda one: (one[0][0] or "", one[0][1]))
+    )

@@ -1,0 +1,68 @@
+"""``?dryRun=true``: what a write would change, in place of the write."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from service.administration.dry_runs import Impact
+from service.kernel.identity import Caller
+from service.web.requests.context import RequestContext
+from service.web.requests.schema import Schema
+
+ImpactOf = Callable[[Caller, Callable[[], Awaitable[object]]], Awaitable[Impact]]
+"""Makes a write that saves nothing, and tells what it would change; see ``DryRuns.impact_of``."""
+
+
+class DryRunQuery(Schema):
+    """Whether to save."""
+
+    dry_run: Annotated[
+        bool, Meta(description="Check everything, save nothing, and answer what the change would do.")
+    ] = False
+
+
+class AccessChange(Schema):
+    """What the users of a role gain or lose; `roleCode` is null for those who have no role."""
+
+    role_code: Annotated[str, Meta(examples=["auditor"])] | None
+    users: Annotated[
+        int,
+        Meta(ge=0, examples=[3]),
+        Meta(
+            description="How many enabled users gain or lose each of `access`. Who keeps it by another role, "
+            "or had it by one already, is not counted."
+        ),
+    ]
+    access: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
+
+
+class DryRunAnswer(Schema):
+    """What a change would do; nothing was saved."""
+
+    gains: list[AccessChange]
+    loses: list[AccessChange]
+    sessions: Annotated[
+        int, Meta(ge=0, examples=[2], description="Sessions that would have to refresh, or would end.")
+    ]
+    warnings: Annotated[list[str], Meta(examples=[[]])]
+
+
+async def dry_answer(
+    impact_of: ImpactOf,
+    context: RequestContext,
+    write: Callable[..., Awaitable[Any]],
+    arguments: dict[str, Any],
+) -> DryRunAnswer:
+    """Return what ``write`` would change; raise what it raises.
+
+    What it says of the record and the policy that it would have saved is not sent.
+    """
+    policy, headers = context.policy, list(context.headers)
+    try:
+        found = await impact_of(context.user, lambda: write(context, **arguments))
+    finally:
+        context.policy, context.headers = policy, headers
+    return DryRunAnswer.of(found)
