@@ -78,8 +78,8 @@ class MenuChanges:
     ) -> SavedMenu:
         """Replace the values of a menu; ``menu_type`` is the current one, or None.
 
-        Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a code that another Button has and
-        when it would leave nobody who may do everything; ``RateLimited`` as ``create`` does.
+        Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a code of another Button and if no
+        administrator would remain; ``RateLimited`` like ``create``.
         """
         async with self._changes.begin(f"menu {menu_id} edited by {caller.user_name}") as change:
             async with keeping_an_administrator(change.connection):

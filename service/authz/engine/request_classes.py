@@ -1,7 +1,7 @@
-"""The requests that a policy tells apart: finitely many, though there are endlessly many paths.
+"""The finitely many classes of requests that a policy distinguishes.
 
-What decides a request is its route and the registered resource that fits it best. Two requests with the same
-route and the same resource are decided alike, so one of each such class stands for all of them.
+A request is decided by its route and the most specific registered resource. Requests with the same route and
+the same resource are decided alike, so one request represents its class.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RequestClass:
         return policy.resource_at(self.route.partition(" ")[0], self.path) or UNREGISTERED
 
     def passes(self, policy: Policy, held: HeldCodes) -> bool:
-        """Tell whether a caller who holds ``held`` passes both layers of ``policy`` with such a request."""
+        """True if a caller who holds ``held`` passes both layers of ``policy`` with such a request."""
         return (
             policy.judge(RESOURCE, self.resource(policy), held).allowed
             and policy.judge(ENDPOINT, self.route, held).allowed

@@ -64,7 +64,7 @@ class LivePolicy:
         return self._shipped.digest
 
     def confirm(self, since: float) -> None:
-        """Note that others knew at ``since``, by ``now``, which revision this process decides by."""
+        """Record that at the time ``since`` (by ``now``) others knew the revision of this process."""
         self._confirmed = max(self._confirmed, since)
 
     @staticmethod
@@ -75,11 +75,11 @@ class LivePolicy:
     async def load(self, database: Database) -> bool:
         """Put the newest published policy in force; return True if there was a newer one.
 
-        Lines, revision and permission map are read in one snapshot, a few lines between two turns of the
-        event loop; the policy is built aside, off the loop, of the node's own lines and those. Whatever
-        fails, the one in force stays: PolicyFault when nothing was published or what is stored is not what
-        was published, Unavailable when the database is out of reach. Loads that are asked for at once follow
-        one another, and those that find nothing newer read one row.
+        Lines, revision and permission map are read in one snapshot, with regular yields to the event loop;
+        the policy is built in a thread from the node's own lines and the shared ones. After a failure the
+        current one stays: raises PolicyError if nothing was published or the stored lines are not the
+        published ones, Unavailable if the database is out of reach. Concurrent loads are serialised, and read
+        one row if there is nothing newer.
         """
         async with self._loading:
             async with database.snapshot(within=LOAD_WITHIN) as connection:

@@ -1,4 +1,4 @@
-"""Nobody locks everybody out: what administers the policy stays open to a holder of ``*``."""
+"""Lockout protection: requests that administer the policy stay open to a holder of ``*``."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def locked_out(policy: Policy) -> list[str]:
 def closing_resources(policy: Policy) -> dict[str, list[str]]:
     """Return, by registered resource, the requests of ``locked_out`` that it closes.
 
-    Those that no resource fits, and that are closed for that reason, are told by ``@unregistered``.
+    Requests that are closed because no resource matches are listed under ``@unregistered``.
     """
     found: dict[str, list[str]] = {}
     for one in _administering(policy, policy):
@@ -40,10 +40,10 @@ def closing_resources(policy: Policy) -> dict[str, list[str]]:
 
 
 async def require_way_back(candidate: Policy, in_force: Policy) -> None:
-    """Return when ``candidate`` locks nobody out of what ``in_force`` lets a holder of ``*`` do.
+    """Check that ``candidate`` keeps what ``in_force`` lets a holder of ``*`` administer.
 
-    Conflict else, with those requests as ``lockedOut``. What is closed already doesn't count, so that it can
-    be opened piece by piece; before the first policy, everything is closed.
+    Raises Conflict with the closed requests as ``lockedOut``. Requests closed before don't count, so that
+    they can be opened step by step; before the first policy, all are closed.
     """
     if in_force.revision and (closing := await asyncio.to_thread(_newly_locked_out, candidate, in_force)):
         raise Conflict(

@@ -1,4 +1,4 @@
-"""Whether the workers of all nodes decide by the same own part of the policy, and by one that may serve."""
+"""Checks that the workers of all nodes use the same, allowed own part of the policy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETTING: Final = "policy.own_digests"
 
 
 def require_allowed(digest: str, allowed: Collection[str]) -> None:
-    """Return when ``digest`` is among ``allowed``, or when ``allowed`` is empty; PolicyError else."""
+    """Raise PolicyError unless ``digest`` is in ``allowed`` or ``allowed`` is empty."""
     if allowed and digest not in allowed:
         raise PolicyError(
             f"the digest of this node's own part of the policy, {digest}, is not among those that "
@@ -38,9 +38,9 @@ class OwnParts:
         self._allowed = frozenset(allowed)
         self._alarmed: frozenset[str | None] = frozenset()
         self.differing = 0
-        """How many workers decide by another own part than this one."""
+        """The number of workers with another own part than this one."""
         self.not_allowed = 0
-        """How many workers decide by an own part that ``allowed`` does not name; 0 where it is empty."""
+        """The number of workers with an own part not in ``allowed``; 0 if ``allowed`` is empty."""
 
     def observe(self, workers: Iterable[PolicyWorker]) -> None:
         """Take note of what all workers of all nodes have reported lately."""

@@ -14,14 +14,14 @@ from service.records.database.transactions import Database
 from service.records.policy import revisions
 
 PATIENCE: Final = 2.0
-"""Seconds that a request waits for a revision, the question whether it exists included."""
+"""Seconds that a request waits for a revision, including the check that it exists."""
 
 ASK_EVERY: Final = 0.05
-"""Seconds between two questions for the newest revision, whatever number of requests wants to know."""
+"""Seconds between two reads of the newest revision, for any number of waiting requests."""
 
 
 class PublishedRevisions:
-    """Has requests wait for published revisions, and refuses at once those that no node has published.
+    """Lets requests wait for published revisions, and refuses unpublished ones at once.
 
     The database is asked only about revisions newer than all that are known here, by one request at a time
     for all that wait: unknown revisions in any number cost at most 20 short queries a second.
@@ -38,8 +38,8 @@ class PublishedRevisions:
     async def at_least(self, revision: int) -> Policy:
         """Return the policy in force here once it is of ``revision`` or newer.
 
-        RevisionUnknown at once when no node has published it. Unavailable when it is not in force here within
-        ``PATIENCE`` seconds, or the database can't be asked.
+        Raises RevisionUnknown at once if no node has published it, Unavailable if it is not in force here
+        within ``PATIENCE`` seconds, or the database can't be read.
         """
         if revision <= self._live.current.revision:
             return self._live.current

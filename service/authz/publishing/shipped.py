@@ -58,8 +58,7 @@ class Shipped:
     def policy(self, shared: Lines, bits: Mapping[str, int], revision: int) -> Policy:
         """Return the policy of a revision for this node: its own lines and the shared ones.
 
-        PolicyFault when ``shared`` holds what only the node's own files may say: an opening, or what an
-        endpoint requires.
+        Raises PolicyError if ``shared`` has lines that belong to the node's own files: openings or endpoints.
         """
         own = [
             *shared.objects(ENDPOINT),
@@ -86,9 +85,8 @@ def configured(settings: settings.Policy) -> Shipped:
 def read_shipped(model: Path | None = None, folder: Path | None = None, *, strict: bool = False) -> Shipped:
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
 
-    ``strict`` leaves out the lines for ``@unregistered``. PolicyFault with the file, line and reason of what
-    is wrong. Base lines belong to the resource layer and endpoint lines to the endpoint layer, so that each
-    file says only what its name says.
+    ``strict`` omits the lines for ``@unregistered``. Raises PolicyError with file, line and reason of every
+    fault. Base lines must be of the resource layer, and endpoint lines of the endpoint layer.
     """
     model = model or _shipped(MODEL)
     folder = folder or _shipped(POLICIES)

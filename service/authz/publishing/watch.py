@@ -42,14 +42,14 @@ _log = structlog.get_logger()
 
 
 class PolicyWatch:
-    """Loads each published revision as soon as it is announced, and looks for one unasked as well.
+    """Loads each published revision as soon as it is announced, and also polls for new ones.
 
-    An announcement may get lost, with the connection or in a failover; then the next look finds the revision.
-    What can't be loaded is told by ``fault``, and the last valid policy stays in force. Each look reports to
-    ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to ``sys.token_life``
-    that it issues access tokens that live ``token_life`` seconds, and mends what ``keep`` announces.
-    ``own_digests`` are the digests of the own parts that may serve, empty for all; ``own_parts`` says what
-    workers decide by.
+    An announcement may be lost, with the connection or in a failover; then the next check finds the revision.
+    If a policy can't be loaded, ``fault`` says why, and the last valid one stays in force. Each look reports
+    to ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to
+    ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and mends what ``keep``
+    announces. ``own_digests`` are the digests of the own parts that may serve, empty for all; ``own_parts``
+    says what workers decide by.
     """
 
     def __init__(

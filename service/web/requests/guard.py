@@ -39,12 +39,12 @@ class AuthorizationGuard:
     async def admit(self, context: RequestContext, operation: Operation) -> None:
         """Admit the request and set caller and policy of ``context``, or raise a refusal.
 
-        Public? Then nobody is authenticated; else who calls is, and what changes something must have been
-        meant: see ``CookieToken``. The permission map and both layers are of one revision. When a newer one
-        has been announced, or is asked for, an authenticated request waits for it, and is authenticated anew
-        by it: it is never decided by an older one. Both layers must allow. Raises what the token, the
-        authenticator and ``PublishedRevisions`` raise, PermissionDenied, BadRequest, and Unavailable before
-        the first policy is loaded.
+        Public operations need no authentication. On all others the caller is authenticated, and changes with
+        a cookie are protected against CSRF: see ``CookieToken``. The permission map and both layers are of
+        one revision. If a newer one was announced or is asked for, an authenticated request waits for it and
+        is authenticated again: an older one never decides it. Both layers must allow. Raises what the token,
+        the authenticator and ``PublishedRevisions`` raise, PermissionDenied, BadRequest, and Unavailable
+        before the first policy is loaded.
         """
         policy = context.policy = self._live.current
         if not policy.revision:
