@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 
 from tests.service.conftest import variables_for
-from tests.support.running import Running, running
+from tests.support.running import PATIENCE, Running, running
 from tests.support.waiting import eventually
 
 TOKEN = "mX3-" * 8
@@ -39,14 +39,17 @@ def check(service: Running) -> None:
     def scrape() -> str:
         # Without keep-alive each request may meet another worker.
         answer = httpx.get(
-            f"{service.url}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}, trust_env=False
+            f"{service.url}/metrics",
+            headers={"Authorization": f"Bearer {TOKEN}"},
+            trust_env=False,
+            timeout=PATIENCE,
         )
         assert answer.status_code == 200
         assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
         return answer.text
 
     for _ in range(20):
-        httpx.get(f"{service.url}/health/live", trust_env=False)
+        httpx.get(f"{service.url}/health/live", trust_env=False, timeout=PATIENCE)
     assert eventually(lambda: total(scrape(), "/health/live") == 20)
     before = workers_in(scrape())
     assert len(before) == 2

@@ -33,3 +33,14 @@ def test_a_body_that_will_be_read_is_asked_for(service: Running) -> None:
         assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
         connection.sendall(b"{}")
         assert connection.recv(65_536).startswith(b"HTTP/1.1 422 ")
+
+
+@pytest.mark.parametrize("path", ["/health/live", "/api/role/list"])
+def test_the_body_of_an_answered_request_is_not_read_for_ever(service: Running, path: str) -> None:
+    """It may come fast enough for every deadline."""
+    head = f"GET {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE) as connection:
+        connection.sendall(head.encode())
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 ")
+        with pytest.raises(ConnectionError):
+            connection.sendall(bytes(67_108_864))  # of which a little more than 4 MiB are taken

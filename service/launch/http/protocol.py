@@ -37,6 +37,7 @@ class HttpProtocol(HttpToolsProtocol):
     _deaf = False
     _lingering = False
     _dropped = 0  # bytes that came after the last request
+    _unread = 0  # bytes of a body that came after its request was answered
     _body: IncomingBody | None = None
     _deadlines: Deadlines
     server_state: WorkerState
@@ -104,6 +105,7 @@ class HttpProtocol(HttpToolsProtocol):
             self.cycle.keep_alive = False
         if head.has_body:
             self._in_body = True
+            self._unread = 0
             self._body = IncomingBody(self.cycle)
         if upgrade or head.has_body:
             self._close_gently(self.cycle)
@@ -112,6 +114,11 @@ class HttpProtocol(HttpToolsProtocol):
     def on_body(self, body: bytes) -> None:
         """Take a piece of the body; its reader has a limit for it."""
         self._around -= _PER_BODY_BYTE * len(body)
+        if self.cycle.response_complete:
+            self._unread += len(body)
+            if self._unread > LINGER_BYTES:
+                self.transport.close()
+                return
         super().on_body(body)
 
     def on_message_complete(self) -> None:
