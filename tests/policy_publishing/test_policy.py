@@ -69,23 +69,21 @@ async def test_a_denial_is_explained_by_what_would_open_it(shared: Inside) -> No
 
 
 async def test_an_explanation_and_the_gate_agree(service: Inside) -> None:
-    await execute(
-        service, "UPDATE sys.menu SET enabled = false WHERE auth_mark LIKE 'system:%' AND auth_mark !~ '\\*$'"
-    )
+    await execute(service, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:export'")
     await service.data("POST", "/api/policy/reload")
 
     found = await service.data(
-        "POST", EXPLAIN, {"method": "GET", "path": "/api/role/list", "userName": "admin"}
+        "POST", EXPLAIN, {"method": "GET", "path": "/api/user/export", "userName": "admin"}
     )
-    refused = await service.ask("GET", "/api/role/list")
+    refused = await service.ask("GET", "/api/user/export")
 
     assert (found["userStatus"], found["permissions"]) == ("enabled", ["*"])
     assert (found["allowed"], found["resource"]["reason"]) == (False, "closed")
-    assert found["resource"]["lines"] == ["p, resource, GET /api/role/list, @nobody"]
+    assert found["resource"]["lines"] == ["p, resource, GET /api/user/export, @nobody"]
     assert found["resource"]["wouldOpen"] == {
         "permissions": [],
         "roles": [],
-        "disabledButtons": ["system:role:list", "system:user:create", "system:user:update"],
+        "disabledButtons": ["system:user:export"],
     }
     assert found["endpoint"]["allowed"]
     assert (refused.status, refused.json["decisionId"]) == (403, found["resource"]["decisionId"])
