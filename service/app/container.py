@@ -41,6 +41,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
+from service.authz.review.past import PastPolicies
 from service.files.links import PublicLinks
 from service.files.object_store import object_store
 from service.files.presigned import PresignedUrls
@@ -81,7 +82,7 @@ class Container:
         self.links = PublicLinks(self.database, settings.upload)
         self.presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
         self.sweep = Sweep(self.database, self.objects, settings.upload.sweep_interval)
-        self.live = LivePolicy(shipped)
+        self.live, self.past = LivePolicy(shipped), PastPolicies(shipped)
         self.changes = PolicyChanges(
             self.database,
             self.live,
@@ -156,6 +157,7 @@ class Container:
         yield Sample("portcullis_policy_own_info", 1, {"digest": own_parts.digest})
         yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})
         yield Sample("portcullis_policy_workers_not_allowed", own_parts.not_allowed, {})
+        yield Sample("portcullis_policy_tamperings_total", self.watch.tamperings, {})
         yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})
         offset = self.store.synchronized.offset
         if offset is not None:

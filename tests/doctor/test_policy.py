@@ -95,6 +95,25 @@ def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_d
     assert "policy.own_digests does not name it" in unnamed.message
 
 
+def test_lines_that_were_changed_past_the_service_are_told_for_a_month(look: Look, database_url: str) -> None:
+    before = look()["policy-tampering"]
+    execute(
+        database_url,
+        "INSERT INTO sys.policy_revision (revision, digest, line_count, cause, tampered)"
+        " VALUES (7, 'd', 1, 'reload by admin', 2)",
+    )
+    after = look()["policy-tampering"]
+    execute(
+        database_url,
+        "UPDATE sys.policy_revision SET create_time = now() - interval '31 days' WHERE revision = 7",
+    )
+
+    assert (before.state, after.state, look()["policy-tampering"].state) == ("ok", "warning", "ok")
+    assert after.message == (
+        "1 revisions in 30 days replaced lines that were changed past the service, the last one 7, 2 lines"
+    )
+
+
 def test_codes_without_an_enabled_button_are_named(look: Look, database_url: str) -> None:
     carried = look()["permission-codes"]
     execute(database_url, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:file:share'")

@@ -61,7 +61,7 @@ class MenuChanges:
         """
         _check(menu_type, values)
         cause = f"{values.auth_mark or values.title!r} created by {caller.user_name}"
-        async with self._changes.begin(cause) as change:
+        async with self._changes.begin(cause, user_name=caller.user_name) as change:
             check = await self._delegation.check(change.connection, caller)
             await _require(check, change, values.auth_mark)
             await _check_place(change.connection, None, values.parent_id)
@@ -81,7 +81,8 @@ class MenuChanges:
         Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a code of another Button and if no
         administrator would remain; ``RateLimited`` like ``create``.
         """
-        async with self._changes.begin(f"menu {menu_id} edited by {caller.user_name}") as change:
+        cause = f"menu {menu_id} edited by {caller.user_name}"
+        async with self._changes.begin(cause, user_name=caller.user_name) as change:
             async with keeping_an_administrator(change.connection):
                 check, before = await self._for_change(change, caller, menu_id, match)
                 if menu_type not in (None, before.menu_type):
@@ -103,7 +104,7 @@ class MenuChanges:
         Raises ``NotFound``, and ``Conflict``, naming them, while menus, roles or resources use it.
         """
         cause = f"menu {menu_id} deleted by {caller.user_name}"
-        async with self._changes.begin(cause) as change:
+        async with self._changes.begin(cause, user_name=caller.user_name) as change:
             _, before = await self._for_change(change, caller, menu_id, match)
             uses = await menu_uses.of(change.connection, menu_id, NAMED)
             if uses:

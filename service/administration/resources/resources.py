@@ -136,7 +136,7 @@ class ResourceChanges:
 
     @asynccontextmanager
     async def _beginning(self, caller: Caller, what: str) -> AsyncIterator[tuple[Change, DelegationCheck]]:
-        async with self._changes.begin(f"{what} by {caller.user_name}") as change:
+        async with self._changes.begin(f"{what} by {caller.user_name}", user_name=caller.user_name) as change:
             yield change, await self._delegation.check(change.connection, caller)
 
 

@@ -89,24 +89,24 @@ class PolicyChanges:
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
-    async def begin(self, cause: str) -> AsyncIterator[Change]:
+    async def begin(self, cause: str, *, user_name: str | None = None) -> AsyncIterator[Change]:
         """Save what the block does with ``change.connection``, and publish the policy that follows from it.
 
         When the block has ended, all of it is committed and in force in this process, as ``change.policy``;
-        ``cause`` says who did what, for the list of revisions. No other change of any process happens
-        between the first statement of the block and the commit. What the block raises undoes everything, and
-        so does Conflict: with ``faults`` when no policy can be built from what would be stored, with
-        ``lockedOut`` when it would close to everybody what administers the policy. Unavailable also when the
-        session store can't announce the revision, and when the database has lost revisions: workers would
-        keep the lost ones in force. In a dry run (``DRY_RUN``) nothing is committed, announced or in
-        force, and everything is refused that would be refused otherwise.
+        ``cause`` says who did what, and ``user_name`` who asked for it, for the list of revisions. No other
+        change of any process happens between the first statement of the block and the commit. What the block
+        raises undoes everything, and so does Conflict: with ``faults`` when no policy can be built from what
+        would be stored, with ``lockedOut`` when it would close to everybody what administers the policy.
+        Unavailable also when the session store can't announce the revision, and when the database has lost
+        revisions: workers would keep the lost ones in force. In a dry run (``DRY_RUN``) nothing is committed,
+        announced or in force, and everything is refused that would be refused otherwise.
         """
         async with self._own_turn():
             async with self._database.transaction(within=WITHIN) as connection:
                 await revisions.lock(connection)
                 change = Change(connection)
                 yield change
-                policy = await self._publish(change, cause)
+                policy = await self._publish(change, cause, user_name)
                 await change.complete()
                 if (dry_run := DRY_RUN.get()) is not None:
                     dry_run.publish(policy)
@@ -118,7 +118,7 @@ class PolicyChanges:
             if dry_run is None:
                 self._live.offer(policy)
 
-    async def reload(self, cause: str) -> Policy:
+    async def reload(self, cause: str, *, user_name: str | None = None) -> Policy:
         """Derive the policy again from the stored data, publish it if it differs, and put it in force.
 
         For rows that were changed past this service, and for published lines that were tampered with.
@@ -126,7 +126,7 @@ class PolicyChanges:
         those of the start: other workers would not know them.
         """
         await self._check_files()
-        async with self.begin(cause) as change:
+        async with self.begin(cause, user_name=user_name) as change:
             pass
         return change.policy
 
@@ -152,9 +152,11 @@ class PolicyChanges:
         finally:
             self._turn.release()
 
-    async def _publish(self, change: Change, cause: str) -> Policy:
+    async def _publish(self, change: Change, cause: str, user_name: str | None) -> Policy:
         try:
-            policy = await publish_if_changed(change.connection, self._shipped, cause, change.check)
+            policy = await publish_if_changed(
+                change.connection, self._shipped, cause, change.check, user_name=user_name
+            )
         except PolicyError as fault:
             raise Conflict(
                 "The policy can't be built from what is stored", faults=list(fault.faults)

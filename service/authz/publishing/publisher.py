@@ -6,29 +6,41 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import zip_longest
 
+import structlog
+
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import Registered, derive, digest_of
 from service.authz.publishing.shipped import Shipped
+from service.kernel.origin import ORIGIN
 from service.records.database.transactions import Connection, SyncConnection
 from service.records.menus import menus
+from service.records.policy import history, revisions
 from service.records.policy import lines as casbin_rule
-from service.records.policy import revisions
 from service.records.policy.lines import Line
+from service.records.policy.revisions import PolicyRevision
 from service.records.resources import bindings
 from service.records.resources.bindings import BoundResource
 
+_log = structlog.get_logger()
+
 
 async def publish_if_changed(
-    connection: Connection, shipped: Shipped, cause: str, check: Callable[[Policy], None] = lambda _: None
+    connection: Connection,
+    shipped: Shipped,
+    cause: str,
+    check: Callable[[Policy], None] = lambda _: None,
+    *,
+    user_name: str | None = None,
 ) -> Policy:
-    """Derive the policy from what ``connection`` sees, and publish it if it is not the newest; return it.
+    """Derive the policy from the data of ``connection``, publish it if it differs, and return it.
 
     All in the caller's transaction: the change that made it necessary, the lines and the revision become
     visible together. Publishers follow one another from here to the end of the transaction. A policy that
-    can't be built raises PolicyFault, which undoes the change; so does what ``check`` raises, which is called
-    with the policy before it is published. Unchanged, the newest revision stays; lines
-    that somebody else has tampered with are written anew. After the commit, hand the policy to
+    can't be built raises PolicyError, which undoes the change; so does what ``check`` raises, which is called
+    with the policy before it is published. Unchanged, the newest revision stays; lines that somebody else
+    has tampered with are written anew, and the log tells so. ``cause`` says why, and ``user_name`` who asked
+    for it, for the list of revisions. After the commit, hand the policy to
     ``LivePolicy.offer``.
     """
     await revisions.lock(connection)
@@ -42,7 +54,19 @@ async def publish_if_changed(
     policy = await asyncio.to_thread(shipped.policy, shared, bits, revision)
     check(policy)
     if not unchanged:
-        await casbin_rule.publish(connection, lines, digest=policy.digest, cause=cause)
+        await history.forget_from(connection, revision)
+        tampered = await _tampered(connection, latest)
+        origin = ORIGIN.get()
+        await casbin_rule.publish(
+            connection,
+            lines,
+            digest=policy.digest,
+            cause=cause,
+            user_name=user_name,
+            request_id=None if origin is None else origin.request_id,
+            tampered=tampered,
+        )
+        await history.record(connection, revision)
     return policy
 
 
@@ -51,6 +75,21 @@ async def derived_policy(connection: Connection, shipped: Shipped) -> Policy:
     bits = await menus.permission_bits(connection)
     shared, _ = await _derived(connection, bits)
     return await asyncio.to_thread(shipped.policy, shared, bits, 0)
+
+
+async def _tampered(connection: Connection, latest: PolicyRevision | None) -> int:
+    """Return how many stored lines are not those of ``latest``, and tell the log when there are any."""
+    if latest is None or latest.added is None:  # its lines were not kept when it was published
+        return 0
+    found = await history.tampered(connection)
+    if found:
+        _log.error(
+            "published policy lines were changed past the service",
+            event_type="security",
+            revision=latest.revision,
+            lines=found,
+        )
+    return found
 
 
 async def drift(connection: Connection) -> str | None:

@@ -24,13 +24,21 @@ from service.authz.review.explain import (
     explain_grant,
 )
 from service.authz.review.openings import WouldOpen, would_open
+from service.authz.review.past import PastPolicies
+from service.endpoints.policy.revisions import require_kept
 from service.errors import BadRequest, Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
 from service.records.database.transactions import Database
+from service.records.policy import history
+from service.records.policy.history import Place
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_body, logged, needs, publishes, refuses
-from service.web.requests.schema import Moment, Published, Revision, Schema
+from service.web.requests.schema import Moment, Published, Revision, Schema, whole
 
+DecisionId = Annotated[
+    str,
+    Meta(pattern=whole("r[1-9][0-9]{0,17}-[0-9a-f]{8}-[0-9a-f]{12}"), examples=["r12-9be1a6f0-5f0c39d1a2b4"]),
+]
 Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
 
 
@@ -62,10 +70,11 @@ class PolicyInForce(Schema):
 
 
 class Question(Schema):
-    """A question to the policy: a subject, and a request or a grant.
+    """A question to the policy: a subject, and a request or a grant; of a past revision, if one is named.
 
     The subject is a user by name, or a holder of `permissions`; with neither, a visitor. It asks for a
-    request by `method` and `path`, or for a `grant`: the permission code to hand out or to act on.
+    request by `method` and `path`, or for a `grant`: the permission code to hand out or to act on. A past
+    `decisionId` names its revision, and the answer says whether it decided the same question.
     """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None
@@ -73,6 +82,8 @@ class Question(Schema):
     grant: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])] | None = None
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
     permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
+    revision: Annotated[Revision, Meta(description="Ask this past revision.")] | None = None
+    decision_id: DecisionId | None = None
 
 
 class FiredCode(Schema):
@@ -109,7 +120,8 @@ class Explained(Schema):
     """The answer of the policy to a request or a grant.
 
     `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
-    405). `grant` is the layer of a grant. Layers that were not asked are null.
+    405). `grant` is the layer of a grant. Layers that were not asked are null. `decisionMatches`
+    says whether one of the layers has the `decisionId` that was sent; null if none was.
     """
 
     revision: Revision
@@ -120,6 +132,7 @@ class Explained(Schema):
     resource: Layer | None
     endpoint: Layer | None
     grant: Layer | None
+    decision_matches: bool | None
 
 
 class InForce:
@@ -163,28 +176,39 @@ class Reload:
         built, or the model or the policy files have changed since the start, the last valid one stays in
         force.
         """
-        context.policy = policy = await self._changes.reload(f"reload by {context.user.user_name}")
+        user_name = context.user.user_name
+        context.policy = policy = await self._changes.reload(f"reload by {user_name}", user_name=user_name)
         return Published(policy_revision=policy.revision)
 
 
 class Explain:
     """``/api/policy/explain``."""
 
-    def __init__(self, database: Database, live: LivePolicy) -> None:
+    def __init__(self, database: Database, live: LivePolicy, past: PastPolicies) -> None:
         self._database = database
         self._live = live
+        self._past = past
 
     @needs("system:policy:read")
     @logged("policy", "explain", "QUERY", response=False)
     @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
+    @refuses(Conflict)
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
-        """Explain how the policy in force decides a request, or if a code may be granted.
+        """Explain how the policy decides a request, or if a code may be granted.
 
-        A user's current permissions are used; tokens issued earlier may have others.
+        The policy in force, or a past revision with the model and endpoint lines of this node. A user's
+        current permissions and the current roles are used; tokens issued earlier may have others.
         """
-        explained = _asked(body)
-        context.policy = policy = self._live.current
-        async with self._database.snapshot() as connection:
+        place, explained = _asked(body)
+        context.policy = self._live.current
+        revision = self._revision(body)
+        async with self._database.snapshot(within=history.READ_WITHIN) as connection:
+            policy = context.policy
+            if revision is not None and revision != policy.revision:
+                await require_kept(
+                    connection, "decisionId" if body.revision is None else "revision", revision
+                )
+                policy = await self._past.of(connection, revision, place)
             asking = await subjects.subject_of(connection, body.user_name, body.permissions)
             found = explained(policy, asking.held)
             layers = {
@@ -202,18 +226,41 @@ class Explain:
             resource=layers.get(RESOURCE),
             endpoint=layers.get(ENDPOINT),
             grant=layers.get(GRANT),
+            decision_matches=None
+            if body.decision_id is None
+            else any(layer.decision_id == body.decision_id for layer in layers.values()),
         )
 
+    def _revision(self, body: Question) -> int | None:
+        """Return the revision that is asked, None for the one in force.
 
-def _asked(body: Question) -> Callable[[Policy, HeldCodes | None], Explanation | GrantExplanation]:
-    """Return a function that explains the question; raises ValidationFailed unless it is complete."""
+        Conflict for a decision of a node whose own part was another: its answer can't be found here.
+        """
+        if body.decision_id is None:
+            return body.revision
+        revision, own_digest, _ = body.decision_id.removeprefix("r").split("-")
+        if body.revision not in (None, int(revision)):
+            raise ValidationFailed(("revision", "The decision is of another revision"))
+        if not self._past.own_digest.startswith(own_digest):
+            raise Conflict("That decision was made by another own part of the policy than that of this node")
+        return int(revision)
+
+
+_Explained = Callable[[Policy, HeldCodes | None], Explanation | GrantExplanation]
+
+
+def _asked(body: Question) -> tuple[Place, _Explained]:
+    """Return the request or the grant of ``body``, and what explains it.
+
+    ValidationFailed unless it names exactly one.
+    """
     method, path, code = body.method, body.path, body.grant
     if code is not None:
         if method is not None or path is not None:
             raise ValidationFailed(("grant", "Name a request or a grant, not both"))
         if not is_code(code):
             raise ValidationFailed(("grant", "This is no permission code"))
-        return lambda policy, held: explain_grant(policy, code, held)
+        return code, lambda policy, held: explain_grant(policy, code, held)
     if method is None or path is None:
         missing = [name for name, value in (("method", method), ("path", path)) if value is None]
         raise ValidationFailed(*((name, "The field is required") for name in missing))
@@ -221,7 +268,7 @@ def _asked(body: Question) -> Callable[[Policy, HeldCodes | None], Explanation |
         place = canonical(path)
     except BadRequest as refusal:
         raise ValidationFailed(("path", refusal.detail)) from None
-    return lambda policy, held: explain(policy, method, place, held)
+    return (method, place), lambda policy, held: explain(policy, method, place, held)
 
 
 def _layer(layer: LayerExplained, opens: WouldOpen | None) -> Layer:

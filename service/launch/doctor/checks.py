@@ -41,6 +41,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("published-policy", policy_checks.published_policy),
     ("policy-workers", policy_checks.policy_workers_agree),
     ("policy-own-parts", policy_checks.own_parts_agree),
+    ("policy-tampering", policy_checks.tampering),
     ("permission-codes", policy_checks.permission_codes),
     ("permission-bits", policy_checks.permission_bits),
     ("routes", policy_checks.routes),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from service.app import check_routes
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import UNREGISTERED
@@ -19,6 +21,7 @@ from service.records.seed import catalogue
 from service.web.requests.routes import RoutesError
 
 _NAMED = 3  # of many, in one line
+_LATELY = timedelta(days=30)
 _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
 
@@ -84,6 +87,21 @@ async def own_parts_agree(patient: Installation) -> Finding:
     hint = "start those nodes again with the same version, settings and policy files"
     return (
         fault(f"{message}; policy.own_digests does not name it", hint) if allowed else warning(message, hint)
+    )
+
+
+async def tampering(patient: Installation) -> Finding:
+    """Lines that were changed past the service never decide, but somebody has tried."""
+    async with patient.records() as connection:
+        found = await revisions.tamperings(connection)
+    lately = [one for one in found if one.create_time > datetime.now(UTC) - _LATELY]
+    if not lately:
+        return ok(f"no stored line was changed past the service in {_LATELY.days} days")
+    last = lately[-1]
+    return warning(
+        f"{len(lately)} revisions in {_LATELY.days} days replaced lines that were changed past the service, "
+        f"the last one {last.revision}, {last.tampered} lines",
+        "find out who else writes to sys.casbin_rule",
     )
 
 

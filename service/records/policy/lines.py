@@ -54,8 +54,19 @@ def each_line(connection: Connection) -> Iterator[Line]:
             give_way_if_async(pauses)
 
 
-async def publish(connection: AsyncConnection, lines: Collection[Line], *, digest: str, cause: str) -> int:
+async def publish(
+    connection: AsyncConnection,
+    lines: Collection[Line],
+    *,
+    digest: str,
+    cause: str,
+    user_name: str | None = None,
+    request_id: str | None = None,
+    tampered: int = 0,
+) -> int:
     """Replace all lines, record the next revision, announce it on ``CHANNEL``; return its number.
+
+    ``tampered`` is how many of the replaced lines somebody else had changed.
 
     Others see nothing before the commit. The caller must have taken ``revisions.lock`` before deriving the
     lines; it is taken here again, in case the caller has not. 300,000 lines take some seconds: open the
@@ -64,7 +75,15 @@ async def publish(connection: AsyncConnection, lines: Collection[Line], *, diges
     await revisions.lock(connection)
     await connection.execute(delete(casbin_rule))
     await _copy(connection, lines)
-    revision = await revisions.add(connection, digest=digest, line_count=len(lines), cause=cause)
+    revision = await revisions.add(
+        connection,
+        digest=digest,
+        line_count=len(lines),
+        cause=cause,
+        user_name=user_name,
+        request_id=request_id,
+        tampered=tampered,
+    )
     await connection.execute(select(func.pg_notify(CHANNEL, str(revision))))
     return revision
 

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import policy_revision
 
@@ -18,13 +19,23 @@ LOCK: Final = 0x706F6C69_63790000  # "policy"
 
 @dataclass(frozen=True, slots=True)
 class PolicyRevision:
-    """A published policy: its number, the digest and number of its lines, and the cause."""
+    """A published policy: its number, the digest and number of its lines, and the cause.
+
+    ``user_name`` and ``request_id`` are those of the request that changed it, None where it was none.
+    ``added`` and ``removed`` count the lines that differ from the revision before; None when they are not
+    kept. ``tampered`` counts the lines before it that somebody had changed past the service.
+    """
 
     revision: int
     digest: str
     line_count: int
     cause: str
     create_time: datetime
+    user_name: str | None
+    request_id: str | None
+    added: int | None
+    removed: int | None
+    tampered: int
 
 
 _REVISION: Final = RowMapper(PolicyRevision, policy_revision)
@@ -53,12 +64,48 @@ async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     return await _REVISION.one_or_none(connection, statement)
 
 
-async def add(connection: AsyncConnection, *, digest: str, line_count: int, cause: str) -> int:
+async def page(connection: AsyncConnection, *, page: int = 1, size: int = 20) -> Page[PolicyRevision]:
+    """Return page ``page`` (from 1) of the revisions, newest first."""
+    order = (policy_revision.c.revision.desc(),)
+    found = await page_of(connection, select(*_REVISION.columns), page=page, size=size, order=order)
+    return found.of(_REVISION)
+
+
+async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | None:
+    """Return the revision of that number; None when there is none."""
+    statement = select(*_REVISION.columns).where(policy_revision.c.revision == revision)
+    return await _REVISION.one_or_none(connection, statement)
+
+
+async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:
+    """Return the revisions that replaced lines which somebody had changed past the service, oldest first."""
+    statement = select(*_REVISION.columns).where(policy_revision.c.tampered > 0)
+    return await _REVISION.all(connection, statement.order_by(policy_revision.c.revision))
+
+
+async def add(
+    connection: AsyncConnection,
+    *,
+    digest: str,
+    line_count: int,
+    cause: str,
+    user_name: str | None = None,
+    request_id: str | None = None,
+    tampered: int = 0,
+) -> int:
     """Record the next revision and return its number; the caller holds the lock."""
     following = select(func.coalesce(func.max(policy_revision.c.revision), 0) + 1).scalar_subquery()
     statement = (
         insert(policy_revision)
-        .values(revision=following, digest=digest, line_count=line_count, cause=cause)
+        .values(
+            revision=following,
+            digest=digest,
+            line_count=line_count,
+            cause=cause,
+            user_name=user_name,
+            request_id=request_id,
+            tampered=tampered,
+        )
         .returning(policy_revision.c.revision)
     )
     revision: int = (await connection.execute(statement)).scalar_one()

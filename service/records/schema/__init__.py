@@ -20,7 +20,7 @@ from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.files import file, object_space
 from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
-from service.records.schema.policy import CasbinRule, casbin_rule, policy_revision, policy_worker
+from service.records.schema.policy import CasbinRule, casbin_rule, policy_line, policy_revision, policy_worker
 from service.records.schema.seeds import seeded
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "metadata",
     "object_space",
     "operation_log",
+    "policy_line",
     "policy_revision",
     "policy_worker",
     "resource",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, Table, Text
+from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, Table, Text, text
 from sqlalchemy.orm import DeclarativeBase
 
 from service.records.schema.base import identity, metadata, moment
@@ -24,7 +24,27 @@ policy_revision = Table(
     Column("line_count", Integer, CheckConstraint("line_count >= 0", name="line_count"), nullable=False),
     Column("cause", Text, nullable=False),
     moment("create_time"),
+    Column("user_name", Text),
+    Column("request_id", Text),
+    Column("added", Integer),
+    Column("removed", Integer),
+    Column("tampered", Integer, nullable=False, server_default="0"),
     CheckConstraint("revision > 0", name="revision"),
+    Index("policy_revision_tampered_idx", "revision", postgresql_where=text("tampered > 0")),
+)
+
+policy_line = Table(
+    "policy_line",
+    metadata,
+    identity(),
+    Column("layer", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("until", BigInteger),
+    CheckConstraint("until > since", name="until"),
+    Index(None, "since"),
+    Index(None, "until", postgresql_where=text("until IS NOT NULL")),
 )
 
 policy_worker = Table(

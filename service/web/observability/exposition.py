@@ -23,6 +23,10 @@ FAMILIES: Final = {
         "gauge",
         "Workers of all nodes whose own part of the policy the setting policy.own_digests does not name.",
     ),
+    "portcullis_policy_tamperings_total": (
+        "counter",
+        "Revisions that replaced policy lines which somebody had changed past the service.",
+    ),
     "portcullis_permission_bit_highest": (
         "gauge",
         "The highest bit position of a permission code; -1: none.",

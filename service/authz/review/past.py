@@ -1,0 +1,40 @@
+"""The policy of a past revision, as far as one question needs it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.publishing.shipped import Shipped
+from service.records.database.transactions import Connection
+from service.records.policy import history
+from service.records.policy.history import Place
+
+
+class PastPolicies:
+    """Rebuilds policies of past revisions from their kept lines and this node's own part.
+
+    The own part is that of this moment: history keeps the shared part alone.
+    """
+
+    def __init__(self, shipped: Shipped) -> None:
+        self.own_digest: Final = shipped.digest
+        self._shipped = shipped
+        self._turn = asyncio.Lock()
+
+    async def of(self, connection: Connection, revision: int, place: Place) -> Policy:
+        """Return the policy of ``revision`` with the lines that could decide about ``place``, and no others.
+
+        Answers of the layers resource and endpoint about a request, or of the layer grant about a code, are
+        those of the whole policy. One is built at a time, in a thread. The caller makes sure that the lines
+        of ``revision`` are kept; see ``history.is_kept``.
+        """
+        async with self._turn:
+            found = await history.lines_at(connection, revision, place)
+            return await asyncio.to_thread(self._build, found, revision)
+
+    def _build(self, found: list[history.PublishedLine], revision: int) -> Policy:
+        return self._shipped.policy(Lines(Rule(*line) for line in found), {}, revision)

@@ -1,0 +1,128 @@
+"""What each revision of the policy changed: ``/api/policy/revisions``, ``/api/policy/diff``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from service.errors import NotFound, ValidationFailed
+from service.records.database.transactions import Connection, Database
+from service.records.policy import history, revisions
+from service.records.policy.history import Difference, PublishedLine
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import needs, refuses
+from service.web.requests.schema import Id, Moment, Page, PageQuery, Revision, Schema, page_answer
+
+SharedLine = Annotated[str, Meta(examples=["p, resource, GET /api/report/{id}, report:detail"])]
+Count = Annotated[int, Meta(ge=0, examples=[2])]
+
+
+class PublishedRevision(Schema, kw_only=True):
+    """A revision: who published it when, by which request and why, and how many lines came and went.
+
+    `userName` and `requestId` are `null` for a start and for commands. `added` and `removed` are `null` for
+    revisions that an older version published, whose changes were not kept. `tampered` counts the stored
+    lines that somebody had changed past the service, and that this revision replaced.
+    """
+
+    revision: Revision
+    create_time: Moment
+    user_name: Annotated[str, Meta(examples=["admin"])] | None
+    request_id: str | None
+    cause: Annotated[str, Meta(examples=["GET /api/report/{id} registered by admin"])]
+    added: Count | None
+    removed: Count | None
+    tampered: Annotated[int, Meta(ge=0, examples=[0])]
+
+
+class RevisionChanges(PublishedRevision, kw_only=True):
+    """A revision with the lines that it added and removed; `null` where they were not kept."""
+
+    added_lines: list[SharedLine] | None
+    removed_lines: list[SharedLine] | None
+
+
+class DiffQuery(Schema):
+    """The two revisions to compare; either may be the newer one."""
+
+    from_: Revision = field(name="from")
+    to: Revision
+
+
+class PolicyDiff(Schema):
+    """The lines that `to` has and `from` has not, and those that `from` has and `to` has not."""
+
+    from_: Revision = field(name="from")
+    to: Revision
+    added_lines: list[SharedLine]
+    removed_lines: list[SharedLine]
+
+
+class RevisionList:
+    """``/api/policy/revisions``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:policy:read")
+    async def on_get(self, context: RequestContext, query: PageQuery) -> Page[PublishedRevision]:
+        """List the published revisions of the policy, newest first."""
+        async with self._database.snapshot() as connection:
+            found = await revisions.page(connection, page=query.page, size=query.size)
+        return page_answer(query, found, PublishedRevision)
+
+
+class OneRevision:
+    """``/api/policy/revisions/{revision}``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:policy:read")
+    @refuses(NotFound)
+    async def on_get(self, context: RequestContext, revision: Id) -> RevisionChanges:
+        """Read a revision of the policy, with the lines of the shared part that it added and removed."""
+        async with self._database.snapshot(within=history.READ_WITHIN) as connection:
+            found = await revisions.read(connection, revision)
+            if found is None:
+                raise NotFound("There is no such revision")
+            kept = None if found.added is None else await history.changes_of(connection, revision)
+        shown = PublishedRevision.of(found)
+        added, removed = (None, None) if kept is None else await _texts(kept)
+        names = PublishedRevision.__struct_fields__
+        values = {name: getattr(shown, name) for name in names}
+        return RevisionChanges(**values, added_lines=added, removed_lines=removed)
+
+
+class Diff:
+    """``/api/policy/diff``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @needs("system:policy:read")
+    async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
+        """Compare the shared parts of two revisions of the policy."""
+        async with self._database.snapshot(within=history.READ_WITHIN) as connection:
+            await require_kept(connection, "from", query.from_)
+            await require_kept(connection, "to", query.to)
+            found = await history.difference(connection, query.from_, query.to)
+        added, removed = await _texts(found)
+        return PolicyDiff(from_=query.from_, to=query.to, added_lines=added, removed_lines=removed)
+
+
+async def require_kept(connection: Connection, name: str, revision: int) -> None:
+    """Return when the lines of ``revision`` are kept; ValidationFailed for the field ``name`` else."""
+    if not await history.is_kept(connection, revision):
+        raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))
+
+
+async def _texts(found: Difference) -> tuple[list[str], list[str]]:
+    # A first revision may have a hundred thousand lines.
+    return await asyncio.to_thread(lambda: (_text(found.added), _text(found.removed)))
+
+
+def _text(lines: list[PublishedLine]) -> list[str]:
+    return [str(line) for line in lines]

@@ -1,0 +1,166 @@
+"""``sys.policy_line``: every line that was ever published, with the revisions between which it was in force.
+
+A line is one row for each time that it comes: ``since`` is the revision that added it, ``until`` the one that
+removed it, empty while it is in force. So a revision costs as many rows as it adds, and the lines of any
+revision are those with ``since <= revision < until``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from sqlalchemy import Connection, Select, case, delete, func, select, text, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.cooperative_yield import CooperativeYield
+from service.records.database.greenlets import give_way_if_async
+from service.records.schema import policy_line, policy_revision
+
+Place: TypeAlias = tuple[str, str] | str
+"""What a policy is asked about: a method and a canonical path, or a permission code to grant."""
+
+READ_WITHIN: Final = 30.0
+"""Seconds that reading history may take; the lines of a hundred thousand resources take a few."""
+
+_AT_ONCE: Final = 500  # lines between two turns of the event loop
+
+
+class PublishedLine(NamedTuple):
+    """A line of the shared part of the policy."""
+
+    layer: str
+    object: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"p, {self.layer}, {self.object}, {self.code}"
+
+
+class Difference(NamedTuple):
+    """What one revision has and another has not; both in the order of layer, object and code."""
+
+    added: list[PublishedLine]
+    removed: list[PublishedLine]
+
+
+# A full join can't become nested loops, whatever the planner thinks of tables that were filled a moment ago.
+_CHANGED: Final = """
+    SELECT kept.id, rule.v0, rule.v1, rule.v2
+    FROM (SELECT * FROM sys.policy_line WHERE until IS NULL) kept
+    FULL JOIN sys.casbin_rule rule ON rule.v0 = kept.layer AND rule.v1 = kept.object AND rule.v2 = kept.code
+        AND rule.ptype = 'p' AND rule.v3 IS NULL
+    WHERE kept.id IS NULL OR rule.id IS NULL
+"""
+
+_RECORD: Final = text(
+    f"""
+WITH changed AS MATERIALIZED ({_CHANGED}),
+ended AS (
+    UPDATE sys.policy_line SET until = :revision
+    WHERE id IN (SELECT id FROM changed WHERE id IS NOT NULL) RETURNING 1
+),
+begun AS (
+    INSERT INTO sys.policy_line (layer, object, code, since)
+    SELECT v0, v1, v2, :revision FROM changed WHERE id IS NULL RETURNING 1
+)
+UPDATE sys.policy_revision
+SET added = (SELECT count(*) FROM begun), removed = (SELECT count(*) FROM ended)
+WHERE revision = :revision
+"""  # noqa: S608 - of constants
+)
+
+_TAMPERED: Final = text(f"SELECT count(*) FROM ({_CHANGED}) changed")  # noqa: S608 - of constants
+
+
+async def record(connection: AsyncConnection, revision: int) -> None:
+    """Keep what ``revision``, whose lines stand in ``sys.casbin_rule`` now, adds and removes."""
+    await connection.execute(_RECORD, {"revision": revision})
+
+
+async def forget_from(connection: AsyncConnection, revision: int) -> None:
+    """Forget what is kept of ``revision`` and later ones, which somebody has deleted from the database."""
+    line = policy_line.c
+    await connection.execute(delete(policy_line).where(line.since >= revision))
+    await connection.execute(update(policy_line).where(line.until >= revision).values(until=None))
+
+
+async def tampered(connection: AsyncConnection) -> int:
+    """Return how many lines of ``sys.casbin_rule`` are missing, or were never published."""
+    return int((await connection.execute(_TAMPERED)).scalar_one())
+
+
+async def changes_of(connection: AsyncConnection, revision: int) -> Difference:
+    """Return what ``revision`` added to the one before it, and what it removed."""
+    added = await _lines(connection, _select().where(policy_line.c.since == revision))
+    removed = await _lines(connection, _select().where(policy_line.c.until == revision))
+    return Difference(added, removed)
+
+
+async def difference(connection: AsyncConnection, before: int, after: int) -> Difference:
+    """Return what ``after`` has and ``before`` has not, and the reverse; either may be the newer one.
+
+    Reads only the lines that came or went between the two.
+    """
+    low, high = min(before, after), max(before, after)
+    came = policy_line.c.since.between(low + 1, high)
+    went = policy_line.c.until.between(low + 1, high)
+    only_low = await _lines(connection, _select().where(went, ~came))
+    only_high = await _lines(connection, _select().where(came, policy_line.c.until.is_(None) | ~went))
+    # A line that went and came again is in both.
+    both = {*only_low} & {*only_high}
+    gone = [line for line in only_low if line not in both]
+    new = [line for line in only_high if line not in both]
+    return Difference(new, gone) if before <= after else Difference(gone, new)
+
+
+async def lines_at(connection: AsyncConnection, revision: int, place: Place) -> list[PublishedLine]:
+    """Return the lines of ``revision`` that could decide about ``place``.
+
+    For a request they are those of the registered resources of its method with as many segments as its
+    path; for a permission code, those of the grant layer that name it.
+    """
+    line = policy_line.c
+    if isinstance(place, str):
+        deciding = (line.layer == "grant") & (line.object == place)
+    else:
+        method, path = place
+        segments = func.cardinality(func.string_to_array(func.split_part(line.object, " ", 2), "/"))
+        same_method = func.split_part(line.object, " ", 1) == method
+        deciding = (line.layer == "resource") & same_method & (segments == len(path.split("/")))
+    in_force = (line.since <= revision) & (line.until.is_(None) | (line.until > revision))
+    return await _lines(connection, _select().where(in_force, deciding))
+
+
+def _select() -> Select[tuple[str, str, str]]:
+    line = policy_line.c
+    layers = case({"resource": 1, "endpoint": 2}, value=line.layer, else_=3)
+    return select(line.layer, line.object, line.code).order_by(
+        layers, line.object.collate("C"), line.code.collate("C")
+    )
+
+
+async def _lines(connection: AsyncConnection, statement: Select[Any]) -> list[PublishedLine]:
+    return await connection.run_sync(_read, statement)
+
+
+def _read(connection: Connection, statement: Select[Any]) -> list[PublishedLine]:
+    found: list[PublishedLine] = []
+    turns = CooperativeYield()
+    with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
+        for part in rows.partitions():
+            found += (PublishedLine(*row) for row in part)
+            give_way_if_async(turns)
+    return found
+
+
+async def begins(connection: AsyncConnection) -> int | None:
+    """Return the oldest revision whose lines are kept; None when there is none."""
+    found: int | None = (await connection.execute(select(func.min(policy_line.c.since)))).scalar_one()
+    return found
+
+
+async def is_kept(connection: AsyncConnection, revision: int) -> bool:
+    """Tell whether the lines of ``revision`` are kept: it has been recorded, or history begins with it."""
+    statement = select(policy_revision.c.added).where(policy_revision.c.revision == revision)
+    row = (await connection.execute(statement)).one_or_none()
+    return row is not None and (row.added is not None or await begins(connection) == revision)

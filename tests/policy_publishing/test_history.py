@@ -1,0 +1,170 @@
+"""What revisions changed, who asked for it, and how a past one would have decided."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from structlog.testing import capture_logs
+
+from tests.support.inside import Inside, inside
+
+pytestmark = pytest.mark.anyio
+
+EXPLAIN = "/api/policy/explain"
+REPORT = {
+    "resourceName": "Read a report",
+    "resourceCode": "report",
+    "method": "GET",
+    "path": "/api/report/{id}",
+}
+
+
+async def execute(service: Inside, statement: str) -> None:
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await connection.execute(statement.encode())
+
+
+async def button(service: Inside, code: str) -> int:
+    found = await service.data("GET", f"/api/menu/list?authMark={code}")
+    return next(int(one["id"]) for one in found["items"] if one["authMark"] == code)
+
+
+async def bound_report(service: Inside) -> dict[str, Any]:
+    """Register a resource as revision 2, bind it as revision 3, and delete it as revision 4."""
+    saved: dict[str, Any] = await service.data("POST", "/api/resource", REPORT)
+    await service.data(
+        "PUT",
+        f"/api/resource/{saved['id']}/buttons",
+        {"menuIds": [await button(service, "system:role:list")]},
+        ("If-Match", "*"),
+    )
+    await service.data("DELETE", f"/api/resource/{saved['id']}", None, ("If-Match", "*"))
+    return saved
+
+
+async def test_each_revision_is_told_with_who_why_and_by_which_request(service: Inside) -> None:
+    answer = await service.ask("POST", "/api/resource", REPORT)
+    assert answer.status == 201
+
+    found = await service.data("GET", "/api/policy/revisions?size=1")
+
+    (newest,) = found["items"]
+    assert (found["total"], newest["revision"], newest["added"], newest["removed"]) == (2, 2, 1, 0)
+    assert (newest["userName"], newest["cause"]) == ("admin", "GET /api/report/{id} registered by admin")
+    assert newest["requestId"] == dict(answer.headers)["x-request-id"]
+    (first,) = (await service.data("GET", "/api/policy/revisions?size=1&page=2"))["items"]
+    assert (first["revision"], first["userName"], first["requestId"]) == (1, None, None)
+    assert first["cause"] == "start"
+    assert first["added"] > 50
+
+
+async def test_the_lines_of_revisions_and_what_lies_between_them_are_told(service: Inside) -> None:
+    await bound_report(service)
+    opened = "p, resource, GET /api/report/{id}, @login"
+    bound = "p, resource, GET /api/report/{id}, system:role:list"
+
+    changes = {}
+    for number in (2, 3, 4):
+        one = await service.data("GET", f"/api/policy/revisions/{number}")
+        changes[number] = (one["addedLines"], one["removedLines"])
+    across = await service.data("GET", "/api/policy/diff?from=2&to=3")
+    back = await service.data("GET", "/api/policy/diff?from=3&to=1")
+    nothing = await service.data("GET", "/api/policy/diff?from=1&to=4")
+
+    assert changes == {2: ([opened], []), 3: ([bound], [opened]), 4: ([], [bound])}
+    assert (across["from"], across["to"]) == (2, 3)
+    assert (across["addedLines"], across["removedLines"]) == ([bound], [opened])
+    assert (back["addedLines"], back["removedLines"]) == ([], [bound])
+    assert (nothing["addedLines"], nothing["removedLines"]) == ([], [])
+
+
+async def test_revisions_that_nobody_has_published_are_refused(shared: Inside) -> None:
+    assert (await shared.ask("GET", "/api/policy/revisions/9")).code == "not_found"
+    assert (await shared.ask("GET", "/api/policy/diff?from=1&to=9")).fields == ["to"]
+    assert (await shared.ask("GET", "/api/policy/diff?from=9&to=1")).fields == ["from"]
+    assert (await shared.ask("GET", "/api/policy/diff?from=1")).fields == ["to"]
+    question = {"method": "GET", "path": "/api/role/list"}
+    assert (await shared.ask("POST", EXPLAIN, question | {"revision": 9})).fields == ["revision"]
+    unknown = question | {"decisionId": "r9-00000000-000000000000"}
+    assert (await shared.ask("POST", EXPLAIN, unknown)).code == "conflict"  # of another own part
+    assert (await shared.ask("POST", EXPLAIN, question | {"decisionId": "r9"})).fields == ["decisionId"]
+
+
+async def test_a_past_revision_answers_as_it_did_when_it_was_in_force(service: Inside) -> None:
+    question = {"method": "GET", "path": "/api/report/7", "permissions": ["system:user:list"]}
+    saved = await service.data("POST", "/api/resource", REPORT)
+    told = [await service.data("POST", EXPLAIN, question)]
+    menus = {"menuIds": [await button(service, "system:role:list")]}
+    await service.data("PUT", f"/api/resource/{saved['id']}/buttons", menus, ("If-Match", "*"))
+    told.append(await service.data("POST", EXPLAIN, question))
+    await service.data("DELETE", f"/api/resource/{saved['id']}", None, ("If-Match", "*"))
+    told.append(await service.data("POST", EXPLAIN, question))
+
+    again = [await service.data("POST", EXPLAIN, question | {"revision": number}) for number in (2, 3, 4)]
+
+    assert again == told
+    assert [one["resource"]["allowed"] for one in again] == [True, False, True]
+    assert [one["resource"]["object"] for one in again] == ["GET /api/report/{id}"] * 2 + ["@unregistered"]
+
+
+async def test_a_past_decision_is_found_by_its_id_when_the_question_is_the_one_it_answered(
+    service: Inside,
+) -> None:
+    question = {"method": "GET", "path": "/api/user/list", "permissions": ["system:role:list"]}
+    decision_id = (await service.data("POST", EXPLAIN, question))["resource"]["decisionId"]
+    await service.data("POST", "/api/resource", REPORT)
+
+    same = await service.data("POST", EXPLAIN, question | {"decisionId": decision_id})
+    held = {"permissions": ["system:role:update"]}
+    other = await service.data("POST", EXPLAIN, question | held | {"decisionId": decision_id})
+    mixed = await service.ask("POST", EXPLAIN, question | {"decisionId": decision_id, "revision": 2})
+
+    assert (same["revision"], same["decisionMatches"]) == (1, True)
+    assert same["resource"]["decisionId"] == decision_id
+    assert (other["revision"], other["decisionMatches"]) == (1, False)
+    assert mixed.fields == ["revision"]
+
+
+async def test_a_past_grant_is_explained_too(service: Inside) -> None:
+    question = {"grant": "report:detail", "permissions": ["*"]}
+    menu = {"menuType": "Button", "title": "Reports", "authMark": "report:detail"}
+    await service.data("POST", "/api/menu", menu)
+
+    before = await service.data("POST", EXPLAIN, question | {"revision": 1})
+    after = await service.data("POST", EXPLAIN, question | {"revision": 2})
+
+    assert (before["allowed"], after["allowed"]) == (False, True)
+
+
+async def test_lines_changed_past_the_service_are_replaced_told_and_counted(
+    seeded_database_url: str, redis_url: str
+) -> None:
+    token = "mX3-" * 8
+    async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=token) as service:
+        await execute(
+            service,
+            "UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/user/list' AND v0 = 'resource'",
+        )
+        with capture_logs() as logged:
+            await service.data("POST", "/api/resource", REPORT)
+
+        changed = await service.data("GET", "/api/policy/revisions/2")
+    async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=token) as service:
+        metrics = (await service.ask("GET", "/metrics", None, token=token)).body.decode()
+
+    (line,) = [
+        one for one in logged if one["event"] == "published policy lines were changed past the service"
+    ]
+    assert (line["log_level"], line["event_type"], line["lines"]) == ("error", "security", 2)
+    assert changed["tampered"] == 2
+    assert changed["addedLines"] == ["p, resource, GET /api/report/{id}, @login"]
+    assert changed["removedLines"] == []
+    told = [one for one in metrics.splitlines() if one.startswith("portcullis_policy_tamperings_total{")]
+    assert "1" in [one.split()[-1] for one in told]  # beside the worker that has ended
+
+
+async def test_only_those_who_may_read_the_policy_read_its_history(shared: Inside) -> None:
+    for target in ("/api/policy/revisions", "/api/policy/revisions/1", "/api/policy/diff?from=1&to=1"):
+        assert (await shared.as_stranger("GET", target)).status == 401

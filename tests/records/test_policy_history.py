@@ -1,0 +1,113 @@
+"""What revisions added and removed is what sets of lines say, whatever came and went before."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from sqlalchemy import func, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.policy import history, lines, revisions
+from service.records.policy.history import PublishedLine
+from service.records.schema import policy_line
+
+pytestmark = pytest.mark.anyio
+
+POSSIBLE = [PublishedLine("resource", f"GET /api/{place}", code) for place in "abcd" for code in ("x", "y")]
+
+
+async def publish(connection: AsyncConnection, wanted: set[PublishedLine]) -> int:
+    stored = [("p", *line) for line in sorted(wanted)]
+    revision = await lines.publish(connection, stored, digest="d", cause="test")
+    await history.record(connection, revision)
+    return revision
+
+
+async def test_any_two_revisions_differ_by_what_their_lines_differ(connection: AsyncConnection) -> None:
+    choose = random.Random(5)
+    published = {}
+    for _ in range(12):
+        wanted = {line for line in POSSIBLE if choose.random() < 0.5}
+        published[await publish(connection, wanted)] = wanted
+
+    for before, old in published.items():
+        for after, new in published.items():
+            found = await history.difference(connection, before, after)
+            assert (found.added, found.removed) == (sorted(new - old), sorted(old - new))
+    for revision, wanted in published.items():
+        old = published.get(revision - 1, set())
+        assert await history.changes_of(connection, revision) == (sorted(wanted - old), sorted(old - wanted))
+        kept = await revisions.read(connection, revision)
+        assert kept is not None
+        assert (kept.added, kept.removed) == (len(wanted - old), len(old - wanted))
+        at = await history.lines_at(connection, revision, ("GET", "/api/whatever"))
+        assert at == sorted(wanted)
+
+
+async def test_a_revision_costs_as_many_rows_as_it_adds(connection: AsyncConnection) -> None:
+    await publish(connection, set(POSSIBLE))
+    for _ in range(3):
+        await publish(connection, set(POSSIBLE[1:]))
+        await publish(connection, set(POSSIBLE))
+
+    rows = (await connection.execute(select(func.count()).select_from(policy_line))).scalar_one()
+    assert rows == len(POSSIBLE) + 3
+
+
+async def test_only_lines_that_could_decide_are_read(connection: AsyncConnection) -> None:
+    fitting = PublishedLine("resource", "GET /api/report/{id}", "report:detail")
+    grant = PublishedLine("grant", "report:detail", "report:detail")
+    others = {
+        PublishedLine("resource", "GET /api/report", "report:list"),
+        PublishedLine("resource", "PUT /api/report/{id}", "report:update"),
+        PublishedLine("grant", "report:list", "report:list"),
+    }
+    revision = await publish(connection, {fitting, grant, *others})
+
+    assert await history.lines_at(connection, revision, ("GET", "/api/report/7")) == [fitting]
+    assert await history.lines_at(connection, revision, "report:detail") == [grant]
+    assert await history.lines_at(connection, revision - 1, ("GET", "/api/report/7")) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "count"),
+    [
+        ("SELECT 1", 0),
+        ("DELETE FROM sys.casbin_rule WHERE v1 = 'GET /api/a' AND v2 = 'x'", 1),
+        ("UPDATE sys.casbin_rule SET v2 = '@anyone' WHERE v1 = 'GET /api/a' AND v2 = 'x'", 2),
+        ("UPDATE sys.casbin_rule SET v3 = 'z' WHERE v1 = 'GET /api/a' AND v2 = 'x'", 2),
+        ("INSERT INTO sys.casbin_rule (ptype, v0, v1) VALUES ('g', 'admin', 'super')", 1),
+    ],
+)
+async def test_lines_that_somebody_else_has_changed_are_counted(
+    connection: AsyncConnection, statement: str, count: int
+) -> None:
+    await publish(connection, set(POSSIBLE))
+
+    await connection.execute(text(statement))
+
+    assert await history.tampered(connection) == count
+
+
+async def test_what_is_kept_of_revisions_that_were_deleted_is_forgotten(connection: AsyncConnection) -> None:
+    first = await publish(connection, set(POSSIBLE[:2]))
+    await publish(connection, set(POSSIBLE[1:3]))
+    await connection.execute(text(f"DELETE FROM sys.policy_revision WHERE revision > {first}"))
+
+    await history.forget_from(connection, first + 1)
+    second = await publish(connection, set(POSSIBLE[:1]))
+
+    assert second == first + 1
+    assert await history.changes_of(connection, second) == ([], [POSSIBLE[1]])
+
+
+async def test_the_changes_of_an_older_version_are_not_told_as_kept(connection: AsyncConnection) -> None:
+    await publish(connection, set(POSSIBLE))
+    first = await history.begins(connection)
+    assert first is not None
+    older = await revisions.add(connection, digest="d", line_count=1, cause="an older version")
+
+    assert await history.is_kept(connection, first)
+    assert not await history.is_kept(connection, older)
+    assert not await history.is_kept(connection, older + 1)
