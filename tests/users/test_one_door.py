@@ -70,6 +70,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
     }
     assert asked == {
         "administration/delegation",
+        "administration/dry_runs",  # tells what a change would do, and opens nothing
         "endpoints/menus/own_menus",  # shows what is held, and opens nothing
         "authz/review/covered",  # tells which roles gain what a new version brings
     }
