@@ -11,19 +11,18 @@ from typing import Any, LiteralString
 
 import psycopg
 import pytest
-from argon2 import PasswordHasher
 from psycopg import sql
 from psycopg.rows import dict_row
 from redis.asyncio import Redis
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import CHEAP_HASHER, Inside, inside
 from tests.web.driver import Answer
 
 PATIENCE = 20.0  # seconds until an entry stands in its table
 PASSWORD = "portals, hinges & bolts"
-_HASH = PasswordHasher(memory_cost=19_456, time_cost=2, parallelism=1).hash(PASSWORD)
+_HASH = CHEAP_HASHER.hash(PASSWORD)
 _numbers = itertools.count(1)
 
 Row = dict[str, Any]

@@ -7,7 +7,12 @@ import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import replace
+from functools import cache
+from typing import Any, Final
+
+from argon2 import PasswordHasher
+from sqlalchemy import text
 
 from service import settings
 from service.app import create_app
@@ -15,8 +20,10 @@ from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.records.database.transactions import Database
 from service.web.requests.middleware import Message, RequestMiddleware
-from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
 from tests.web.driver import JSON, Answer, ask
+
+CHEAPER: Final = text("UPDATE sys.user SET password_hash = :new WHERE password_hash = :old")
 
 
 class Inside:
@@ -69,15 +76,30 @@ class Inside:
         return token
 
 
+CHEAP_HASHER: Final = PasswordHasher(memory_cost=8, time_cost=1, parallelism=1)
+"""Hashes at a thousandth of the least cost that the settings allow: most of what tests do is to log in."""
+
+
+@cache
+def _cheap_hash() -> str:
+    return CHEAP_HASHER.hash(ADMINISTRATOR_PASSWORD)
+
+
 @asynccontextmanager
 async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIterator[Inside]:
-    """Publish the policy of a seeded database, run the service on it, and log the administrator in."""
+    """Publish the policy of a seeded database, run the service on it, and log the administrator in.
+
+    Passwords are hashed cheaply, that of the administrator too.
+    """
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
     chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **variables})
+    costs = {"argon2_memory": CHEAP_HASHER.memory_cost, "argon2_time": CHEAP_HASHER.time_cost}
+    chosen = replace(chosen, password=replace(chosen.password, **costs))
     shipped = configured(chosen.policy)
     database = Database(database_url)
     async with database.transaction(within=30) as connection:
         await publish_if_changed(connection, shipped, "start")
+        await connection.execute(CHEAPER, {"new": _cheap_hash(), "old": administrator_hash()})
     await database.close()
     app = create_app(chosen, shipped)
     async with _lifespan(app):

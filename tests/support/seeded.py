@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import cache
 
 import pytest
 from argon2 import PasswordHasher
@@ -24,10 +25,15 @@ ADMINISTRATOR = "admin"
 ADMINISTRATOR_PASSWORD = "gate, chain and winch"
 
 
+@cache
+def administrator_hash() -> str:
+    """Return the hash that seeded databases have of ``ADMINISTRATOR_PASSWORD``."""
+    return PasswordHasher(memory_cost=19 * 1024, time_cost=2, parallelism=1).hash(ADMINISTRATOR_PASSWORD)
+
+
 def seed_database(url: str) -> None:
     """Migrate and seed the database at ``url``; its administrator has ``ADMINISTRATOR_PASSWORD``."""
-    hasher = PasswordHasher(memory_cost=19 * 1024, time_cost=2, parallelism=1)
-    prepare(url, lambda: hasher.hash(ADMINISTRATOR_PASSWORD), COVERED)
+    prepare(url, administrator_hash, COVERED)
 
 
 async def make_months(url: str) -> None:
