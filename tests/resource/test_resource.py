@@ -159,23 +159,3 @@ async def test_resources_are_listed_by_page_filter_and_sort(service: Inside) -> 
 @pytest.mark.parametrize("query", ["sort=shape", "method=HEAD", "enabled=maybe", "size=0", "code=x"])
 async def test_a_list_that_can_not_be_is_refused(shared: Inside, query: str) -> None:
     assert (await shared.ask("GET", f"/api/resource/list?{query}")).status == 422
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body"),
-    [
-        ("POST", "/api/resource", REPORT),
-        ("PUT", "/api/resource/1", REPORT),
-        ("DELETE", "/api/resource/1", None),
-        ("PUT", "/api/resource/1/enabled", {"enabled": True}),
-        ("PUT", "/api/resource/1/buttons", {"menuIds": []}),
-        ("PUT", "/api/menu/1/resources", {"resourceIds": []}),
-    ],
-)
-async def test_a_dry_run_is_refused_as_long_as_there_is_none_and_changes_nothing(
-    shared: Inside, method: str, path: str, body: Any
-) -> None:
-    answer = await shared.ask(method, f"{path}?dryRun=true", body)
-
-    assert answer.fields == ["dryRun"]
-    assert (await shared.ask("GET", "/api/user/info")).header("x-policy-revision") == "1"
