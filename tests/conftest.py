@@ -18,8 +18,13 @@ from tests.support.marks import mark_stores
 pytest_plugins = ["tests.support.seeded"]
 
 
-# Ten times the examples, and as long as it takes; tests that name a number of their own keep it.
-hypothesis.settings.register_profile("extended", max_examples=1_000, deadline=None)
+# However slow the machine is: nothing fails for the time that an example takes.
+hypothesis.settings.register_profile(
+    "usual", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+# Ten times the examples; tests that name a number of their own keep it.
+hypothesis.settings.register_profile("extended", hypothesis.settings.get_profile("usual"), max_examples=1_000)
+hypothesis.settings.load_profile("usual")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
