@@ -34,13 +34,13 @@ def apply(root: Path, name: str, change: str) -> Path:
     path = root / numbered(name)
     if not change.startswith("@@"):
         assert not path.exists()
-        path.write_text(numbered("".join(line[1:] for line in change.splitlines(keepends=True))))
+        path.write_text(numbered("".join(line[1:] or "\n" for line in change.splitlines(keepends=True))))
         return path
     text = path.read_text()
     for hunk in re.split(r"^@@ ", change, flags=re.MULTILINE)[1:]:
         anchor, *lines = hunk.splitlines(keepends=True)
-        before = "".join(line[1:] for line in lines if not line.startswith("+"))
-        after = "".join(line[1:] for line in lines if not line.startswith("-"))
+        before = "".join(line[1:] or "\n" for line in lines if not line.startswith("+"))
+        after = "".join(line[1:] or "\n" for line in lines if not line.startswith("-"))
         place = text.index(before, text.index("\n", text.index(anchor.rstrip("\n"))) + 1)
         text = text[:place] + after + text[place + len(before) :]
     path.write_text(text)

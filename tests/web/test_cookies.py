@@ -36,7 +36,7 @@ def app_of(settings: Auth) -> RequestMiddleware:
     shipped = read_shipped()
     live = LivePolicy(shipped)
     live.offer(Policy(shipped.model_text, [*OPENINGS, *ENDPOINTS, DELETES], {}, 1))
-    return over(live, CookieToken("Authorization", "Bearer ", Cookies(settings)))
+    return over(live, CookieToken("Authorization", "Bearer ", Cookies(settings)), published=1, announced=1)
 
 
 DELETES = Rule("endpoint", "DELETE /api/thing/{id}", "thing:delete")

@@ -120,7 +120,10 @@ class Recording:
     def _params(self, context: RequestContext) -> Any:
         arguments = context.arguments
         params: dict[str, Any] = {"path": path} if (path := self._understood_path(context)) else {}
-        params |= {name: arguments[name] for name in ("query", "body") if name in arguments}
+        if context.scope["query_string"] and "query" in arguments:  # else it holds nothing but defaults
+            params["query"] = arguments["query"]
+        if "body" in arguments:
+            params["body"] = arguments["body"]
         return kept(msgspec.json.encode(params, enc_hook=str), redact=self.redacts_params) if params else None
 
     def _response(self, context: RequestContext) -> Any:
