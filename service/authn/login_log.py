@@ -8,7 +8,7 @@ from typing import Final, Literal
 from service.authn.agents import describe
 from service.errors import InternalError, Refusal
 from service.kernel.origin import ORIGIN
-from service.records.logs.login_events import LoginEvent
+from service.records.logs.login_events import LoginEvent, SessionEvent
 
 Record = Callable[[LoginEvent], None]
 """Takes an entry; never blocks, never raises."""
@@ -28,7 +28,7 @@ class LoginLog:
 
     def own(
         self,
-        event: str,
+        event: SessionEvent,
         user_id: int | None,
         user_name: str | None,
         device: str | None,
@@ -58,7 +58,7 @@ class LoginLog:
 
     def by_other(
         self,
-        event: str,
+        event: SessionEvent,
         user_id: int,
         user_name: str | None,
         device: str | None = None,

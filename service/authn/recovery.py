@@ -13,6 +13,7 @@ from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
+from service.records.logs.login_events import SessionEvent
 from service.records.users import accounts, bans
 from service.records.users.accounts import Info
 
@@ -100,7 +101,7 @@ class Recovery:
             return Recovered(user_id, account.user_name, ended, "disabled")
         return Recovered(user_id, account.user_name, ended, "banned" if banned else None)
 
-    def _enter(self, event: str, account: Info) -> None:
+    def _enter(self, event: SessionEvent, account: Info) -> None:
         self._entries.by_other(event, account.user_id, account.user_name, reason=BY_OPERATOR)
 
     async def _end_once_more(self, login_id: str, *, enable: bool) -> int:

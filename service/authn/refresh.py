@@ -20,6 +20,7 @@ from service.authn.tokens import Tokens
 from service.errors import AccountDisabled, RefreshRejected, Refusal, TokenExpired, Unavailable
 from service.keyspace import Rotation, SessionStore
 from service.records.database.transactions import Database
+from service.records.logs.login_events import SessionEvent
 from service.records.users import accounts
 
 PATIENCE: Final = 1.0
@@ -171,6 +172,6 @@ class Refresh:
         self, refusal: Refusal, login_id: str, user_name: str | None, device: str | None = None
     ) -> Refusal:
         reason = str(refusal.extra.get("reason", refusal.code))
-        event = "reuse" if reason == "reused" else "refresh"
+        event: SessionEvent = "reuse" if reason == "reused" else "refresh"
         self._entries.own(event, int(login_id), user_name, device, reason=reason, outcome="failure")
         return refusal

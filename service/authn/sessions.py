@@ -14,6 +14,7 @@ from service.kernel.device import is_device
 from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.keyspace import DeviceSession, OnlineSession, SessionStore
+from service.records.logs.login_events import SessionEvent
 
 _log = structlog.get_logger(__name__)
 
@@ -139,7 +140,7 @@ class Sessions:
         self._entries.by_other("kick", target.user_id, user_name, device)
         _security("a session of a user was ended", login_id, device=device)
 
-    def _enter_own(self, event: str, caller: Caller, device: str) -> None:
+    def _enter_own(self, event: SessionEvent, caller: Caller, device: str) -> None:
         self._entries.own(event, caller.user_id, caller.user_name, device)
 
     async def _end(self, login_id: str, device: str) -> None:

@@ -45,7 +45,10 @@ ASKED_OF_OPERATIONS: list[tuple[dict[str, str], list[int]]] = [
     ({"module": "menu"}, [2]),
     ({"module": "men"}, []),
     ({"kind": "LOGIN"}, [3]),
-    ({"kind": "login"}, []),
+    ({"kind": "LOGIN,DELETE"}, [4, 3]),
+    ({"kind": "DELETE,LOGIN,DELETE"}, [4, 3]),
+    ({"kind": "INSERT,KICK", "userId": "7"}, [0]),
+    ({"kind": "KICK"}, []),
     ({"status": "403"}, [1]),
     ({"status": "4xx"}, [2, 1]),
     ({"status": "5xx"}, [3]),
@@ -81,6 +84,7 @@ ASKED_OF_LOGINS: list[tuple[dict[str, str], list[int]]] = [
     ({"userName": "nobody"}, [1]),
     ({"event": "login"}, [1, 0]),
     ({"event": "logout"}, []),
+    ({"event": "kick,refresh"}, [3, 2]),
     ({"outcome": "failure"}, [2, 1]),
     ({"outcome": "success"}, [3, 0]),
     ({"reason": "reused"}, [2]),
@@ -184,6 +188,14 @@ ADDRESSES = [
             (f"/api/operation-log/list?status={status}", "status")
             for status in ("", "0", "99", "600", "6xx", "4x", "4xxx", "4XX", "-200", "2e2", "403%0A")
         ),
+        *(
+            (f"/api/operation-log/{way}?kind={kinds}", "kind")
+            for way in ("list", "export")
+            for kinds in ("", "login", "INSERT,", "INSERT,%20UPDATE", "INSERT,x", "INSERT;UPDATE")
+        ),
+        ("/api/operation-log/list?kind=INSERT&kind=UPDATE", "kind"),
+        ("/api/login-log/list?event=logon", "event"),
+        ("/api/user/profile/login-logs?event=login,", "event"),
         ("/api/operation-log/list?decision=maybe", "decision"),
         ("/api/login-log/list?outcome=", "outcome"),
         ("/api/login-log/list?device=" + "x" * 33, "device"),
@@ -202,3 +214,33 @@ async def test_what_can_not_be_asked_is_refused_by_name(shared: Inside, target: 
     answer = await shared.ask("GET", target)
     assert answer.status == 422, answer.body
     assert answer.fields == [field]
+
+
+async def test_the_refusal_of_an_unknown_kind_names_those_that_there_are(shared: Inside) -> None:
+    answer = await shared.ask("GET", "/api/operation-log/list?kind=INSERT,CREATE")
+    (fault,) = answer.json["errors"]
+    assert fault["message"] == (
+        "Expected one or more of INSERT, UPDATE, DELETE, IMPORT, EXPORT, QUERY, LOGIN, LOGOUT, REFRESH, KICK,"
+        " BAN, separated by commas"
+    )
+    assert "CREATE" not in fault["message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "some"),
+    [
+        ("/api/operation-log/list", "kind", {"INSERT", "UPDATE", "BAN"}),
+        ("/api/operation-log/export", "kind", {"INSERT", "UPDATE", "BAN"}),
+        ("/api/login-log/list", "event", {"login", "reuse", "unban"}),
+        ("/api/login-log/export", "event", {"login", "reuse", "unban"}),
+        ("/api/user/profile/login-logs", "event", {"login", "reuse", "unban"}),
+    ],
+)
+async def test_the_documentation_lists_the_values_of_a_list_and_says_that_commas_separate_them(
+    shared: Inside, path: str, name: str, some: set[str]
+) -> None:
+    operation = (await shared.ask("GET", "/docs/openapi.json")).json["paths"][path]["get"]
+    (parameter,) = [one for one in operation["parameters"] if one["name"] == name]
+    assert (parameter["style"], parameter["explode"], parameter["required"]) == ("form", False, False)
+    assert parameter["schema"]["type"] == "array"
+    assert some <= set(parameter["schema"]["items"]["enum"])

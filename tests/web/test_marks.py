@@ -75,8 +75,8 @@ def test_two_marks_that_say_who_may_call_are_refused(outer: Any, inner: Any) -> 
 def test_two_logged_are_refused() -> None:
     with pytest.raises(MarkError):
 
-        @logged("a", "b", "C")
-        @logged("a", "b", "C")
+        @logged("a", "b", "QUERY")
+        @logged("a", "b", "QUERY")
         def function() -> None: ...
 
 

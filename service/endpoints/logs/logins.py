@@ -6,28 +6,24 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.records.logs.queries import LOGINS
-from service.records.logs.reader import LogReader
-from service.web.content.exports import CSV, JSON_LINES, export
-from service.web.content.streams import Stream
+from service.endpoints.logs.log_views import LogEndpoint, LogQuery, LogView, Word, export_of, list_of
+from service.records.logs.login_events import SessionEvent
+from service.records.logs.queries import LOGINS, LoginFilter
 from service.web.content.timelines import (
     Address,
     Cursor,
-    FileFormat,
-    Limit,
     RequestId,
     TimelinePage,
     TimeQuery,
     UserName,
-    batches_of,
     timeline_page,
 )
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, login, needs, sends
+from service.web.requests.marks import login
 from service.web.requests.schema import Id, Moment, PageNumber, PageSize, Schema
 
-Word = Annotated[str, Meta(min_length=1, max_length=64)]
 Device = Annotated[str, Meta(min_length=1, max_length=32)]
+Events = Annotated[list[SessionEvent], Meta(description="Any of these events, separated by commas.")]
 
 
 class LoginEntry(Schema):
@@ -48,84 +44,53 @@ class LoginEntry(Schema):
     os: Annotated[str, Meta(examples=["Linux"])] | None
 
 
-class OwnLoginQuery(TimeQuery):
-    """Filters of events and a page: by number within the first 10,000, or by cursor without a limit."""
-
-    event: Word | None = None
-    outcome: Literal["success", "failure"] | None = None
-    device: Device | None = None
-    page: PageNumber = 1
-    size: PageSize = 20
-    cursor: Cursor | None = None
-
-
-class LoginQuery(TimeQuery):
+class LoginQuery(LogQuery):
     """Exact filters of login events."""
 
     user_id: Id | None = None
     user_name: UserName | None = None
-    event: Word | None = None
+    event: Events | None = None
     outcome: Literal["success", "failure"] | None = None
     reason: Word | None = None
     device: Device | None = None
     login_ip: Address | None = None
     request_id: RequestId | None = None
 
+    @property
+    def wanted(self) -> LoginFilter:
+        """The filter; raises ValidationFailed for a malformed address."""
+        return self.filter(LOGINS)
 
-class LoginListQuery(LoginQuery):
+
+_VIEW = LogView(
+    name="login-log",
+    entries="login events",
+    log=LOGINS,
+    query=LoginQuery,
+    entry=LoginEntry,
+    page=TimelinePage[LoginEntry],
+)
+
+LoginList = list_of(_VIEW)
+LoginExport = export_of(_VIEW)
+
+
+class OwnLoginQuery(TimeQuery):
     """Filters of events and a page: by number within the first 10,000, or by cursor without a limit."""
 
+    event: Events | None = None
+    outcome: Literal["success", "failure"] | None = None
+    device: Device | None = None
     page: PageNumber = 1
     size: PageSize = 20
     cursor: Cursor | None = None
 
 
-class LoginExportQuery(LoginQuery):
-    """Filters of login events, their number, and the format of the file."""
-
-    format: FileFormat = "csv"
-    limit: Limit = 100_000
-
-
-class LoginList:
-    """``/api/login-log/list``."""
-
-    def __init__(self, logs: LogReader) -> None:
-        self._logs = logs
-
-    @needs("system:login-log:list")
-    async def on_get(self, context: RequestContext, query: LoginListQuery) -> TimelinePage[LoginEntry]:
-        """List login events, the latest first.
-
-        Follow `nextCursor` to read any number of entries. Entries logged meanwhile cause no duplicates and no
-        omissions.
-        """
-        return await timeline_page(self._logs, LOGINS, query.filter(LOGINS), query, LoginEntry)
-
-
-class LoginExport:
-    """``/api/login-log/export``."""
-
-    def __init__(self, logs: LogReader) -> None:
-        self._logs = logs
-
-    @needs("system:login-log:export")
-    @logged("login-log", "export", "EXPORT", response=False)
-    @sends(CSV, JSON_LINES)
-    async def on_get(self, context: RequestContext, query: LoginExportQuery) -> Stream:
-        """Export login events as a file, with the fields of the list."""
-        rows = batches_of(self._logs, LOGINS, query.filter(LOGINS), query, LoginEntry)
-        return export(rows, LoginEntry, query.format, "login-log")
-
-
-class OwnLogins:
+class OwnLogins(LogEndpoint):
     """``/api/user/profile/login-logs``."""
-
-    def __init__(self, logs: LogReader) -> None:
-        self._logs = logs
 
     @login
     async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
         """List the caller's own login events, the latest first."""
         wanted = query.filter(LOGINS, user_id=context.user.user_id)
-        return await timeline_page(self._logs, LOGINS, wanted, query, LoginEntry)
+        return await timeline_page(self.logs, LOGINS, wanted, query, LoginEntry)

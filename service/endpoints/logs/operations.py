@@ -7,30 +7,18 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Raw
 
+from service.endpoints.logs.log_views import LogQuery, LogView, Word, export_of, list_of
 from service.errors import NotFound
 from service.records.database.transactions import Database
 from service.records.logs import queries
+from service.records.logs.operation_events import OperationKind
 from service.records.logs.queries import OPERATIONS, OperationFilter
-from service.records.logs.reader import LogReader
-from service.web.content.exports import CSV, JSON_LINES, export
-from service.web.content.streams import Stream
-from service.web.content.timelines import (
-    Address,
-    Cursor,
-    FileFormat,
-    Limit,
-    RequestId,
-    TimelinePage,
-    TimeQuery,
-    UserName,
-    batches_of,
-    timeline_page,
-)
+from service.web.content.timelines import Address, RequestId, TimelinePage, UserName
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, refuses, sends
-from service.web.requests.schema import Id, Moment, PageNumber, PageSize, Schema, whole
+from service.web.requests.marks import needs, refuses
+from service.web.requests.schema import Id, Moment, Schema, whole
 
-Word = Annotated[str, Meta(min_length=1, max_length=64)]
+Kinds = Annotated[list[OperationKind], Meta(description="Any of these kinds, separated by commas.")]
 Status = Annotated[
     str,
     Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"]),
@@ -70,13 +58,13 @@ class OperationDetail(OperationEntry):
     response: Any
 
 
-class OperationQuery(TimeQuery):
+class OperationQuery(LogQuery):
     """Exact filters of calls."""
 
     user_id: Id | None = None
     user_name: UserName | None = None
     module: Word | None = None
-    kind: Word | None = None
+    kind: Kinds | None = None
     status: Status | None = None
     decision: Literal["allow", "deny"] | None = None
     client_ip: Address | None = None
@@ -88,37 +76,17 @@ class OperationQuery(TimeQuery):
         return self.filter(OPERATIONS, status=_statuses(self.status))
 
 
-class OperationListQuery(OperationQuery):
-    """Filters of calls and a page: by number within the first 10,000, or by cursor without a limit."""
+_VIEW = LogView(
+    name="operation-log",
+    entries="calls of the service",
+    log=OPERATIONS,
+    query=OperationQuery,
+    entry=OperationEntry,
+    page=TimelinePage[OperationEntry],
+)
 
-    page: PageNumber = 1
-    size: PageSize = 20
-    cursor: Cursor | None = None
-
-
-class OperationExportQuery(OperationQuery):
-    """Filters of calls, their number, and the format of the file."""
-
-    format: FileFormat = "csv"
-    limit: Limit = 100_000
-
-
-class OperationList:
-    """``/api/operation-log/list``."""
-
-    def __init__(self, logs: LogReader) -> None:
-        self._logs = logs
-
-    @needs("system:operation-log:list")
-    async def on_get(
-        self, context: RequestContext, query: OperationListQuery
-    ) -> TimelinePage[OperationEntry]:
-        """List calls of the service, the latest first.
-
-        Follow `nextCursor` to read any number of entries. Entries logged meanwhile cause no duplicates and no
-        omissions.
-        """
-        return await timeline_page(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
+OperationList = list_of(_VIEW)
+OperationExport = export_of(_VIEW)
 
 
 class OneOperation:
@@ -135,21 +103,6 @@ class OneOperation:
             found = await queries.operation(connection, id)
         entry = msgspec.structs.asdict(OperationEntry.of(found))
         return OperationDetail(**entry, params=_json(found.params), response=_json(found.response))
-
-
-class OperationExport:
-    """``/api/operation-log/export``."""
-
-    def __init__(self, logs: LogReader) -> None:
-        self._logs = logs
-
-    @needs("system:operation-log:export")
-    @logged("operation-log", "export", "EXPORT", response=False)
-    @sends(CSV, JSON_LINES)
-    async def on_get(self, context: RequestContext, query: OperationExportQuery) -> Stream:
-        """Export calls of the service as a file, with the fields of the list."""
-        rows = batches_of(self._logs, OPERATIONS, query.wanted, query, OperationEntry)
-        return export(rows, OperationEntry, query.format, "operation-log")
 
 
 def _json(text: str | None) -> Raw | None:

@@ -7,7 +7,7 @@ class RoleFilter:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
@@ -31,6 +31,15 @@ ELSEWHERE: Final = Condition(lambda _value: ())
 def equals(column: ColumnElement[Any]) -> Condition:
     """Require that ``column`` equals the value."""
     return Condition(lambda value: (column == value,))
+
+
+def one_of(column: ColumnElement[Any]) -> Condition:
+    """Require that ``column`` equals one of the values."""
+
+    def conditions(values: Collection[Any]) -> Conditions:
+        return (column.in_(values),)
+
+    return Condition(conditions)
 
 
 def contains(column: ColumnElement[Any], key: Callable[[str], str] = str) -> Condition:

@@ -11,11 +11,28 @@ from msgspec import Struct, field
 from service.kernel.clock import now
 from service.kernel.event_ids import new_event_id
 
+SessionEvent = Literal[
+    "login",
+    "lockout",
+    "evict",
+    "refresh",
+    "reuse",
+    "logout",
+    "logout_all",
+    "session_end",
+    "password_change",
+    "password_reset",
+    "kick",
+    "ban",
+    "unban",
+]
+"""What happened to a session, by which the log is filtered."""
+
 
 class LoginEvent(Struct, frozen=True, kw_only=True):
     """An event of a session, successful or not.
 
-    ``event`` is a word (``login``, ``logout``, ``kick``, …); ``reason`` is the code of the refusal if it
+    ``event`` is a ``SessionEvent``; ``reason`` is the code of the refusal if it
     failed. ``login_ip`` is an address as text. ``event_id`` and ``create_time`` are set when it is created.
     """
 

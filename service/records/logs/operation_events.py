@@ -11,6 +11,21 @@ from msgspec import Struct, field
 from service.kernel.clock import now
 from service.kernel.event_ids import new_event_id
 
+OperationKind = Literal[
+    "INSERT",
+    "UPDATE",
+    "DELETE",
+    "IMPORT",
+    "EXPORT",
+    "QUERY",
+    "LOGIN",
+    "LOGOUT",
+    "REFRESH",
+    "KICK",
+    "BAN",
+]
+"""What an operation does, by which the log is filtered."""
+
 
 class OperationEvent(Struct, frozen=True, kw_only=True):
     """One call of a logged operation, successful or not.

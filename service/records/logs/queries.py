@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
@@ -11,7 +12,7 @@ from sqlalchemy.dialects.postgresql import INET
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
-from service.records.database.filters import Condition, Conditions, equals
+from service.records.database.filters import Condition, Conditions, equals, one_of
 from service.records.database.row_mapper import RowMapper
 from service.records.logs.paging import Log, Span, within
 from service.records.schema import login_log, operation_log
@@ -70,7 +71,7 @@ class OperationDetail(Operation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationFilter:
-    """A filter of calls: each value must be equal; None matches all.
+    """A filter of calls: each value must be equal, ``kind`` to one of those given; None matches all.
 
     ``status`` is an inclusive range. ``client_ip`` is an address or a network in CIDR form.
     """
@@ -78,7 +79,7 @@ class OperationFilter:
     user_id: Annotated[int | None, equals(operation_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(operation_log.c.user_name)] = None
     module: Annotated[str | None, equals(operation_log.c.module)] = None
-    kind: Annotated[str | None, equals(operation_log.c.kind)] = None
+    kind: Annotated[Collection[str] | None, one_of(operation_log.c.kind)] = None
     status: Annotated[tuple[int, int] | None, Condition(_statuses)] = None
     decision: Annotated[str | None, equals(operation_log.c.decision)] = None
     client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
@@ -107,11 +108,14 @@ class Login:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginFilter:
-    """A filter of session events, as ``OperationFilter``; ``login_ip`` is an address or a network."""
+    """A filter of session events, as ``OperationFilter``.
+
+    ``event`` has several, like ``kind`` there; ``login_ip`` is an address or a network.
+    """
 
     user_id: Annotated[int | None, equals(login_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(login_log.c.user_name)] = None
-    event: Annotated[str | None, equals(login_log.c.event)] = None
+    event: Annotated[Collection[str] | None, one_of(login_log.c.event)] = None
     outcome: Annotated[str | None, equals(login_log.c.outcome)] = None
     reason: Annotated[str | None, equals(login_log.c.reason)] = None
     device: Annotated[str | None, equals(login_log.c.device)] = None

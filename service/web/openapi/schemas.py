@@ -55,7 +55,14 @@ class Schemas:
 
     def _in_query(self, field: msgspec.structs.FieldInfo) -> dict[str, Any]:
         schema = dict(_but_null(self.of(field.type)))
-        parameter = {"name": field.encode_name, "in": "query", "required": field.required, "schema": schema}
+        parameter: dict[str, Any] = {
+            "name": field.encode_name,
+            "in": "query",
+            "required": field.required,
+            "schema": schema,
+        }
+        if schema.get("type") == "array":
+            parameter |= {"style": "form", "explode": False}
         if field.default not in (NODEFAULT, UNSET, None):
             schema["default"] = msgspec.to_builtins(field.default)
         if description := schema.pop("description", None):

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
 from service.kernel.codes import is_code
+from service.records.logs.operation_events import OperationKind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +30,7 @@ class Logged:
 
     module: str
     action: str
-    kind: str
+    kind: OperationKind
     params: bool = True
     response: bool = True
 
@@ -88,7 +89,7 @@ def needs(*codes: str) -> Callable[[F], F]:
 
 
 def logged(
-    module: str, action: str, kind: str, *, params: bool = True, response: bool = True
+    module: str, action: str, kind: OperationKind, *, params: bool = True, response: bool = True
 ) -> Callable[[F], F]:
     """Record calls in the operation log; ``params=False`` and ``response=False`` omit their content."""
     entry = Logged(module, action, kind, params, response)

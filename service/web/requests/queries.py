@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from types import UnionType
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin
 from urllib.parse import unquote_plus
 
 import msgspec
@@ -26,21 +27,44 @@ class Query(Generic[S]):
 
     def __init__(self, kind: type[S]) -> None:
         self._kind = kind
-        self._optional = not any(field.required for field in msgspec.structs.fields(kind))
+        fields = msgspec.structs.fields(kind)
+        self._optional = not any(field.required for field in fields)
+        self._choices = {
+            field.encode_name: choices for field in fields if (choices := _choices_of(field.type))
+        }
 
     def read(self, query_string: str) -> S:
         """Return the parameters of ``query_string`` (without ``?``).
 
-        Raises ValidationFailed for a parameter that is unknown, repeated or not UTF-8, or has an invalid
-        value.
+        A list is one parameter whose values are separated by commas. Raises ValidationFailed for a parameter
+        that is unknown, repeated or not UTF-8, or has an invalid value.
         """
         if not query_string and self._optional:
             return self._kind()
-        values = _parameters(query_string) if query_string else {}
+        values: dict[str, Any] = _parameters(query_string) if query_string else {}
+        for name in self._choices.keys() & values.keys():
+            values[name] = _chosen(name, values[name], self._choices[name])
         try:
             return msgspec.convert(values, self._kind, strict=False)
         except msgspec.ValidationError as error:
             raise refusal_for(error, "query") from None
+
+
+def _choices_of(kind: Any) -> tuple[str, ...]:
+    """Return the allowed values of a parameter that is a list of a ``Literal``; none for any other."""
+    if get_origin(kind) in (Annotated, Union, UnionType):
+        return next(filter(None, map(_choices_of, get_args(kind))), ())
+    if get_origin(kind) is not list:
+        return ()
+    (item,) = get_args(kind)
+    return get_args(item) if get_origin(item) is Literal else ()
+
+
+def _chosen(name: str, text: str, choices: tuple[str, ...]) -> list[str]:
+    chosen = list(dict.fromkeys(text.split(",")))
+    if not set(chosen) <= set(choices):
+        raise ValidationFailed((name, f"Expected one or more of {', '.join(choices)}, separated by commas"))
+    return chosen
 
 
 def no_query(query_string: str) -> None:

@@ -1,0 +1,102 @@
+"""The list and the export of a log: one implementation for both logs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from service.records.logs.paging import Log
+from service.records.logs.reader import LogReader
+from service.web.content.exports import CSV, JSON_LINES, export
+from service.web.content.streams import Stream
+from service.web.content.timelines import (
+    Cursor,
+    FileFormat,
+    Limit,
+    TimeQuery,
+    batches_of,
+    timeline_page,
+)
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, needs, sends
+from service.web.requests.schema import PageNumber, PageSize, Schema
+
+Word = Annotated[str, Meta(min_length=1, max_length=64)]
+
+# A page is found by number within the first 10,000 entries, or by cursor without a limit.
+_PAGED: Final = (("page", PageNumber, 1), ("size", PageSize, 20), ("cursor", Cursor | None, None))
+_EXPORTED: Final = (("format", FileFormat, "csv"), ("limit", Limit, 100_000))
+
+
+class LogQuery(TimeQuery):
+    """The filters of a log."""
+
+    @property
+    def wanted(self) -> Any:
+        """The filter of the records; raises ValidationFailed for a malformed address."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogView:
+    """How one log is shown.
+
+    ``name`` stands in paths, permission codes and the names of files; ``entries`` are words for what the log
+    has. ``page`` is the ``TimelinePage`` of ``entry``.
+    """
+
+    name: str
+    entries: str
+    log: Log[Any, Any]
+    query: type[LogQuery]
+    entry: type[Schema]
+    page: Any
+
+
+class LogEndpoint:
+    """Base of the endpoints that read a log."""
+
+    def __init__(self, logs: LogReader) -> None:
+        self.logs = logs
+
+
+def list_of(view: LogView) -> type[LogEndpoint]:
+    """Return the endpoint ``/api/{name}/list`` of a log."""
+
+    async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Any:
+        return await timeline_page(self.logs, view.log, query.wanted, query, view.entry)
+
+    on_get.__doc__ = f"""List {view.entries}, the latest first.
+
+        Follow `nextCursor` to read any number of entries. Entries logged meanwhile cause no duplicates and no
+        omissions.
+        """
+    on_get.__annotations__ |= {"query": _extended(view.query, _PAGED), "return": view.page}
+    return _endpoint(f"{view.name} list", needs(f"system:{view.name}:list")(on_get))
+
+
+def export_of(view: LogView) -> type[LogEndpoint]:
+    """Return the endpoint ``/api/{name}/export`` of a log."""
+
+    @logged(view.name, "export", "EXPORT", response=False)
+    @sends(CSV, JSON_LINES)
+    async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Stream:
+        rows = batches_of(self.logs, view.log, query.wanted, query, view.entry)
+        return export(rows, view.entry, query.format, view.name)
+
+    on_get.__doc__ = f"Export {view.entries} as a file, with the fields of the list."
+    on_get.__annotations__ |= {"query": _extended(view.query, _EXPORTED)}
+    return _endpoint(f"{view.name} export", needs(f"system:{view.name}:export")(on_get))
+
+
+def _extended(query: type[LogQuery], parameters: tuple[tuple[str, Any, Any], ...]) -> Any:
+    """Return a type of queries that has ``parameters`` (name, type, default) after those of ``query``."""
+    return msgspec.defstruct(query.__name__, parameters, bases=(query,))
+
+
+def _endpoint(name: str, on_get: Any) -> type[LogEndpoint]:
+    on_get.__qualname__ = f"{name}.on_get"
+    return type(name, (LogEndpoint,), {"on_get": on_get})
