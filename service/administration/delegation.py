@@ -29,38 +29,48 @@ _AT_ONCE: Final = 50
 
 
 class DelegationCheck:
-    """What the caller of one change may grant, by what both the token and the database say is held."""
+    """What the caller of one change may grant, by what both the token and the database say is held.
 
-    def __init__(self, policy: Policy, caller: Caller, stored: HeldCodes) -> None:
+    A code that no Button carried before the change has no line in the policy in force. It is asked of the
+    candidate, which has one, before the change is published; in a change that publishes nothing it is denied.
+    """
+
+    def __init__(
+        self, policy: Policy, caller: Caller, stored: HeldCodes, change: Change | None = None
+    ) -> None:
         self.user_id = caller.user_id
         self._policy = policy
         self._held = (caller.held, stored)
+        self._change = change
 
     async def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant each of ``codes``.
 
         PermissionDenied else, with ``why`` as its sentence and the codes that are lacking as ``required``:
-        all of them are needed.
+        all of them are needed. For new codes it is raised when the change is about to be published.
         """
-        _require_none([denial async for denial in self._denials(codes)], why)
+        asked = set(codes)
+        new = self._new(asked)
+        _require_none([denial async for denial in self._denials(asked.difference(new))], why)
+        if new and self._change is not None:
+            self._change.ask(lambda candidate: _require_none(list(self._denied(candidate, new)), why))
 
     async def require_any(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant one of ``codes``; PermissionDenied else, with all of them."""
         asked = sorted(set(codes))
         denials = [denial async for denial in self._denials(asked)]
-        if len(denials) == len(asked):
+        if len(denials) < len(asked):
+            return
+        new = self._new(asked)
+        if not new or self._change is None:
             _require_none(denials, why, needed="any")
+            return
 
-    async def require_new(self, change: Change, code: str, why: str) -> None:
-        """Return when the caller may grant ``code``, which ``change`` gives to a Button; else as ``require``.
+        def check(candidate: Policy) -> None:
+            if len(list(self._denied(candidate, new))) == len(new):
+                _require_none(denials, why, needed="any")
 
-        A code that no Button carries yet has no line. It is asked of the candidate, which has one, before the
-        change is published.
-        """
-        if self._policy.rules.of(GRANT, code):
-            await self.require([code], why)
-        else:
-            change.ask(lambda candidate: _require_none(list(self._denied(candidate, [code])), why))
+        self._change.ask(check)
 
     async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
         """Return when the caller may grant all that these roles give, or would if all were enabled.
@@ -91,6 +101,12 @@ class DelegationCheck:
             await self.require(reach, "The user holds permissions that you do not hold")
         return Target(user_id)
 
+    def _new(self, codes: Iterable[str]) -> list[str]:
+        """Return those of ``codes``, sorted, that can only be asked of the candidate."""
+        if self._change is None:
+            return []
+        return sorted(code for code in codes if not self._policy.rules.of(GRANT, code))
+
     async def _denials(self, codes: Iterable[str]) -> AsyncIterator[Decision]:
         """Yield the denial of each code that the caller may not grant, in order, with turns for others."""
         asked = sorted(set(codes))
@@ -120,14 +136,16 @@ class Delegation:
     def __init__(self, live: LivePolicy) -> None:
         self._live = live
 
-    async def check(self, connection: Connection, caller: Caller) -> DelegationCheck:
+    async def check(
+        self, connection: Connection, caller: Caller, change: Change | None = None
+    ) -> DelegationCheck:
         """Return what ``caller`` may grant now, and let nobody's rights change before the transaction ends.
 
         What the token says may have changed while the request waited, so it is read anew, behind the lock.
-        In a change of the policy the lock of the policy comes first. The policy is the newest that has been
-        published, so that a Button of another worker has its line. RefreshRequired when the caller has been
-        deleted, disabled or banned meanwhile; Unavailable when this worker can't follow within ``PATIENCE``
-        seconds.
+        In a change of the policy, which is ``change``, the lock of the policy comes first. The policy is the
+        newest that has been published, so that a Button of another worker has its line. RefreshRequired when
+        the caller has been deleted, disabled or banned meanwhile; Unavailable when this worker can't follow
+        within ``PATIENCE`` seconds.
         """
         await rights.lock(connection)
         held = await rights.of_enabled_user(connection, caller.user_id)
@@ -136,4 +154,4 @@ class Delegation:
         latest = await revisions.latest(connection)
         newest = 0 if latest is None else latest.revision
         policy = await self._live.at_least(newest, within=PATIENCE)
-        return DelegationCheck(policy, caller, HeldCodes(held.permissions))
+        return DelegationCheck(policy, caller, HeldCodes(held.permissions), change)

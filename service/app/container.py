@@ -15,6 +15,7 @@ from service.administration.menus.menus import MenuChanges
 from service.administration.resources.resources import ResourceChanges
 from service.administration.roles.importing import RoleImport
 from service.administration.roles.roles import RoleChanges
+from service.administration.unit_of_work import UnitsOfWork
 from service.administration.users.accounts import Accounts
 from service.administration.users.bans import Bans
 from service.administration.users.importing import UserImport
@@ -128,12 +129,15 @@ class Container:
         self.bans = Bans(self.database, delegation, self.revocations, log)
         self.kicks = Kicks(self.database, delegation, self.sessions)
         self.accounts = Accounts(self.database, delegation, self.revocations, self.passwords, password_rules)
-        self.menus = MenuChanges(self.changes, delegation, self.revocations)
-        self.resources = ResourceChanges(self.changes, delegation)
+        units = UnitsOfWork(self.database, self.changes, delegation, self.revocations)
+        self.menus, self.resources, self.roles = (
+            MenuChanges(units),
+            ResourceChanges(units),
+            RoleChanges(units),
+        )
         self.user_import = UserImport(
             self.database, delegation, self.revocations, self.passwords, password_rules
         )
-        self.roles = RoleChanges(self.database, delegation, self.revocations)
         self.role_import = RoleImport(self.database, delegation, self.revocations)
         self.traffic = Traffic()
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.administration.import_rows import RowFaults, once_each
-from service.administration.roles.roles import check_role
+from service.administration.roles.edits import check_role
 from service.administration.table_import import TableImport, TableRow, Work
 from service.records.database.transactions import Connection
 from service.records.roles import rights, role_tables, roles

@@ -89,12 +89,15 @@ class PolicyChanges:
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
-    async def begin(self, cause: str, *, user_name: str | None = None) -> AsyncIterator[Change]:
+    async def begin(
+        self, cause: str, *, user_name: str | None = None, within: float = WITHIN
+    ) -> AsyncIterator[Change]:
         """Save what the block does with ``change.connection``, and publish the policy that follows from it.
 
         When the block has ended, all of it is committed and in force in this process, as ``change.policy``;
-        ``cause`` says who did what, and ``user_name`` who asked for it, for the list of revisions. No other
-        change of any process happens between the first statement of the block and the commit. What the block
+        ``cause`` says who did what, and ``user_name`` who asked for it, for the list of revisions; ``within``
+        is how many seconds it may take once its turn has come. No other change of any process happens between
+        the first statement of the block and the commit. What the block
         raises undoes everything, and so does Conflict: with ``faults`` when no policy can be built from what
         would be stored, with ``lockedOut`` when it would close to everybody what administers the policy.
         Unavailable also when the session store can't announce the revision, and when the database has lost
@@ -102,7 +105,7 @@ class PolicyChanges:
         announced or in force, and everything is refused that would be refused otherwise.
         """
         async with self._own_turn():
-            async with self._database.transaction(within=WITHIN) as connection:
+            async with self._database.transaction(within=within) as connection:
                 await revisions.lock(connection)
                 change = Change(connection)
                 yield change

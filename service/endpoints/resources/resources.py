@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.resources.resources import Match, ResourceChanges
+from service.administration.resources.edits import Match
+from service.administration.resources.resources import ResourceChanges
 from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
 from service.authz.engine.policy import Policy
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed

@@ -1,0 +1,133 @@
+"""Edits of menus within a unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from service.administration.menus.tree import place_fault
+from service.administration.unit_of_work import UnitOfWork
+from service.errors import Conflict, ValidationFailed
+from service.kernel.codes import is_code
+from service.records.database.transactions import Connection
+from service.records.menus import menus, writes
+from service.records.menus import uses as menu_uses
+from service.records.menus.menus import Menu, MenuType, MenuValues
+from service.records.roles import rights
+
+NAMED: Final = 5
+"""The number of menus, roles and resources using a menu that a refusal lists, of each kind."""
+
+_NOT_HELD: Final = "The Button carries a permission that you do not hold"
+
+
+async def create(unit: UnitOfWork, menu_type: MenuType, values: MenuValues) -> Menu:
+    """Create a menu.
+
+    Raises ``ValidationFailed``, ``Conflict`` for a code that another Button has, and ``RateLimited`` while
+    too many bit positions wait.
+    """
+    _check(menu_type, values)
+    await _require(unit, values.auth_mark)
+    await _check_place(unit.connection, None, values.parent_id)
+    return await writes.create(unit.connection, menu_type, values, unit.caller.user_id)
+
+
+async def update(
+    unit: UnitOfWork,
+    menu_id: int,
+    menu_type: MenuType | None,
+    values: MenuValues,
+    match: Callable[[Menu], None],
+) -> Menu:
+    """Replace the values of a menu; ``menu_type`` is the current one, or None.
+
+    Raises ``NotFound``, ``ValidationFailed``, ``Conflict`` for a code of another Button, and ``RateLimited``
+    like ``create``.
+    """
+    before = await _for_change(unit, menu_id, match)
+    if menu_type not in (None, before.menu_type):
+        raise ValidationFailed(("menuType", "The type of a menu can't change"))
+    _check(before.menu_type, values)
+    await _require(unit, values.auth_mark)
+    if values.parent_id != before.parent_id:
+        await _check_place(unit.connection, menu_id, values.parent_id)
+    saved = await writes.update(unit.connection, before, values, unit.caller.user_id)
+    unit.refreshing.update(await _affected(unit.connection, before, saved))
+    return saved
+
+
+async def delete(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) -> None:
+    """Delete a menu.
+
+    Raises ``NotFound``, and ``Conflict``, naming them, while menus, roles or resources use it.
+    """
+    before = await _for_change(unit, menu_id, match)
+    uses = await menu_uses.of(unit.connection, menu_id, NAMED)
+    if uses:
+        raise _in_use(uses)
+    await writes.delete(unit.connection, before, unit.caller.user_id)
+
+
+async def _for_change(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) -> Menu:
+    stored = await menus.read(unit.connection, menu_id)
+    await _require(unit, stored.auth_mark)
+    match(stored)
+    return stored
+
+
+def _check(menu_type: MenuType, values: MenuValues) -> None:
+    faults = []
+    if menu_type == "Menu":
+        if values.auth_mark is not None:
+            faults.append(("authMark", "Only a Button carries a permission code"))
+    else:
+        if values.auth_mark is None:
+            faults.append(("authMark", "A Button carries a permission code"))
+        elif not is_code(values.auth_mark):
+            faults.append(("authMark", "Segments of a-z, 0-9, _ and - joined by ':', or '*' for a whole one"))
+        faults += [
+            (name, "A Button can't be navigated to")
+            for name in ("path", "component")
+            if getattr(values, name) is not None
+        ]
+    if faults:
+        raise ValidationFailed(*faults)
+
+
+async def _require(unit: UnitOfWork, code: str | None) -> None:
+    if code is not None:
+        await unit.check.require([code], _NOT_HELD)
+
+
+async def _check_place(connection: Connection, menu_id: int | None, parent_id: int | None) -> None:
+    if parent_id is None:
+        return
+    known = {one.id: one for one in await menus.every(connection)}
+    if parent_id not in known or known[parent_id].menu_type != "Menu":
+        raise ValidationFailed(("parentId", "There is no such Menu"))
+    parents = {one.id: one.parent_id for one in known.values()}
+    if fault := place_fault(parents, menu_id, parent_id):
+        raise ValidationFailed(("parentId", fault))
+
+
+async def _affected(connection: Connection, before: Menu, saved: Menu) -> list[int]:
+    """Return the users who hold, or held, the code of a changed Button."""
+    same = (before.auth_mark, before.enabled) == (saved.auth_mark, saved.enabled)
+    if same or before.menu_type != "Button" or not (before.enabled or saved.enabled):
+        return []
+    return await rights.holders_of_menus(connection, [saved.id])
+
+
+def _in_use(uses: menu_uses.Uses) -> Conflict:
+    told: dict[str, Any] = {
+        "children": uses.children,
+        "childCount": uses.child_count,
+        "roles": uses.roles,
+        "roleCount": uses.role_count,
+        "resources": uses.resources,
+        "resourceCount": uses.resource_count,
+    }
+    kinds = {"childCount": "menus below it", "roleCount": "roles", "resourceCount": "resources"}
+    by = ", ".join(f"{told[count]} {kind}" for count, kind in kinds.items() if told[count])
+    return Conflict(f"The menu is in use: {by}", **told)

@@ -1,0 +1,92 @@
+"""Several edits of rights and of the policy in one transaction, under the rights of one caller."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.users.administrators import keeping_an_administrator
+from service.authn.revocations import Revocations
+from service.authz.engine.policy import Policy
+from service.authz.publishing.changes import WITHIN, PolicyChanges
+from service.kernel.identity import Caller
+from service.records.database.transactions import Connection, Database
+
+OF_ROLES_WITHIN: Final = 10.0
+"""Seconds that edits of roles may take: ten thousand menus of a role need one or two."""
+
+
+@dataclass(slots=True)
+class UnitOfWork:
+    """A transaction under way: the ``edits`` of menus, resources and roles are made in it.
+
+    ``check`` says what the caller may grant. Edits add to ``refreshing`` the users whose tokens must be
+    refreshed. ``policy`` is set after the commit of a unit that publishes.
+    """
+
+    connection: Connection
+    caller: Caller
+    check: DelegationCheck
+    refreshing: set[int] = field(default_factory=set)
+    policy: Policy = field(init=False)
+
+
+class UnitsOfWork:
+    """Begins transactions for edits: all edits of one are saved, or none.
+
+    A unit holds the lock of rights, and one that publishes also the lock of the policy, so that edits of all
+    processes follow one another. What the block raises undoes everything. All raise ``RefreshRequired`` if
+    the caller was deleted, disabled or banned, ``Conflict`` if no administrator would remain, and
+    ``Unavailable``.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        changes: PolicyChanges,
+        delegation: Delegation,
+        revocations: Revocations,
+    ) -> None:
+        self._database = database
+        self._changes = changes
+        self._delegation = delegation
+        self._revocations = revocations
+
+    @asynccontextmanager
+    async def publishing(
+        self, caller: Caller, cause: str, *, within: float = WITHIN
+    ) -> AsyncIterator[UnitOfWork]:
+        """Let the block make edits of menus, resources and roles, and publish the policy that follows.
+
+        ``cause`` says what is done, for the list of revisions; the caller's name is added. ``within`` are
+        seconds. Raises also what ``PolicyChanges.begin`` raises, and ``PermissionDenied`` if a code that the
+        edits add turns out to be one that the caller may not grant.
+        """
+        begun = self._changes.begin(
+            f"{cause} by {caller.user_name}", user_name=caller.user_name, within=within
+        )
+        async with begun as change:
+            async with keeping_an_administrator(change.connection):
+                check = await self._delegation.check(change.connection, caller, change)
+                unit = UnitOfWork(change.connection, caller, check)
+                yield unit
+            affected = sorted(unit.refreshing)
+            # Nobody has to refresh for a change that the policy it would publish forbids.
+            change.before_commit(partial(self._revocations.mark_first, affected))
+        unit.policy = change.policy
+        await self._revocations.mark_all(affected)
+
+    @asynccontextmanager
+    async def of_roles(self, caller: Caller) -> AsyncIterator[UnitOfWork]:
+        """Let the block make edits of roles, which publish nothing (decision 0009)."""
+        async with self._database.transaction(within=OF_ROLES_WITHIN) as connection:
+            async with keeping_an_administrator(connection):
+                unit = UnitOfWork(connection, caller, await self._delegation.check(connection, caller))
+                yield unit
+            affected = sorted(unit.refreshing)
+            await self._revocations.mark_first(affected)
+        await self._revocations.mark_all(affected)

@@ -1,0 +1,83 @@
+"""A unit of work: edits of menus, resources and roles in one transaction, under the rights of one caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.administration.menus import edits as menu_edits
+from service.administration.resources import edits as resource_edits
+from service.administration.roles import edits as role_edits
+from service.administration.unit_of_work import UnitOfWork
+from service.errors import Conflict, PermissionDenied
+from service.records.menus.menus import MenuValues
+from service.records.policy import revisions
+from service.records.resources.resources import ResourceValues
+from service.records.roles import role_tables
+from service.records.roles.roles import RoleValues
+from tests.state.conftest import Ground
+
+pytestmark = pytest.mark.anyio
+
+
+def anyhow(_stored: Any) -> None:
+    """Have nothing against what is stored."""
+
+
+async def edit(unit: UnitOfWork, code: str) -> None:
+    """Create a Button, open a new resource by it alone, and give it to a new role."""
+    button = await menu_edits.create(unit, "Button", MenuValues("Reports", auth_mark=code))
+    values = ResourceValues("Reports", "report.list", "GET", "/api/report/list")
+    resource = await resource_edits.create(unit, values)
+    await resource_edits.bind_buttons(unit, resource.id, [button.id], anyhow)
+    role = await role_edits.create(unit, "reporter", RoleValues(role_name="Reporter"))
+    await role_edits.set_menus(unit, role.id, [button.id], anyhow)
+
+
+async def test_a_new_code_is_bound_and_given_in_the_unit_that_creates_it(ground: Ground) -> None:
+    caller = await ground.user("wanda", "admin")
+
+    async with ground.units.publishing(caller, "reports") as unit:
+        await edit(unit, "system:report:list")
+
+    assert ground.live.current.revision == 2
+    assert "p, resource, GET /api/report/list, system:report:list" in map(str, ground.live.current.rules)
+    async with ground.database.transaction() as connection:
+        published = await revisions.latest(connection)
+        (role,) = (await role_tables.by_code(connection, ["reporter"])).values()
+    assert published is not None
+    assert (published.revision, published.cause) == (2, "reports by wanda")
+    assert role.permissions == ("system:report:list",)
+
+
+async def test_a_unit_with_a_code_that_its_caller_may_not_grant_leaves_nothing(ground: Ground) -> None:
+    caller = await ground.user("wanda", "admin")  # who holds system:*
+
+    with pytest.raises(PermissionDenied) as refused:
+        async with ground.units.publishing(caller, "reports") as unit:
+            await edit(unit, "report:list")
+
+    assert refused.value.extra["required"] == ["report:list"]
+    assert ground.live.current.revision == 1
+    async with ground.database.transaction() as connection:
+        latest = await revisions.latest(connection)
+        assert await role_tables.by_code(connection, ["reporter"]) == {}
+    assert latest is not None
+    assert latest.revision == 1
+
+
+async def test_the_last_administrator_is_asked_for_when_all_edits_are_made(ground: Ground) -> None:
+    caller = await ground.administrator()
+    async with ground.database.transaction() as connection:
+        (super_,) = (await role_tables.by_code(connection, ["super"])).values()
+        tree = await role_tables.menu_tree(connection)
+
+    async with ground.units.publishing(caller, "to and fro") as unit:
+        await role_edits.set_menus(unit, super_.id, [], anyhow)
+        await role_edits.set_menus(unit, super_.id, [tree.buttons["*"]], anyhow)
+    with pytest.raises(Conflict, match="no enabled user who may do everything"):
+        async with ground.units.publishing(caller, "away") as unit:
+            await role_edits.set_menus(unit, super_.id, [], anyhow)
+
+    assert 1 in unit.refreshing
