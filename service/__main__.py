@@ -11,6 +11,8 @@ from pathlib import Path
 
 from service import __version__
 from service.installation import InstallationError, check_installation
+from service.launch import policy
+from service.launch.lazy_commands import add_commands
 
 _SETTINGS = {
     "host": "PORTCULLIS_SERVER__HOST",
@@ -20,21 +22,20 @@ _SETTINGS = {
 }
 
 
-# structlog and ua-parser import these wherever they are installed: a tenth of a second and six megabytes for
-# colours and a file format that nothing here uses.
-_UNUSED = ("rich", "yaml")
+# structlog imports it wherever it is installed: a tenth of a second and some megabytes for colours.
+_UNUSED = "rich"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command in ``arguments``; return the exit status: 0, 1 for an error, 2 for bad arguments."""
-    options = _parser().parse_args(arguments)
+    sys.modules.setdefault(_UNUSED, None)  # type: ignore[arg-type]
     try:
-        check_installation()
+        options = _parser().parse_args(arguments)
+        if not hasattr(options, "run"):  # else it has been checked, before the command was imported
+            check_installation()
     except InstallationError as fault:
         print(f"portcullis: {fault}", file=sys.stderr)
         return 1
-    for name in _UNUSED:
-        sys.modules.setdefault(name, None)  # type: ignore[arg-type]
     # Only now: in a mixed installation these imports could fail in some confusing way.
     from service.launch.commands import run  # noqa: PLC0415
 
@@ -56,20 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--workers", metavar="N", help="worker processes")
     families.add_parser("settings", help="print the table of settings")
 
-    policy = families.add_parser("policy", help="the policy").add_subparsers(dest="action", required=True)
-    policy.add_parser("check", help="check model, lines and routes against one another; start nothing")
-    exporting = policy.add_parser("export", parents=[data], help="write the published policy for any Casbin")
-    exporting.add_argument("folder", metavar="DIR", help="where model.conf and policy.csv go")
-    syncing = policy.add_parser("sync", parents=[data], help="register the routes that are not registered")
-    syncing.add_argument("--dry-run", action="store_true", help="only print the differences")
-    unlocking = policy.add_parser(
-        "unlock",
-        parents=[data],
-        help="print the resources that lock everybody out, or open one to users who hold *",
-    )
-    unlocking.add_argument(
-        "resource", metavar="ID", type=int, nargs="?", help="the id of the resource to open"
-    )
+    add_commands(families.add_parser("policy", help="the policy"), policy.__name__, policy.COMMANDS)
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     _add_admin(families.add_parser, data)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
-from itertools import starmap
 
 from service.kernel.clock import rfc3339
+from service.launch.output import aligned
 from service.records.database.transactions import Database
 from service.records.migrate import require_current
 from service.records.users.overview import Overview, overview
@@ -27,7 +26,7 @@ def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> s
     found = asyncio.run(_read(settings, role_code))
     if as_json:
         return json.dumps([_members(one) for one in found], indent=2)
-    return _table([_HEAD, *map(_cells, found)])
+    return aligned([_HEAD, *map(_cells, found)])
 
 
 async def _read(settings: Settings, role_code: str | None) -> list[Overview]:
@@ -63,12 +62,3 @@ def _cells(one: Overview) -> tuple[str, ...]:
         rfc3339(one.update_time),
         ", ".join(roles) or "-",
     )
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-    def line(cells: Iterable[str]) -> str:
-        return "  ".join(starmap(str.ljust, zip(cells, widths, strict=True))).rstrip()
-
-    return "\n".join(map(line, rows))

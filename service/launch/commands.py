@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TextIO
 
 from service import settings as table
@@ -22,7 +21,8 @@ Environ = Mapping[str, str]
 def run(options: Namespace, environ: Environ) -> int:
     """Run the command that ``options`` name; return the exit status: 1 after an error, else the command's."""
     try:
-        return _COMMANDS[options.family, getattr(options, "action", None)](options, environ) or 0
+        command = getattr(options, "run", None) or _COMMANDS[options.family, getattr(options, "action", None)]
+        return command(options, environ) or 0
     except ValidationFailed as refusal:
         for error in refusal.extra["errors"]:
             _say(f"portcullis: {error['field']}: {error['message']}", sys.stderr)
@@ -42,43 +42,6 @@ def _serve(_options: Namespace, environ: Environ) -> None:
 
 def _settings(_options: Namespace, _environ: Environ) -> None:
     _say(table.markdown())
-
-
-def _check(_options: Namespace, environ: Environ) -> None:
-    from service.app import check_routes
-    from service.authz.publishing.shipped import configured
-
-    settings = table.load(environ)
-    shipped = configured(settings.policy)
-    check_routes(shipped)
-    _say(
-        f"The model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines are in order."
-    )
-    _say(f"The digest of this own part of the policy is {shipped.digest}.")
-
-
-def _export(options: Namespace, environ: Environ) -> None:
-    from service.launch.policy import export_policy
-    from service.launch.stores import reachable
-
-    with reachable(table.load(environ)) as settings:
-        _say(export_policy(settings, Path(options.folder)))
-
-
-def _sync(options: Namespace, environ: Environ) -> None:
-    from service.launch.policy import sync
-    from service.launch.stores import reachable
-
-    with reachable(table.load(environ)) as settings:
-        _say(sync(settings, dry_run=options.dry_run))
-
-
-def _unlock(options: Namespace, environ: Environ) -> None:
-    from service.launch.policy_unlock import locked, unlock
-    from service.launch.stores import reachable
-
-    with reachable(table.load(environ)) as settings:
-        _say(locked(settings) if options.resource is None else unlock(settings, options.resource))
 
 
 def _migrate(_options: Namespace, environ: Environ) -> None:
@@ -158,10 +121,6 @@ def _say(text: str, stream: TextIO | None = None) -> None:
 _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], int | None]] = {
     ("serve", None): _serve,
     ("settings", None): _settings,
-    ("policy", "check"): _check,
-    ("policy", "export"): _export,
-    ("policy", "sync"): _sync,
-    ("policy", "unlock"): _unlock,
     ("db", "migrate"): _migrate,
     ("admin", "create"): _create,
     ("admin", "reset-password"): _reset,

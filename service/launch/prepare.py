@@ -24,7 +24,7 @@ from service.files.object_store import object_store
 from service.kernel.operator_error import OperatorError
 from service.launch.errors import PasswordError
 from service.launch.parent import end_with_parent
-from service.launch.policy import known_routes
+from service.launch.policy.sync import known_routes
 from service.launch.prepared import PASSWORD, FirstLogin, Prepared, Refused
 from service.records import migrate
 from service.records.database.transactions import Database

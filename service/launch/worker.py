@@ -11,11 +11,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from time import sleep
 
-# structlog and ua-parser import these if they are installed: six megabytes per worker for colours and a file
-# format that it never uses. This must come before the imports below.
+# structlog imports it if it is installed: some megabytes per worker for colours. This must come before the
+# imports below.
 if multiprocessing.parent_process() is not None:  # tests import this module as well
-    for _unused in ("rich", "yaml"):
-        sys.modules.setdefault(_unused, None)  # type: ignore[arg-type]
+    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 
 import uvicorn
 

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from service.authz.publishing.shipped import configured
-from service.launch.policy import sync
+from service.launch.policy.sync import sync
 from service.launch.prepare import publish_policy
 from service.records.migrate import SchemaError
 from service.settings import Settings, load

@@ -21,7 +21,7 @@ names = {name.partition(".")[0] for name, module in sys.modules.items() if modul
 print(json.dumps([status, sorted(names)]))
 """
 HEAVY = {"alembic", "casbin", "falcon", "joserfc", "obstore", "psycopg", "redis", "sqlalchemy", "uvicorn"}
-NEVER_USED = {"pygments", "rich", "yaml"}
+NEVER_USED = {"pygments", "rich"}
 
 
 def imported_by(folder: Path, *arguments: str) -> set[str]:
@@ -59,7 +59,9 @@ def test_a_check_of_the_policy_prints_the_digest_that_the_setting_may_name(tmp_p
     assert f"{digest}, is not among those that policy.own_digests lets serve" in other.errors
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["admin", "create", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["admin", "create", "--help"], ["policy", "--help"]]
+)
 def test_help_is_given_without_any_library(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-X", "importtime", "-m", "service", *arguments],

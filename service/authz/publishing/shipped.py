@@ -90,7 +90,7 @@ def read_shipped(model: Path | None = None, folder: Path | None = None, *, stric
     """
     model = model or _shipped(MODEL)
     folder = folder or _shipped(POLICIES)
-    text = _model_text(model)
+    text = read_model(model)
     base = _read_openings(folder / "base.csv")
     if strict:
         base = tuple(rule for rule in base if rule.object != UNREGISTERED)
@@ -105,7 +105,8 @@ def _shipped(name: str) -> Path:
     return packed if packed.exists() else package.parent / name
 
 
-def _model_text(path: Path) -> str:
+def read_model(path: Path) -> str:
+    """Return the linted text of a ``model.conf``; PolicyError if it can't be read or used."""
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -1,4 +1,4 @@
-"""The policy of a past revision, as far as one question needs it."""
+"""The policy of a past revision, whole or as far as one question needs it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class PastPolicies:
         self._shipped = shipped
         self._turn = asyncio.Lock()
 
-    async def of(self, connection: Connection, revision: int, place: Place) -> Policy:
-        """Return the policy of ``revision`` with the lines that could decide about ``place``, and no others.
+    async def of(self, connection: Connection, revision: int, place: Place | None = None) -> Policy:
+        """Return the policy of ``revision``: whole, or with the lines that could decide about ``place`` only.
 
         Answers of the layers resource and endpoint about a request, or of the layer grant about a code, are
         those of the whole policy. One is built at a time, in a thread. The caller makes sure that the lines

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, Select, case, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, Select, case, delete, func, select, text, true, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.cooperative_yield import CooperativeYield
@@ -113,14 +113,19 @@ async def difference(connection: AsyncConnection, before: int, after: int) -> Di
     return Difference(new, gone) if before <= after else Difference(gone, new)
 
 
-async def lines_at(connection: AsyncConnection, revision: int, place: Place) -> list[PublishedLine]:
-    """Return the lines of ``revision`` that could decide about ``place``.
+async def lines_at(
+    connection: AsyncConnection, revision: int, place: Place | None = None
+) -> list[PublishedLine]:
+    """Return the lines of ``revision`` that could decide about ``place``; without one, all its lines.
 
     For a request they are those of the registered resources of its method with as many segments as its
     path; for a permission code, those of the grant layer that name it.
     """
     line = policy_line.c
-    if isinstance(place, str):
+    deciding: ColumnElement[bool]
+    if place is None:
+        deciding = true()
+    elif isinstance(place, str):
         deciding = (line.layer == "grant") & (line.object == place)
     else:
         method, path = place

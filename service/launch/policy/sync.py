@@ -1,53 +1,44 @@
-"""``portcullis policy export`` and ``policy sync``: the stored policy, for the operator."""
+"""``portcullis policy sync``: registers the routes that are not registered."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
-from pathlib import Path
-from typing import Any, TypeVar
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 
+from service import settings as table
 from service.app import check_routes
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import Differences, KnownRoute, differences, register
-from service.authz.review.export import export
-from service.launch.errors import LaunchError
+from service.launch.database import with_database
+from service.launch.lazy_commands import add_data
 from service.launch.operator import operator_name
+from service.launch.output import say
+from service.launch.stores import reachable
 from service.records.database.transactions import Database
-from service.records.migrate import require_current
 from service.settings import Settings
 from service.web.requests.routes import Routes
 
-T = TypeVar("T")
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add ``--dry-run``."""
+    add_data(parser)
+    parser.add_argument("--dry-run", action="store_true", help="only print the differences")
 
 
-class ExportError(LaunchError):
-    """The files can't be written."""
-
-
-def export_policy(settings: Settings, folder: Path) -> str:
-    """Write the published policy into ``folder``; return a summary for the operator.
-
-    Raises ``PolicyError`` if none was published or it does not fit this model, ``ExportError``,
-    ``SchemaError`` and ``Unavailable``.
-    """
-    live = LivePolicy(configured(settings.policy))
-    with_database(settings, live.load)
-    try:
-        model, lines = export(live.current, folder)
-    except OSError as error:
-        raise ExportError(f"{folder} can't be written: {error.strerror}") from error
-    count = len(live.current.rules)
-    return f"Revision {live.current.revision}: {model} and {count} lines in {lines}."
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Register, and print the differences; raises what ``sync`` raises."""
+    with reachable(table.load(environ)) as settings:
+        say(sync(settings, dry_run=options.dry_run))
 
 
 def sync(settings: Settings, *, dry_run: bool) -> str:
     """Register the missing routes, unless ``dry_run``; return the differences as lines of text.
 
-    Nothing is ever deleted. Raises the errors of ``export_policy``, ``RoutesError`` and ``Conflict``.
+    Nothing is ever deleted. Raises ``PolicyError``, ``SchemaError``, ``Unavailable``, ``RoutesError`` and
+    ``Conflict``.
     """
     shipped = configured(settings.policy)
     routes = known_routes(check_routes(shipped))
@@ -72,20 +63,6 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
 def known_routes(routes: Routes) -> list[KnownRoute]:
     """Return the guarded routes of the code as ``differences`` takes them."""
     return [KnownRoute(one.object, one.summary, one.access) for one in routes.operations]
-
-
-def with_database(settings: Settings, do: Callable[[Database], Coroutine[Any, Any, T]]) -> T:
-    """Run ``do`` with the database, whose schema is this version's; SchemaError and Unavailable."""
-    require_current(settings.database.url)
-
-    async def work() -> T:
-        database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-        try:
-            return await do(database)
-        finally:
-            await database.close()
-
-    return asyncio.run(work())
 
 
 def _described(found: Differences, *, dry_run: bool) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Final
 
+from service import settings as table
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.announced import leave_to_workers
@@ -18,8 +21,11 @@ from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured
 from service.errors import Conflict
 from service.keyspace import SessionStore
+from service.launch.database import with_database
+from service.launch.lazy_commands import add_data
 from service.launch.operator import operator_name, tell_security
-from service.launch.policy import with_database
+from service.launch.output import say
+from service.launch.stores import reachable
 from service.oplog.journal import Journal
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
@@ -37,6 +43,18 @@ class _Unlocked:
     name: str
     done: tuple[str, ...]
     revision: int
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add the id of the resource."""
+    add_data(parser)
+    parser.add_argument("resource", metavar="ID", type=int, nargs="?", help="the id of the resource to open")
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> None:
+    """Print what locks everybody out, or open a resource; raises what ``locked`` and ``unlock`` raise."""
+    with reachable(table.load(environ)) as settings:
+        say(locked(settings) if options.resource is None else unlock(settings, options.resource))
 
 
 def locked(settings: Settings) -> str:

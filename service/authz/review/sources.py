@@ -1,0 +1,129 @@
+"""Where a policy that somebody asks about comes from: the database, now or at a revision, or files.
+
+Files need no database. They say nothing about roles and users: those of a database are used if there is one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ENDPOINT, Rule, read_rules
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import MODEL, POLICIES, Shipped, read_model, read_shipped
+from service.authz.review.export import LINES
+from service.authz.review.impact import Standing
+from service.authz.review.past import PastPolicies
+from service.records.database.transactions import Connection, Database
+from service.records.policy import history, revisions
+from service.records.roles import holdings
+
+LIVE: Final = "live"
+"""Names the policy that is in force, as it is published."""
+SHIPPED: Final = "shipped"
+"""Names the node's own part, without anything registered."""
+NAMES: Final = f"{LIVE}, {SHIPPED}, a revision such as 12, or a folder with {MODEL} and {POLICIES} or {LINES}"
+"""What a source may be, for the help of commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A policy source, as it was named: ``live``, ``shipped``, a ``revision`` or a ``folder``."""
+
+    name: str
+    revision: int | None = None
+    folder: Path | None = None
+
+    @property
+    def stored(self) -> bool:
+        """True if the policy is read from the database."""
+        return self.revision is not None or self.name == LIVE
+
+
+def source_named(name: str) -> Source:
+    """Return the source that ``name`` names: one of ``NAMES``, ``r12`` too; raises PolicyError for none."""
+    if name in (LIVE, SHIPPED):
+        return Source(name)
+    if match := re.fullmatch(r"r?([1-9][0-9]{0,17})", name):
+        return Source(name, revision=int(match[1]))
+    folder = Path(name).expanduser()
+    if name and folder.is_dir():
+        return Source(name, folder=folder)
+    raise PolicyError(f"{name!r} is no policy: name {NAMES}")
+
+
+def read_folder(folder: Path) -> Policy:
+    """Return the policy of ``folder``, as revision 0: its own part alone, or all lines of an export.
+
+    A folder with ``policies`` is laid out like the shipped files and read as strictly; one with
+    ``policy.csv`` is an export, in which any line of the grammar may stand, so that a changed one can be
+    reviewed. Raises PolicyError with file, line and reason of every fault.
+    """
+    if (folder / LINES).exists():
+        return _read_export(folder)
+    if (folder / POLICIES).is_dir():
+        return own_policy(read_shipped(folder / MODEL, folder / POLICIES))
+    raise PolicyError(f"{folder} has neither {POLICIES} nor {LINES} beside {MODEL}")
+
+
+def own_policy(shipped: Shipped) -> Policy:
+    """Return the policy of the own part alone, as revision 0: nothing is registered, no Button exists."""
+    return shipped.policy(Lines(), {}, 0)
+
+
+def _read_export(folder: Path) -> Policy:
+    model_text = read_model(folder / MODEL)
+    base: list[Rule] = []
+    endpoints: list[Rule] = []
+    shared: list[Rule] = []
+    for rule in read_rules(folder / LINES):
+        part = endpoints if rule.layer == ENDPOINT else base if rule.object.startswith("@") else shared
+        part.append(rule)
+    return Shipped(model_text, tuple(base), tuple(endpoints)).policy(Lines(shared), {}, 0)
+
+
+async def read_policy(source: Source, shipped: Shipped, database: Database | None) -> Policy:
+    """Return the policy of ``source``; ``shipped`` is the own part of this node, also for a past revision.
+
+    ``database`` may be None unless ``source.stored``. Raises PolicyError if there is no such policy or it
+    can't be used, and Unavailable.
+    """
+    if source.folder is not None:
+        return await asyncio.to_thread(read_folder, source.folder)
+    if not source.stored:
+        return own_policy(shipped)
+    if database is None:
+        raise PolicyError(f"{source.name}: this policy is in the database")
+    if source.revision is None:
+        live = LivePolicy(shipped)
+        await live.load(database)
+        return live.current
+    async with database.snapshot(within=history.READ_WITHIN) as connection:
+        return await past_policy(connection, shipped, source.revision)
+
+
+async def past_policy(connection: Connection, shipped: Shipped, revision: int) -> Policy:
+    """Return the whole policy of ``revision``; PolicyError if its lines are not kept."""
+    if not await history.is_kept(connection, revision):
+        latest = await revisions.latest(connection)
+        newest = "none is published" if latest is None else f"the newest is {latest.revision}"
+        raise PolicyError(f"There is no revision {revision}, or its lines were not kept; {newest}")
+    return await PastPolicies(shipped).of(connection, revision)
+
+
+async def standing_of(policy: Policy, connection: Connection | None) -> Standing:
+    """Return who may do what by ``policy``, with the roles and users that are stored now.
+
+    Without a connection there are neither roles nor users.
+    """
+    if connection is None:
+        return Standing(policy, {}, Counter())
+    found = await holdings.read(connection)
+    return Standing(policy, found.codes, found.users)

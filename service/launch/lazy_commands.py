@@ -1,0 +1,75 @@
+"""Commands whose module is imported when they are run, or when their own help is asked for.
+
+A family of commands is a package with one module for each command, and a tuple of ``Command``. So a new
+command is one file and one line, and ``portcullis --help`` imports none of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol, cast
+
+from service.installation import check_installation
+
+
+class Command(NamedTuple):
+    """A command: its name, such as ``what-if`` in the module ``what_if``, and one line of help."""
+
+    name: str
+    help: str
+
+
+class CommandModule(Protocol):
+    """What the module of a command provides."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Add the options and arguments of the command."""
+
+    def run(self, options: argparse.Namespace, environ: Any) -> int | None:
+        """Run the command; return the exit status, None for 0."""
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parses the arguments of one command; its module is imported when there is something to parse."""
+
+    def __init__(self, *args: Any, module: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._module = module
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse ``args``; ``run`` of the result is what runs the command.
+
+        Raises ``InstallationError`` before the import, which could fail in some confusing way.
+        """
+        if self._module:
+            check_installation()
+            command = cast("CommandModule", import_module(self._module))
+            self._module = ""
+            command.add_arguments(self)
+            self.set_defaults(run=command.run)
+        return super().parse_known_args(args, namespace)
+
+
+def add_commands(family: argparse.ArgumentParser, package: str, commands: Iterable[Command]) -> None:
+    """Add to ``family`` the ``commands``, each a module of ``package``."""
+    parsers = family.add_subparsers(dest="action", required=True, parser_class=CommandParser)
+    for name, text in commands:
+        parsers.add_parser(
+            name, help=text, description=_sentence(text), module=f"{package}.{name.replace('-', '_')}"
+        )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add ``--data``, for commands that read or change what is stored."""
+    parser.add_argument("--data", metavar="DIR", help="the data directory")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="as JSON, for programs")

@@ -1,0 +1,18 @@
+"""The commands ``portcullis policy …``: a module for each, with ``add_arguments`` and ``run``.
+
+A new command is a file here and a line in ``COMMANDS``. ``reviewing`` opens the policies that a command is
+asked about.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.launch.lazy_commands import Command
+
+COMMANDS: Final = (
+    Command("check", "check model, lines and routes against one another; start nothing"),
+    Command("export", "write the published policy for any Casbin"),
+    Command("sync", "register the routes that are not registered"),
+    Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),
+)

@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import GRANT, RESOURCE, Rule
+from service.authz.publishing.derive import Registered, derive
+from service.authz.review.export import export
+from service.authz.review.sources import own_policy, read_folder, source_named
+from service.kernel.codes import HeldCodes
+from tests.support.running import ROOT
+from tests.support.shipped import SHIPPED
+
+REPORT = Registered("GET", "/api/report/{id}", [("report:detail", True)])
+
+
+@pytest.mark.parametrize(("name", "revision"), [("12", 12), ("r12", 12), ("live", None), ("shipped", None)])
+def test_a_source_is_named_by_a_word_or_a_revision(name: str, revision: int | None) -> None:
+    source = source_named(name)
+    assert (source.name, source.revision, source.folder) == (name, revision, None)
+    assert source.stored is (name != "shipped")
+
+
+@pytest.mark.parametrize("name", ["", "0", "r", "-1", "1.5", "Live", "/no/such/folder", "9" * 19])
+def test_what_names_nothing_is_refused_with_what_could_be_named(name: str) -> None:
+    with pytest.raises(PolicyError, match="is no policy: name live, shipped, a revision such as 12"):
+        source_named(name)
+
+
+def test_a_folder_laid_out_like_the_shipped_files_gives_the_own_part_alone(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "model.conf", tmp_path)
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+
+    policy = read_folder(tmp_path)
+
+    assert list(policy.rules) == list(own_policy(SHIPPED).rules)
+    assert policy.own_digest == SHIPPED.digest
+    (tmp_path / "policies" / "base.csv").write_text("")
+    with pytest.raises(PolicyError, match="nobody could log in"):
+        read_folder(tmp_path)
+
+
+def test_an_exported_folder_gives_the_policy_that_was_exported(tmp_path: Path) -> None:
+    exported = SHIPPED.policy(derive([REPORT], ["report:detail"]), {}, 7)
+    export(exported, tmp_path)
+
+    policy = read_folder(tmp_path)
+
+    assert list(policy.rules) == list(exported.rules)
+    assert (policy.digest, policy.own_digest) == (exported.digest, exported.own_digest)
+    assert policy.judge(RESOURCE, "GET /api/report/{id}", HeldCodes(["report:*"])).allowed
+    assert policy.rules.of(GRANT, "report:detail") == (Rule(GRANT, "report:detail", "report:detail"),)
+
+
+def test_an_export_that_somebody_has_changed_can_be_reviewed(tmp_path: Path) -> None:
+    export(own_policy(SHIPPED), tmp_path)
+    with (tmp_path / "policy.csv").open("a") as lines:
+        lines.write("p, resource, @unregistered, @anyone\n")
+
+    assert Rule("resource", "@unregistered", "@anyone") in list(read_folder(tmp_path).rules)
+
+
+def test_a_folder_without_a_policy_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"has neither policies nor policy\.csv beside model\.conf"):
+        read_folder(tmp_path)
+    (tmp_path / "policy.csv").write_text("")
+    with pytest.raises(PolicyError, match=r"model\.conf can't be read"):
+        read_folder(tmp_path)
