@@ -8,7 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.authz.engine.errors import PolicyError
-from service.authz.publishing.own_parts import OwnParts, require_allowed
+from service.authz.publishing.allowed_digests import require_allowed
+from service.authz.publishing.own_parts import OwnParts
 from service.authz.publishing.shipped import configured, read_shipped
 from service.records.policy.workers import PolicyWorker
 from service.settings import load

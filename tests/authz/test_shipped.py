@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import read_rules
 from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
-from tests.policies.tables import BASE, ENDPOINTS
 
 
 @pytest.fixture
@@ -20,7 +20,8 @@ def test_without_settings_the_shipped_files_are_read() -> None:
     shipped = read_shipped()
 
     assert shipped.model_text == MODEL.read_text("utf-8")
-    assert (shipped.base, shipped.endpoints) == (BASE, ENDPOINTS)
+    assert shipped.base == read_rules(POLICIES / "base.csv")
+    assert shipped.endpoints == read_rules(POLICIES / "endpoints.csv")
 
 
 def test_another_model_and_folder_are_read_instead(tmp_path: Path, folder: Path) -> None:

@@ -10,13 +10,17 @@ import casbin
 
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import Rule, as_csv
+from service.authz.publishing.shipped import read_shipped
 from service.kernel.codes import HeldCodes
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "model.conf"
 POLICIES = ROOT / "policies"
-
 Decide = Callable[[str, str, HeldCodes | None], tuple[bool, Rule | None]]
+
+SHIPPED = read_shipped(MODEL, POLICIES)
+EXAMPLE_TABLE = (POLICIES / "README.md").read_text("utf-8").partition("```yaml\n")[2].partition("```")[0]
+"""The table that policies/README.md shows."""
 
 
 def stock_enforcer(folder: Path, rules: Iterable[Rule], model: Path = MODEL) -> Any:

@@ -6,8 +6,7 @@ import msgspec
 import pytest
 
 from service.authz.engine.rules import ANYONE, LOGIN, NOBODY
-from tests.policies.stock import POLICIES
-from tests.policies.tables import BASE, ENDPOINTS
+from tests.policies.stock import POLICIES, SHIPPED
 
 Words = dict[str, list[str]]
 
@@ -19,6 +18,7 @@ class Invariants(msgspec.Struct, forbid_unknown_fields=True):
     nobody: Words = msgspec.field(name=NOBODY)
 
 
+BASE, ENDPOINTS = SHIPPED.base, SHIPPED.endpoints
 STATED = msgspec.yaml.decode((POLICIES / "invariants.yaml").read_bytes(), type=Invariants)
 
 

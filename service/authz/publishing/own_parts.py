@@ -7,21 +7,10 @@ from typing import Final
 
 import structlog
 
-from service.authz.engine.errors import PolicyError
+from service.authz.publishing.allowed_digests import SETTING
 from service.records.policy.workers import PolicyWorker
 
 _log = structlog.get_logger()
-
-SETTING: Final = "policy.own_digests"
-
-
-def require_allowed(digest: str, allowed: Collection[str]) -> None:
-    """Raise PolicyError unless ``digest`` is in ``allowed`` or ``allowed`` is empty."""
-    if allowed and digest not in allowed:
-        raise PolicyError(
-            f"the digest of this node's own part of the policy, {digest}, is not among those that "
-            f"{SETTING} lets serve"
-        )
 
 
 class OwnParts:

@@ -26,8 +26,8 @@ from service.authz.engine.rules import (
     read_rules,
 )
 from service.authz.lint.model import lint_model, parsed_model
+from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
-from service.authz.publishing.own_parts import require_allowed
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"

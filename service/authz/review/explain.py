@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import PREDICATES
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
@@ -122,7 +123,9 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> Lay
         layer=layer,
         object=name,
         allowed=decision.allowed,
-        reason=_reason(decision, lines, held),
+        reason=reason_of(
+            [line.code for line in lines], decision.required, allowed=decision.allowed, held=held
+        ),
         lines=tuple(map(str, lines)),
         line=None if decision.line is None else str(decision.line),
         fired=_fired(decision.line, held),
@@ -131,12 +134,15 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> Lay
     )
 
 
-def _reason(decision: Decision, lines: tuple[Rule, ...], held: HeldCodes | None) -> Reason:
-    if decision.allowed:
+def reason_of(
+    codes: Collection[str], required: Collection[str], *, allowed: bool, held: HeldCodes | None
+) -> Reason:
+    """Return the reason of an answer about an object whose lines have ``codes``."""
+    if allowed:
         return "opened"
-    if not lines:
+    if not codes:
         return "no_line"
-    if not decision.required:
+    if not required:
         return "closed"
     return "not_logged_in" if held is None else "not_held"
 

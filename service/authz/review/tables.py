@@ -1,0 +1,242 @@
+"""Decision tables: who asks what, and which line must decide. ``policies/README.md`` describes the form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
+from service.authz.engine.paths import canonical
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import (
+    ANYONE,
+    ENDPOINT,
+    GRANT,
+    NO_SESSION,
+    RESOURCE,
+    UNREGISTERED,
+)
+from service.authz.publishing.derive import Registered, derive
+from service.authz.publishing.shipped import Shipped
+from service.authz.review.explain import Reason
+from service.errors import BadRequest
+from service.kernel.codes import HeldCodes, is_code
+from service.kernel.strict_yaml import Document, YamlError, read_yaml
+
+Layer = Literal["resource", "endpoint", "grant"]
+
+
+class _Strict(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class Disabled(_Strict):
+    """The code of a disabled Button."""
+
+    disabled: str
+
+
+class Asks(_Strict):
+    """One question to one layer: about an object, or about a request that the layer resolves."""
+
+    layer: Layer
+    object: str = ""
+    request: str = ""
+
+
+class Case(_Strict):
+    """A question and its right answer.
+
+    ``caller`` names one caller, or several who all get this answer. ``asks`` is a request such as ``GET
+    /api/user/7``, asked of both layers, or one question. ``layer`` decides. ``line`` allows, and ``through``
+    is the line by which the resource layer let the request pass. A denial has ``required``, the codes any one
+    of which would do, and may have its ``reason``.
+    """
+
+    caller: str | list[str]
+    asks: str | Asks
+    outcome: Literal["allow", "deny"]
+    layer: Layer
+    line: str | None = None
+    through: str | None = None
+    required: list[str] | None = None
+    reason: Reason | None = None
+
+
+class TableFile(_Strict):
+    """A file of cases, with what administrators have registered and the codes of Buttons."""
+
+    callers: dict[str, list[str] | None]
+    cases: list[Case]
+    registered: dict[str, list[str | Disabled]] = {}
+    codes: list[str] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to the enforcer; ``held`` is None for a caller without a session."""
+
+    layer: str
+    object: str
+    held: HeldCodes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A case for one of its callers: the questions in order, until one is denied.
+
+    ``place`` is file and line of the case, ``number`` its number in the file, from 1.
+    """
+
+    place: str
+    number: int
+    caller: str
+    case: Case
+    questions: tuple[Question, ...]
+
+    def __str__(self) -> str:
+        asks = self.case.asks
+        if isinstance(asks, str):
+            return f"{self.caller} asks {asks}"
+        return f"{self.caller} asks {asks.object or asks.request} in the layer {asks.layer}"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A decision table, ready to be asked; ``rules`` are all lines of its policy."""
+
+    path: Path
+    rules: Lines
+    asked: tuple[Asked, ...]
+
+
+def table_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the files that ``paths`` name, in order; a folder stands for its ``*.yaml``, sorted.
+
+    Raises PolicyError for a path that does not exist, and for a folder without tables.
+    """
+    found: list[Path] = []
+    for path in paths:
+        files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+        if not files or not files[0].exists():
+            raise PolicyError(f"{path}: there are no decision tables")
+        found += files
+    return found
+
+
+def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
+    """Read the tables of ``paths``, files or folders, for the policy whose own part is ``own``.
+
+    Raises PolicyError with file, line and reason of every fault: a file that is no table, a caller that the
+    table does not name, codes outside the grammar, requests that no endpoint line fits.
+    """
+    endpoints = ResourceIndex({rule.object for rule in own.endpoints})
+    tables: list[Table] = []
+    faults: list[str] = []
+    for path in table_files(paths):
+        try:
+            tables.append(_table(read_yaml(path, TableFile), own, endpoints))
+        except (YamlError, PolicyError) as error:
+            faults += error.faults
+    if faults:
+        raise PolicyError(*faults)
+    return tuple(tables)
+
+
+def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) -> Table:
+    file = read.value
+    faults = [
+        f"{read.place('callers', name)}: {code!r} is no permission code"
+        for name, codes in file.callers.items()
+        for code in codes or ()
+        if not is_code(code)
+    ]
+    if not file.cases:
+        faults.append(f"{read.path}: the table has no cases")
+    try:
+        shared = derive([_registered(name, codes) for name, codes in file.registered.items()], file.codes)
+        rules = Lines(own.base).joined(Lines(own.endpoints), shared)
+        resolver = _Resolver(rules, ResourceIndex(file.registered), endpoints)
+    except PolicyError as error:
+        raise PolicyError(*faults, *(f"{read.path}: {fault}" for fault in error.faults)) from error
+    asked: list[Asked] = []
+    for number, case in enumerate(file.cases):
+        place = read.place("cases", number)
+        try:
+            asked += _asked(place, number + 1, case, file.callers, resolver)
+        except PolicyError as error:
+            faults += [f"{place}: {fault}" for fault in error.faults]
+    if faults:
+        raise PolicyError(*faults)
+    return Table(read.path, rules, tuple(asked))
+
+
+def _registered(name: str, codes: list[str | Disabled]) -> Registered:
+    method, _, path = name.partition(" ")
+    buttons = [(code, True) if isinstance(code, str) else (code.disabled, False) for code in codes]
+    return Registered(method, path, buttons)
+
+
+def _asked(
+    place: str, number: int, case: Case, callers: Mapping[str, list[str] | None], resolver: _Resolver
+) -> Iterator[Asked]:
+    if (case.outcome == "deny") is (case.required is None):
+        raise PolicyError("a denial names what is required, and only a denial does")
+    for name in [case.caller] if isinstance(case.caller, str) else case.caller:
+        if name not in callers:
+            raise PolicyError(f"the table has no caller {name!r}")
+        codes = callers[name]
+        held = None if codes is None else HeldCodes(codes)
+        yield Asked(place, number, name, case, resolver.questions(case.asks, held))
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolver:
+    """Turns what a case asks into questions, as the authorization guard does with a request."""
+
+    rules: Lines
+    resources: ResourceIndex
+    endpoints: ResourceIndex
+
+    def questions(self, asks: str | Asks, held: HeldCodes | None) -> tuple[Question, ...]:
+        if isinstance(asks, Asks):
+            return (self._one(asks, held),)
+        route = self._route(asks)
+        # A public route authenticates nobody.
+        caller = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
+        return Question(RESOURCE, self._resource(asks, caller), caller), Question(ENDPOINT, route, caller)
+
+    def _one(self, asks: Asks, held: HeldCodes | None) -> Question:
+        if bool(asks.object) is bool(asks.request):
+            raise PolicyError("a question is about an object or about a request")
+        if asks.object:
+            return Question(asks.layer, asks.object, held)
+        if asks.layer == GRANT:
+            raise PolicyError(f"the layer {GRANT} is asked about a permission code, not about a request")
+        name = self._route(asks.request) if asks.layer == ENDPOINT else self._resource(asks.request, held)
+        return Question(asks.layer, name, held)
+
+    def _resource(self, request: str, held: HeldCodes | None) -> str:
+        method, path = _split(request)
+        return NO_SESSION if held is None else self.resources.find(method, path) or UNREGISTERED
+
+    def _route(self, request: str) -> str:
+        found = self.endpoints.find(*_split(request))
+        if found is None:
+            raise PolicyError(f"no endpoint line fits {request}")
+        return found
+
+
+def _split(request: str) -> tuple[str, str]:
+    method, space, path = request.partition(" ")
+    try:
+        if space and canonical(path) == path:
+            return method, path
+    except BadRequest as refusal:
+        raise PolicyError(f"{request!r}: {refusal}") from refusal
+    raise PolicyError(f"a request is '<method> <canonical path>', not {request!r}")
