@@ -15,7 +15,7 @@ from service.authz.publishing.shipped import Shipped
 from service.kernel.origin import ORIGIN
 from service.records.database.transactions import Connection, SyncConnection
 from service.records.menus import menus
-from service.records.policy import history, revisions
+from service.records.policy import history, revisions, row_history
 from service.records.policy import lines as casbin_rule
 from service.records.policy.lines import Line
 from service.records.policy.revisions import PolicyRevision
@@ -55,6 +55,7 @@ async def publish_if_changed(
     check(policy)
     if not unchanged:
         await history.forget_from(connection, revision)
+        await row_history.forget_from(connection, revision)
         tampered = await _tampered(connection, latest)
         origin = ORIGIN.get()
         await casbin_rule.publish(
@@ -67,6 +68,8 @@ async def publish_if_changed(
             tampered=tampered,
         )
         await history.record(connection, revision)
+    # Also when no line has changed: a new name counts from now on.
+    await row_history.record(connection, revision)
     return policy
 
 

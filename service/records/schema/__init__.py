@@ -21,13 +21,16 @@ from service.records.schema.files import file, object_space
 from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import CasbinRule, casbin_rule, policy_line, policy_revision, policy_worker
+from service.records.schema.row_history import binding_history, button_history, resource_history
 from service.records.schema.seeds import seeded
 
 __all__ = [
     "SCHEMA",
     "CasbinRule",
     "action_resource",
+    "binding_history",
     "bit_position",
+    "button_history",
     "casbin_rule",
     "file",
     "log_chain",
@@ -41,6 +44,7 @@ __all__ = [
     "policy_revision",
     "policy_worker",
     "resource",
+    "resource_history",
     "retired_bit",
     "role",
     "role_menu",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, Table, Text, text
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, false, text
 from sqlalchemy.orm import DeclarativeBase
 
 from service.records.schema.base import identity, metadata, moment
@@ -29,6 +29,7 @@ policy_revision = Table(
     Column("added", Integer),
     Column("removed", Integer),
     Column("tampered", Integer, nullable=False, server_default="0"),
+    Column("rows_kept", Boolean, nullable=False, server_default=false()),
     CheckConstraint("revision > 0", name="revision"),
     Index("policy_revision_tampered_idx", "revision", postgresql_where=text("tampered > 0")),
 )

@@ -1,0 +1,54 @@
+"""The rows from which past revisions were derived: what ``records.policy.row_history`` keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, text
+
+from service.records.schema.base import identity, metadata
+
+
+def _history(name: str, *columns: Column[Any]) -> Table:
+    """Return a table of rows with the revisions between which each was as it is here; no foreign keys."""
+    return Table(
+        name,
+        metadata,
+        identity(),
+        *columns,
+        Column("since", BigInteger, nullable=False),
+        Column("until", BigInteger),
+        CheckConstraint("until > since", name="until"),
+        Index(None, "since"),
+        Index(None, "until", postgresql_where=text("until IS NOT NULL")),
+    )
+
+
+resource_history = _history(
+    "resource_history",
+    Column("resource_id", BigInteger, nullable=False),
+    Column("resource_name", Text, nullable=False),
+    Column("resource_code", Text, nullable=False),
+    Column("method", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("description", Text),
+    Column("enabled", Boolean, nullable=False),
+)
+
+button_history = _history(
+    "button_history",
+    Column("menu_id", BigInteger, nullable=False),
+    Column("parent_id", BigInteger),
+    Column("title", Text, nullable=False),
+    Column("name", Text),
+    Column("icon", Text),
+    Column("sort", Integer, nullable=False),
+    Column("auth_mark", Text, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+)
+
+binding_history = _history(
+    "binding_history",
+    Column("resource_id", BigInteger, nullable=False),
+    Column("menu_id", BigInteger, nullable=False),
+)
