@@ -6,7 +6,7 @@ the same resource are decided alike, so one request represents its class.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,20 +34,29 @@ class RequestClass:
     path: str
     name: str
 
+    def is_public(self, policy: Policy) -> bool:
+        """True if the route is open to everybody and authenticates nobody."""
+        return policy.rules.codes(ENDPOINT, self.route) == (ANYONE,)
+
     def resource(self, policy: Policy) -> str:
         """Return the object of the resource layer of ``policy`` for a caller who is logged in.
 
         ``@no-session`` where the route is public, since it authenticates nobody.
         """
-        if policy.rules.codes(ENDPOINT, self.route) == (ANYONE,):
+        if self.is_public(policy):
             return NO_SESSION
         return policy.resource_at(self.route.partition(" ")[0], self.path) or UNREGISTERED
 
-    def passes(self, policy: Policy, held: HeldCodes) -> bool:
-        """True if a caller who holds ``held`` passes both layers of ``policy`` with such a request."""
+    def passes(self, policy: Policy, held: HeldCodes | None) -> bool:
+        """True if a caller who holds ``held`` passes both layers of ``policy`` with such a request.
+
+        None is a caller who is not logged in, as everybody is for a public route.
+        """
+        asking = None if self.is_public(policy) else held
+        resource = NO_SESSION if asking is None else self.resource(policy)
         return (
-            policy.judge(RESOURCE, self.resource(policy), held).allowed
-            and policy.judge(ENDPOINT, self.route, held).allowed
+            policy.judge(RESOURCE, resource, asking).allowed
+            and policy.judge(ENDPOINT, self.route, asking).allowed
         )
 
 
@@ -69,21 +78,62 @@ def request_classes(
     are served. To compare two policies, ``resources`` are those of both, and ``differing`` those of only one:
     a request may fit one resource in the first policy and another one in the second.
     """
-    by_length: dict[tuple[str, int], list[str]] = {}
-    for route in routes:
-        by_length.setdefault(_group(route), []).append(route)
+    by_length = _by_group(routes)
     seen: set[tuple[str, str]] = set()
-    beside: dict[tuple[str, int], list[str]] = {}
-    for name in differing:
-        if (group := _group(name)) in by_length:
-            beside.setdefault(group, []).append(shape(name))
-    for found in _candidates(by_length, (shape(name) for name in resources), beside):
+    beside = _by_group(map(shape, differing))
+    for found in _candidates(by_length, map(shape, resources), beside):
         made = _class_of(*found)
         if (made.route, made.path) in seen:
             continue
         seen.add((made.route, made.path))
         if serving.find(made.route.partition(" ")[0], made.path) == made.route:
             yield made
+
+
+Compared = tuple[RequestClass | None, RequestClass | None]
+"""One class of requests in two policies; None where the routes of a policy do not serve it."""
+
+
+def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
+    """Yield the classes of requests that two policies tell apart, which may have different routes.
+
+    A request is decided by four objects: the route and the most specific resource in each policy. A request
+    with a value that nobody has registered in each place where these have parameters meets the same four: a
+    more specific object would have to fit both. Where the routes of the two policies differ, only one of them
+    has one of both; the same is true of resources. So each class is that of a route, a resource, a resource
+    of one policy alone, and a route of one policy alone, as far as they fit the same requests.
+    """
+    policies = (before, after)
+    served = [ResourceIndex(policy.rules.objects(ENDPOINT)) for policy in policies]
+    shapes = [{shape(name) for name in policy.rules.objects(ENDPOINT)} for policy in policies]
+    resources = [set(map(shape, registered(policy))) for policy in policies]
+    alone = _by_group(shapes[0] ^ shapes[1])
+    beside = _by_group(resources[0] ^ resources[1])
+    seen: set[tuple[str, str]] = set()
+    for _, segments in _candidates(_by_group(shapes[0] | shapes[1]), resources[0] | resources[1], beside):
+        narrower = (_both(segments, other.split("/")) for other in alone.get(_group("/".join(segments)), ()))
+        for met in (segments, *filter(None, narrower)):
+            method, _, shaped = "/".join(met).partition(" ")
+            path = shaped.replace(_PARAMETER, _ANY)
+            if (method, path) in seen:
+                continue
+            seen.add((method, path))
+            routes = [index.find(method, path) for index in served]
+            if any(routes):
+                yield _in_both(routes, met)
+
+
+def _in_both(routes: Sequence[str | None], segments: list[str]) -> Compared:
+    old, new = (None if route is None else _class_of(route, segments) for route in routes)
+    return old, new
+
+
+def _by_group(names: Iterable[str]) -> dict[tuple[str, int], list[str]]:
+    """Return ``names`` by method and number of segments: others never fit the same requests."""
+    found: dict[tuple[str, int], list[str]] = {}
+    for one in names:
+        found.setdefault(_group(one), []).append(one)
+    return found
 
 
 def _candidates(

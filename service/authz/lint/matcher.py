@@ -83,14 +83,23 @@ def as_python(piece: str) -> str:
 def matcher_faults(pieces: Sequence[Piece]) -> list[Piece]:
     """Return ``(line, reason)`` for every fault of the matcher; empty if it is safe to use.
 
+    Its grammar comes first, see ``grammar_faults``. Then every probe is evaluated.
+    """
+    first = pieces[0][0]
+    return grammar_faults(pieces) or [(first, reason) for reason in _wrong_answers(_as_one_text(pieces))]
+
+
+def grammar_faults(pieces: Sequence[Piece]) -> list[Piece]:
+    """Return ``(line, reason)`` for every part of the matcher outside its grammar.
+
     A matcher is the two equalities of layer and object and one condition on the caller and the line's code,
     joined by ``&&``. The condition joins rows with ``||`` and ``&&``; a row compares ``p.code`` with
     ``"@anyone"`` or ``"@login"``, or calls one of the five predicates. There is no negation and no other name
     or text, so the matcher can't treat a single object, layer or code differently, and more codes never allow
-    less. Then every probe is evaluated.
+    less.
     """
     first = pieces[0][0]
-    text = "".join(as_python(piece) for _, piece in pieces)
+    text = _as_one_text(pieces)
     if len(text) > MOST_CHARACTERS:
         return [(first, f"the matcher has more than {MOST_CHARACTERS} characters: nobody can review it")]
     if text != as_python("".join(piece for _, piece in pieces)):
@@ -106,8 +115,11 @@ def matcher_faults(pieces: Sequence[Piece]) -> list[Piece]:
         for condition in conditions
         for node, reason in _not_in_grammar(condition)
     ]
-    faults += [(first, reason) for reason in _missing_equalities(demanded)]
-    return faults or [(first, reason) for reason in _wrong_answers(text)]
+    return faults + [(first, reason) for reason in _missing_equalities(demanded)]
+
+
+def _as_one_text(pieces: Sequence[Piece]) -> str:
+    return "".join(as_python(piece) for _, piece in pieces)
 
 
 def _line(pieces: Sequence[Piece], offset: int) -> int:

@@ -7,13 +7,17 @@ non-boolean results only when it decides. A model that passes here has exactly o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from casbin.model import Model
 from casbin.util import escape_assertion
 
 from service.authz.engine.errors import PolicyError
-from service.authz.lint.matcher import Piece, matcher_faults
+from service.authz.lint.matcher import Piece, grammar_faults, matcher_faults
+
+MatcherFaults = Callable[[Sequence[Piece]], list[Piece]]
+"""Returns the faults of a matcher."""
 
 SECTIONS: Final = {
     "request_definition": "r",
@@ -56,12 +60,24 @@ def lint_model(text: str, name: str = "model.conf") -> None:
 
     ``name`` is the file name for the messages, which read ``model.conf:12: reason``.
     """
+    _lint(text, name, matcher_faults)
+
+
+def require_grammar(text: str, name: str = "model.conf") -> None:
+    """Check the same of ``text``, except what its matcher must allow and must never allow.
+
+    For models that nobody serves by, such as one that lacks a row of the matcher. Raises PolicyError.
+    """
+    _lint(text, name, grammar_faults)
+
+
+def _lint(text: str, name: str, of_matcher: MatcherFaults) -> None:
     if len(text.encode()) > MOST_BYTES:
         raise PolicyError(f"{name}: the model has more than {MOST_BYTES} bytes: nobody can review it")
     reading = _Reading(text)
     faults = reading.faults + _missing(reading)
     for entry in reading.entries:
-        faults += _entry_faults(entry, reading.entries)
+        faults += _entry_faults(entry, reading.entries, of_matcher)
     faults = faults or _casbin_differs(text, reading.entries)
     if faults:
         raise PolicyError(*(f"{name}:{line}: {reason}" for line, reason in sorted(faults)))
@@ -147,7 +163,7 @@ def _missing(reading: _Reading) -> list[Piece]:
     return faults
 
 
-def _entry_faults(entry: Entry, entries: list[Entry]) -> list[Piece]:
+def _entry_faults(entry: Entry, entries: list[Entry], of_matcher: MatcherFaults) -> list[Piece]:
     key = SECTIONS.get(entry.section)
     if key is None:
         # An unknown section is reported already, but not an entry before the first section.
@@ -158,7 +174,7 @@ def _entry_faults(entry: Entry, entries: list[Entry]) -> list[Piece]:
     if any(other[:2] == entry[:2] and other.line < entry.line for other in entries):
         faults.append((entry.line, f"a second '{key} = …' would replace the first"))
     if key == "m":
-        faults += matcher_faults(entry.pieces)
+        faults += of_matcher(entry.pieces)
     elif _spaced(entry) != _FIXED[key]:
         faults.append((entry.line, f"this model's '{key}' is '{_FIXED[key]}', and not '{entry.value}'"))
     return faults

@@ -1,0 +1,1 @@
+"""What a policy answers to every possible caller, not only to the callers of today."""

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import GRANT, Rule
+from service.authz.proof.comparison import (
+    VISITOR,
+    DifferingRequest,
+    PossibleCaller,
+    differing_requests,
+    smallest_example,
+)
+from service.kernel.codes import HeldCodes
+from tests.proof.small import CODES, FEW, TEXT, callers, passes, policies, requests
+
+
+def smallest_by_trying(one: Policy, other: Policy, most: int) -> dict[bool, int | None]:
+    """Try all requests and callers; return the size of the smallest that only one policy lets pass.
+
+    By whether that is ``other``; a visitor has size 0, and a login without codes 1.
+    """
+    found: dict[bool, int | None] = {False: None, True: None}
+    for held in callers(FEW, most):
+        size = 0 if held is None else 1 + len(held.codes)
+        for path in requests():
+            could, can = passes(one, path, held), passes(other, path, held)
+            if could != can and found[can] is None:
+                found[can] = size
+    return found
+
+
+def smallest(found: list[DifferingRequest], *, gains: bool) -> int | None:
+    callers = (each.gains if gains else each.loses for each in found if each.layer is None)
+    return min((caller.size for caller in callers if caller is not None), default=None)
+
+
+def held_by(caller: PossibleCaller) -> HeldCodes | None:
+    return None if caller.held is None else HeldCodes(caller.held)
+
+
+@settings(max_examples=40)
+@given(one=policies(), other=policies())
+def test_two_policies_agree_if_no_caller_and_no_request_tells_them_apart(one: Policy, other: Policy) -> None:
+    found = differing_requests(one, other)
+    tried = smallest_by_trying(one, other, 2)
+
+    for gains, size in tried.items():
+        shown = smallest(found, gains=gains)
+        assert shown == size if size is not None else shown is None or shown > 3
+
+
+@pytest.mark.extended
+@settings(max_examples=8)
+@given(one=policies(), other=policies())
+def test_no_set_of_codes_of_the_alphabet_tells_two_policies_apart_that_agree(
+    one: Policy, other: Policy
+) -> None:
+    found = differing_requests(one, other)
+    tried = smallest_by_trying(one, other, len(FEW))
+
+    assert {gains: smallest(found, gains=gains) for gains in tried} == tried
+
+
+@settings(max_examples=60)
+@given(one=policies(), other=policies())
+def test_each_caller_that_is_shown_is_let_through_by_one_enforcer_only(one: Policy, other: Policy) -> None:
+    for each in differing_requests(one, other):
+        for caller, lets, refuses in ((each.gains, other, one), (each.loses, one, other)):
+            if caller is None:
+                continue
+            if each.layer == GRANT:
+                assert lets.judge(GRANT, each.name, held_by(caller)).allowed
+                assert not refuses.judge(GRANT, each.name, held_by(caller)).allowed
+            else:
+                path = each.name.removeprefix("GET ").replace("{p}", "c")
+                assert passes(lets, path, held_by(caller))
+                assert not passes(refuses, path, held_by(caller))
+
+
+@settings(max_examples=20)
+@given(one=policies(st.just(TEXT)))
+def test_a_policy_agrees_with_itself(one: Policy) -> None:
+    assert differing_requests(one, one) == []
+    assert differing_requests(one, Policy(TEXT.replace("# ", "#  "), one.rules)) == []
+
+
+OPEN = (
+    Rule("resource", "@no-session", "@anyone"),
+    Rule("resource", "@unregistered", "@login"),
+    Rule("endpoint", "GET /a/{p}", "a:b:a"),
+)
+
+
+def test_a_pattern_that_only_one_policy_lets_through_is_found_though_no_code_differs() -> None:
+    model = TEXT.replace("    || holdsPattern(r.caller, p.code) \\\n", "")
+
+    found = differing_requests(Policy(TEXT, OPEN), Policy(model, OPEN))
+
+    assert found == [DifferingRequest("GET /a/{p}", None, PossibleCaller(("*:b:a",)))]
+
+
+def test_a_resource_that_takes_one_request_is_shown_with_that_request() -> None:
+    taking = Rule("resource", "GET /a/7", "b")
+
+    found = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, taking]))
+
+    assert found == [DifferingRequest("GET /a/7", None, PossibleCaller(("a:b:a",)))]
+
+
+def test_a_route_of_one_policy_alone_is_open_in_that_one_only() -> None:
+    more = Rule("endpoint", "GET /a/b", "@anyone")
+
+    found = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, more]))
+
+    assert found == [DifferingRequest("GET /a/b", VISITOR, None)]
+
+
+def test_a_line_whose_code_another_line_covers_makes_no_difference() -> None:
+    more = Rule("endpoint", "GET /a/{p}", "@login")
+    covered = [*OPEN, more, Rule("endpoint", "GET /a/{p}", "b")]
+
+    assert differing_requests(Policy(TEXT, [*OPEN, more]), Policy(TEXT, covered)) == []
+
+
+def test_who_may_hand_out_a_code_is_compared_too() -> None:
+    found = differing_requests(Policy(TEXT, OPEN), Policy(TEXT, [*OPEN, Rule("grant", "a:b", "a:b")]))
+
+    assert found == [DifferingRequest("a:b", PossibleCaller(("a:b",)), None, "grant")]
+
+
+def test_the_simplest_example_needs_the_fewest_codes() -> None:
+    lines = [*OPEN, Rule("endpoint", "GET /b/{p}", "@login")]
+    found = differing_requests(Policy(TEXT), Policy(TEXT, lines))
+
+    assert smallest_example(found) == (found[1], PossibleCaller(()))
+    assert smallest_example([]) is None
+
+
+def test_codes_of_many_segments_are_compared_in_no_time() -> None:
+    long = ":".join("abcdefgh" * 4)
+    before, after = (
+        Policy(TEXT, [*OPEN, Rule("endpoint", "GET /b/b", code)]) for code in (long, f"{long}:x")
+    )
+
+    (found,) = differing_requests(before, after)
+
+    assert (found.loses, found.gains) == (PossibleCaller((long,)), PossibleCaller((f"{long}:x",)))
+
+
+def test_a_model_outside_the_closed_grammar_is_refused() -> None:
+    model = TEXT.replace("holdsPattern(r", 'r.layer == "resource" && holdsPattern(r')
+
+    with pytest.raises(PolicyError, match="a comparison is"):
+        differing_requests(Policy(TEXT, OPEN), Policy(model, OPEN))
+
+
+def test_the_alphabet_has_all_codes_of_two_and_of_three_segments() -> None:
+    assert (len(FEW), len(CODES)) == (3 + 9, 3 + 9 + 27)

@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT
+from service.authz.proof.conditions import condition_of
+from service.authz.proof.line_answers import KINDS, kinds_of
+from service.authz.proof.representatives import representatives, wildcards_of
+from service.kernel.codes import HeldCodes
+from tests.proof.small import CODES, FEW, callers, policies
+
+
+@settings(max_examples=40)
+@given(policy=policies())
+def test_a_caller_passes_exactly_with_one_of_the_smallest_sets(policy: Policy) -> None:
+    served = list(policy.rules.objects(ENDPOINT))
+    for one in request_classes(served, registered(policy), serving=ResourceIndex(served)):
+        condition = condition_of(policy, one)
+        opening = condition.smallest(FEW)
+        for held in callers(FEW, 2):
+            if held is not None:
+                meets = any(each <= held.codes for each in opening)
+                assert one.passes(policy, held) == meets == condition.met_by(held.codes)
+
+
+def test_every_held_code_has_a_representative_of_which_all_predicates_say_the_same() -> None:
+    for codes in (FEW[:3], ("a:b", "a:a"), ("a:b:a", "b:b:b", "a:*"), ("*:a", "*"), ("a:b:a",), CODES):
+        known = {
+            tuple(kinds_of(code, HeldCodes([held])) for code in codes) for held in representatives(codes)
+        }
+        for held in (*CODES, "a:*:b:*", "c", "c:*", "*:c", "a:b:a:b"):
+            kinds = tuple(kinds_of(code, HeldCodes([held])) for code in codes)
+            assert kinds in known or not any(kinds), (codes, held)
+
+
+def test_the_wildcards_of_a_code_are_all_held_codes_with_a_star_that_hold_it() -> None:
+    for code in CODES:
+        holding = {one for one in CODES if "*" in one and kinds_of(code, HeldCodes([one]))} - {code}
+        assert set(wildcards_of(code)) == holding, code
+
+
+def test_the_narrowest_wildcards_of_a_code_come_first() -> None:
+    found = wildcards_of("system:user:delete")
+
+    assert len(found) == 10
+    assert found[:3] == ["*:user:delete", "system:*:delete", "system:user:*"]
+    assert found[-1] == "*"
+    with pytest.raises(PolicyError, match="more than"):
+        wildcards_of(":".join("abcdefgh" * 4))
+
+
+def test_each_predicate_about_held_codes_is_a_kind_of_its_own() -> None:
+    held = {"a:b:c": "a:b:c", "*": "*", "a:*": "a:*", "*:b:c": "*:b:c"}
+
+    assert [kinds_of("a:b:c", HeldCodes([code])) for code in held] == list(KINDS)
