@@ -3,7 +3,12 @@ from __future__ import annotations
 import threading
 from itertools import pairwise
 
-from service.authz.engine.lines import Lines
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines, changes
 from service.authz.engine.rules import Rule
 from service.kernel.cooperative_yield import cooperatively
 
@@ -37,6 +42,43 @@ def test_what_has_no_line_has_no_codes() -> None:
 
 def test_objects_are_those_of_one_layer() -> None:
     assert list(Lines([A, OTHER, RESOURCE]).objects("endpoint")) == ["GET /a", "GET /b"]
+
+
+POSSIBLE = [Rule("resource", name, code) for name in ("GET /a", "GET /b", "PUT /a") for code in ("x", "y")]
+some = st.sets(st.sampled_from([*POSSIBLE, Rule("grant", "x", "x"), Rule("grant", "y", "y")]))
+
+
+def in_order(rules: set[Rule]) -> list[Rule]:
+    method_last = sorted(rules, key=lambda rule: (*reversed(rule.object.partition(" ")), rule.code))
+    return sorted(method_last, key=lambda rule: rule.layer == "grant")
+
+
+@given(some, some)
+def test_changed_lines_are_those_that_were_to_come_out(old: set[Rule], new: set[Rule]) -> None:
+    before, after = Lines(in_order(old)), Lines(in_order(new))
+
+    changed = before.changed(changes(before.by_object, after.by_object))
+
+    assert list(changed) == list(before.edited(new - old, old - new)) == in_order(new)
+    assert list(before) == in_order(old)
+    assert not changes(changed.by_object, after.by_object)
+
+
+@pytest.mark.parametrize(
+    ("place", "codes", "fault"),
+    [
+        (("elsewhere", "GET /a"), ("x",), "the layer is"),
+        (("resource", "GET /a, b"), ("x",), "the resource 'GET /a, b': a path starts"),
+        (("resource", "GET /a"), ("x", "@all"), "the resource 'GET /a': the code is"),
+        (("grant", "x"), ("y",), "the Button of 'x': .* names one code twice"),
+        (("grant", "x"), ("x", "x"), "names one code twice"),
+    ],
+)
+def test_changes_that_give_no_lines_are_refused(
+    place: tuple[str, str], codes: tuple[str, ...], fault: str
+) -> None:
+    with pytest.raises(PolicyError, match=fault):
+        Lines().changed({("resource", "GET /ok"): ("x",), place: codes})
 
 
 def test_cooperative_iteration_yields_every_item() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +15,7 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import Rule
-from service.authz.publishing.adapter import PolicyAdapter
+from service.authz.publishing.adapter import PolicyAdapter, published
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
@@ -23,6 +24,7 @@ from service.kernel.codes import HeldCodes
 from service.records.database.transactions import Database, engine
 from service.records.policy import lines as casbin_rule
 from service.records.policy import revisions
+from service.records.policy.lines import Stored
 from tests.policies.stock import MODEL
 
 pytestmark = pytest.mark.anyio
@@ -49,11 +51,11 @@ async def execute(database: Database, *statements: str) -> None:
             await connection.execute(text(statement))
 
 
-async def stored(database: Database) -> tuple[int, list[casbin_rule.Line]]:
+async def stored(database: Database) -> tuple[int, list[Rule]]:
     async with database.snapshot() as connection:
         latest = await revisions.latest(connection)
-        lines = await connection.run_sync(lambda sync: list(casbin_rule.each_line(sync)))
-    return latest.revision if latest else 0, lines
+        lines = published(await connection.run_sync(casbin_rule.stored))
+    return latest.revision if latest else 0, list(lines)
 
 
 def shared_by(policy: Policy) -> list[Rule]:
@@ -270,7 +272,7 @@ async def test_a_rolled_back_change_publishes_nothing(database: Database) -> Non
     with suppress(LookupError):
         await change_and_fail()
 
-    assert await stored(database) == (1, [("p", *rule) for rule in shared_by(first)])
+    assert await stored(database) == (1, shared_by(first))
 
 
 async def test_changes_at_once_are_all_in_the_last_policy(database: Database) -> None:
@@ -310,6 +312,94 @@ async def test_an_older_policy_never_replaces_a_newer_one() -> None:
     assert not live.offer(Policy(SHIPPED.model_text, (), revision=5))
     assert live.current.revision == 5
     assert tuple(live.current.rules) == SHIPPED.base
+
+
+ADD = """
+INSERT INTO sys.resource (resource_name, resource_code, method, path)
+SELECT 'x', 'x{n}', 'GET', '/x/{n}/' || CASE WHEN {n} % 2 = 0 THEN '{{id}}' ELSE 'y' END
+"""
+BIND = """
+INSERT INTO sys.action_resource (resource_id, menu_id) SELECT r.id, m.id FROM sys.resource r, sys.menu m
+WHERE m.menu_type = 'Button' AND (m.id * 7 + r.id) % 17 = {n} % 17 ON CONFLICT DO NOTHING
+"""
+EDITS = [
+    ADD,
+    BIND,
+    "DELETE FROM sys.resource WHERE id % 11 = {n} % 11 AND resource_code LIKE 'x%'",
+    "UPDATE sys.resource SET enabled = NOT enabled WHERE id % 7 = {n} % 7",
+    "UPDATE sys.menu SET enabled = NOT enabled WHERE id % 9 = {n} % 9 AND auth_mark <> '*'",
+    "DELETE FROM sys.action_resource WHERE (menu_id + resource_id) % 13 = {n} % 13",
+    "INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'N', 'new:n{n}')",
+]
+
+
+async def test_following_each_change_and_loading_all_lines_give_the_same_policy(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dice = random.Random(3)
+    await publish(database)
+    following, skipping, publishing = LivePolicy(SHIPPED), LivePolicy(SHIPPED), LivePolicy(SHIPPED)
+    for live in (following, skipping, publishing):
+        await live.load(database)
+    whole = 0
+
+    def counted(found: Stored) -> Lines:
+        nonlocal whole
+        whole += 1
+        return published(found)
+
+    monkeypatch.setattr("service.authz.publishing.live.published", counted)
+    for n in range(24):
+        await execute(database, dice.choice(EDITS).format(n=n))
+        async with database.transaction(within=30) as connection:
+            made = await publish_if_changed(connection, SHIPPED, "edit", in_force=publishing.current)
+        publishing.offer(made)
+        await following.load(database)
+        if n % 5 == 4:
+            await skipping.load(database)
+            assert whole == n // 5  # the fresh ones below only
+            fresh = LivePolicy(SHIPPED)
+            await fresh.load(database)
+            for live in (following, skipping, publishing):
+                assert live.current.revision == fresh.current.revision
+                assert live.current.digest == fresh.current.digest
+                assert list(live.current.rules) == list(fresh.current.rules)
+                for path in (f"/x/{number}/{end}" for number in range(n) for end in "yz"):
+                    assert live.current.resource_at("GET", path) == fresh.current.resource_at("GET", path)
+    assert following.current.revision > 12
+
+
+async def test_a_change_writes_the_lines_of_what_it_changes_and_no_others(database: Database) -> None:
+    async def ids(condition: str) -> list[int]:
+        async with database.snapshot() as connection:
+            found = await connection.execute(text(f"SELECT id FROM sys.casbin_rule WHERE {condition}"))
+            return sorted(found.scalars())
+
+    await publish(database)
+    before = await ids("v1 <> 'GET /api/user/list'")
+    await execute(database, "UPDATE sys.resource SET path = '/api/a' WHERE path = '/api/user/list'")
+
+    await publish(database)
+
+    assert await ids("v1 NOT IN ('GET /api/user/list', 'GET /api/a')") == before
+    assert await ids("v1 = 'GET /api/user/list'") == []
+    assert len(await ids("v1 = 'GET /api/a'")) == 1
+
+
+async def test_a_worker_reads_all_lines_where_the_kept_changes_do_not_give_the_digest(
+    database: Database,
+) -> None:
+    await publish(database)
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+    await execute(database, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:user:detail'")
+    made = await publish(database)
+    await execute(database, "DELETE FROM sys.policy_line WHERE until = 2 OR since = 2")
+
+    assert await live.load(database)
+
+    assert live.current.digest == made.digest
+    assert list(live.current.rules) == list(made.rules)
 
 
 async def test_a_database_out_of_reach_leaves_the_last_valid_policy(database: Database) -> None:

@@ -48,6 +48,19 @@ def test_the_index_finds_the_template_that_falcons_router_finds(paths: set[str],
         assert expected == index.find("GET", request)
 
 
+@given(st.sets(templates(), max_size=9), st.sets(templates(), max_size=9), st.lists(PATHS, max_size=20))
+def test_a_changed_index_finds_what_a_new_one_finds(
+    before: set[str], after: set[str], requests: list[str]
+) -> None:
+    old, new = ({f"GET {path}" for path in paths} for paths in (before, after))
+
+    changed = ResourceIndex(old).changed(old - new, new - old)
+
+    assert [changed.find("GET", path) for path in requests] == [
+        ResourceIndex(new).find("GET", path) for path in requests
+    ]
+
+
 def test_falcons_router_backtracks_and_so_does_the_index() -> None:
     paths = {"/a/b/c", "/{p0}/b/d", "/a/{p1}/e", "/{p0}/{p1}/f"}
     router, index = falcon_router(paths), ResourceIndex(f"GET {path}" for path in paths)

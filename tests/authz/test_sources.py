@@ -7,14 +7,15 @@ import pytest
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import GRANT, RESOURCE, Rule
-from service.authz.publishing.derive import Registered, derive
+from service.authz.publishing.derive import derive
 from service.authz.review.export import export
 from service.authz.review.sources import own_policy, read_folder, source_named
 from service.kernel.codes import HeldCodes
+from service.records.resources.bindings import BoundResource
 from tests.support.running import ROOT
 from tests.support.shipped import SHIPPED
 
-REPORT = Registered("GET", "/api/report/{id}", [("report:detail", True)])
+REPORT = BoundResource("GET", "/api/report/{id}", [("report:detail", True)])
 
 
 @pytest.mark.parametrize(("name", "revision"), [("12", 12), ("r12", 12), ("live", None), ("shipped", None)])

@@ -14,9 +14,10 @@ from random import Random
 from statistics import median
 
 from service.authz.engine.policy import Policy
-from service.authz.publishing.derive import Registered, derive
+from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.codes import HeldCodes
+from service.records.resources.bindings import BoundResource
 from tests.policies.stock import stock_enforcer
 
 SIZES = (10, 1_000, 100_000)
@@ -25,11 +26,11 @@ ROUNDS = 7
 LIMITS = {"uncached": 30.0, "cached": 1.0}
 
 
-def registered(count: int) -> Iterator[Registered]:
+def registered(count: int) -> Iterator[BoundResource]:
     """Yield ``count`` resources, each bound to one Button; half of them have a parameter."""
     for number in range(count):
         path = f"/api/area{number % 97}/thing{number}" + ("/{id}" if number % 2 else "")
-        yield Registered("GET", path, [(f"area{number % 97}:thing{number % 13}:list", True)])
+        yield BoundResource("GET", path, [(f"area{number % 97}:thing{number % 13}:list", True)])
 
 
 def holders() -> list[HeldCodes]:

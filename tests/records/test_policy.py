@@ -14,63 +14,95 @@ from service.records.database.transactions import Database
 from service.records.migrate import migrate
 from service.records.policy import lines as casbin_rule
 from service.records.policy import revisions as policy_revisions
-from service.records.policy.lines import Line
+from service.records.policy.lines import ObjectKey, Stored
 from service.records.resources import bindings
 from service.records.resources.bindings import BoundButton
 
 pytestmark = pytest.mark.anyio
 
-LINES: list[Line] = [
-    ("p", "endpoint", "POST /api/auth/login", "@anyone"),
-    ("p", "resource", "@unregistered", "@login"),
-]
+Changed = dict[ObjectKey, tuple[str, ...]]
+OBJECT: ObjectKey = ("resource", "GET /a")
+OTHER: ObjectKey = ("grant", "a:b")
 
 
-async def publish(database: Database, lines: list[Line], cause: str = "test") -> int:
+async def publish(database: Database, changed: Changed, cause: str = "test", *, mend: bool = False) -> int:
     async with database.transaction() as connection:
-        return await casbin_rule.publish(connection, lines, digest=f"digest of {len(lines)}", cause=cause)
+        return await casbin_rule.publish(
+            connection, changed, line_count=7, digest="digest", cause=cause, mend=mend
+        )
 
 
-async def stored(database: Database) -> list[Line]:
+async def stored(database: Database) -> Stored:
     async with database.snapshot() as connection:
-        return await casbin_rule.all_lines(connection)
+        return await connection.run_sync(casbin_rule.stored)
+
+
+async def ids(database: Database) -> list[int]:
+    async with database.snapshot() as connection:
+        return list((await connection.execute(text("SELECT id FROM sys.casbin_rule ORDER BY id"))).scalars())
 
 
 async def test_before_the_first_publishing_there_is_no_revision_and_no_line(database: Database) -> None:
     async with database.snapshot() as connection:
         assert await policy_revisions.latest(connection) is None
-        assert await casbin_rule.all_lines(connection) == []
+    assert await stored(database) == ({}, 0)
 
 
-async def test_publishing_replaces_all_lines_in_order_and_counts_up(database: Database) -> None:
-    assert [await publish(database, LINES, "start"), await publish(database, LINES[::-1], "edit")] == [1, 2]
+async def test_publishing_replaces_the_lines_of_changed_objects_and_counts_up(database: Database) -> None:
+    assert await publish(database, {OBJECT: ("b", "c"), OTHER: ("a:b",)}, "start") == 1
+    before = await ids(database)
+    assert await publish(database, {OBJECT: ("a", "b")}, "edit") == 2
     async with database.snapshot() as connection:
-        assert await casbin_rule.all_lines(connection) == LINES[::-1]
         latest = await policy_revisions.latest(connection)
+    assert await stored(database) == ({"resource": {"GET /a": ("a", "b")}, "grant": {"a:b": ("a:b",)}}, 0)
+    assert len({*before} & {*await ids(database)}) == 1
     assert latest is not None
-    assert (latest.revision, latest.digest, latest.line_count, latest.cause) == (2, "digest of 2", 2, "edit")
+    assert (latest.revision, latest.digest, latest.line_count, latest.cause) == (2, "digest", 7, "edit")
 
 
-async def test_an_empty_policy_can_be_published(database: Database) -> None:
-    await publish(database, LINES)
-    await publish(database, [])
-    assert await stored(database) == []
+async def test_an_object_without_codes_has_no_line_any_more(database: Database) -> None:
+    await publish(database, {OBJECT: ("a", "b"), OTHER: ("a:b",)})
+    await publish(database, {OBJECT: ()})
+    await publish(database, {})
+    assert await stored(database) == ({"grant": {"a:b": ("a:b",)}}, 0)
+
+
+@pytest.mark.parametrize(
+    "values", ["('g', 'a', 'b', 'c', NULL)", "('p', 'a', 'b', NULL, NULL)", "('p', 'a', 'b', 'c', 'd')"]
+)
+async def test_rows_that_are_no_lines_are_counted_and_can_be_mended(database: Database, values: str) -> None:
+    await publish(database, {OBJECT: ("a",)})
+    async with database.transaction() as connection:
+        await connection.execute(text(f"INSERT INTO sys.casbin_rule (ptype, v0, v1, v2, v3) VALUES {values}"))
+    await publish(database, {})
+    assert await stored(database) == ({"resource": {"GET /a": ("a",)}}, 1)
+    await publish(database, {}, mend=True)
+    assert await stored(database) == ({"resource": {"GET /a": ("a",)}}, 0)
+
+
+async def test_repeated_lines_are_told(database: Database) -> None:
+    await publish(database, {OBJECT: ("a", "a")})
+    assert await stored(database) == ({"resource": {"GET /a": ("a", "a")}}, 0)
+
+
+words = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    values=st.lists(
-        st.lists(
-            st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])),
-            min_size=1,
-            max_size=7,
-        ).map(tuple),
-        max_size=5,
+@given(st.dictionaries(st.tuples(words, words), st.lists(words, min_size=1, max_size=3), max_size=5))
+async def test_whatever_a_line_holds_is_read_back_unchanged(
+    database: Database, values: dict[ObjectKey, list[str]]
+) -> None:
+    changed: Changed = {place: tuple(sorted(codes)) for place, codes in values.items()}
+    objects: dict[str, dict[str, tuple[str, ...]]] = {}
+    for (layer, name), codes in changed.items():
+        objects.setdefault(layer, {})[name] = codes
+    await publish(
+        database,
+        {(layer, name): () for layer, found in (await stored(database)).objects.items() for name in found},
     )
-)
-async def test_whatever_a_line_holds_is_read_back_unchanged(database: Database, values: list[Line]) -> None:
-    await publish(database, values)
-    assert await stored(database) == values
+    await publish(database, changed)
+    assert await stored(database) == (objects, 0)
 
 
 async def test_a_rolled_back_publishing_leaves_lines_and_revision(
@@ -78,14 +110,14 @@ async def test_a_rolled_back_publishing_leaves_lines_and_revision(
 ) -> None:
     async def fail() -> None:
         async with database.transaction() as connection:
-            await casbin_rule.publish(connection, [], digest="none", cause="mistake")
+            await casbin_rule.publish(connection, {OBJECT: ()}, line_count=0, digest="none", cause="mistake")
             raise LookupError
 
-    await publish(database, LINES)
+    await publish(database, {OBJECT: ("a",)})
     with pytest.raises(LookupError):
         await fail()
-    assert await stored(database) == LINES
-    assert await publish(database, LINES) == 2
+    assert await stored(database) == ({"resource": {"GET /a": ("a",)}}, 0)
+    assert await publish(database, {}) == 2
 
 
 async def test_a_revision_is_announced_when_it_is_committed(
@@ -94,7 +126,7 @@ async def test_a_revision_is_announced_when_it_is_committed(
     async with await psycopg.AsyncConnection.connect(seeded_database_url, autocommit=True) as listener:
         await listener.execute(f"LISTEN {casbin_rule.CHANNEL}")
         async with database.transaction() as connection:
-            await casbin_rule.publish(connection, LINES, digest="one", cause="test")
+            await casbin_rule.publish(connection, {}, line_count=0, digest="one", cause="test")
             assert [note async for note in listener.notifies(timeout=0.2)] == []
         heard = [note.payload async for note in listener.notifies(timeout=10, stop_after=1)]
     assert heard == ["1"]
@@ -106,21 +138,23 @@ async def test_publishers_at_once_follow_one_another_and_none_loses_the_change_o
     async def change(number: int) -> int:
         async with database.transaction() as connection:
             await policy_revisions.lock(connection)
-            lines = [*await casbin_rule.all_lines(connection), ("p", "endpoint", f"GET /{number}", "@login")]
-            return await casbin_rule.publish(connection, lines, digest=str(number), cause="race")
+            objects = (await connection.run_sync(casbin_rule.stored)).objects
+            codes = (*objects.get("resource", {}).get("GET /a", ()), f"{number:02}")
+            return await casbin_rule.publish(
+                connection, {OBJECT: codes}, line_count=len(codes), digest=str(number), cause="race"
+            )
 
     revisions = await asyncio.gather(*(change(number) for number in range(20)))
     assert sorted(revisions) == list(range(1, 21))
-    found = await stored(database)
-    assert sorted(found) == sorted(("p", "endpoint", f"GET /{number}", "@login") for number in range(20))
+    codes = tuple(f"{number:02}" for number in range(20))
+    assert await stored(database) == ({"resource": {"GET /a": codes}}, 0)
 
 
 async def test_publishers_that_take_no_lock_of_their_own_do_not_mix_their_lines(database: Database) -> None:
-    policies: list[list[Line]] = [[("p", str(number))] * 20 for number in range(10)]
-    assert sorted(await asyncio.gather(*(publish(database, lines) for lines in policies))) == list(
-        range(1, 11)
-    )
-    assert await stored(database) in policies
+    policies = [(str(number),) * 20 for number in range(10)]
+    published = await asyncio.gather(*(publish(database, {OBJECT: codes}) for codes in policies))
+    assert sorted(published) == list(range(1, 11))
+    assert (await stored(database)).objects["resource"]["GET /a"] in policies
 
 
 async def test_a_reader_sees_one_whole_policy_while_another_is_published(database: Database) -> None:
@@ -128,7 +162,11 @@ async def test_a_reader_sees_one_whole_policy_while_another_is_published(databas
         async with database.snapshot() as connection:
             latest = await policy_revisions.latest(connection)
             assert latest is not None
-            return latest.revision, {line[1] for line in await casbin_rule.all_lines(connection)}
+            objects = (await connection.run_sync(casbin_rule.stored)).objects
+            return latest.revision, {code for codes in objects["resource"].values() for code in codes}
+
+    def of_all(code: str) -> Changed:
+        return {("resource", f"GET /{number}"): (code,) for number in range(50)}
 
     async def follow() -> None:
         while not done.is_set():
@@ -136,10 +174,10 @@ async def test_a_reader_sees_one_whole_policy_while_another_is_published(databas
             assert words == {str(revision)}
 
     done = asyncio.Event()
-    await publish(database, [("p", "1")] * 50)
+    await publish(database, of_all("1"))
     follower = asyncio.create_task(follow())
     for revision in range(2, 12):
-        await publish(database, [("p", str(revision))] * 50)
+        await publish(database, of_all(str(revision)))
     done.set()
     await follower
 
@@ -153,13 +191,13 @@ async def test_a_server_that_freezes_during_publishing_is_unavailable(fragile: E
 
     migrate(fragile.database_url)
     database = Database(fragile.database_url, timeout=0.5)
-    many: list[Line] = [("p", "x" * 100)] * 100_000
+    many = [("resource", "x" * 100, "a")] * 100_000
     try:
         with pytest.raises(Unavailable):
             await freeze_half_way()
     finally:
         fragile.postgres.resume()
-    assert await publish(database, LINES) == 1
+    assert await publish(database, {}) == 1
     await database.close()
 
 

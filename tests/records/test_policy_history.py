@@ -18,8 +18,15 @@ POSSIBLE = [PublishedLine("resource", f"GET /api/{place}", code) for place in "a
 
 
 async def publish(connection: AsyncConnection, wanted: set[PublishedLine]) -> int:
-    stored = [("p", *line) for line in sorted(wanted)]
-    revision = await lines.publish(connection, stored, digest="d", cause="test")
+    stored = (await connection.run_sync(lines.stored)).objects
+    changed: dict[lines.ObjectKey, tuple[str, ...]] = {
+        (layer, name): () for layer, objects in stored.items() for name in objects
+    }
+    for line in sorted(wanted):
+        changed[line.layer, line.object] = (*changed.get((line.layer, line.object), ()), line.code)
+    revision = await lines.publish(
+        connection, changed, line_count=len(wanted), digest="d", cause="test", mend=True
+    )
     await history.record(connection, revision)
     return revision
 

@@ -99,7 +99,7 @@ async def test_each_seeded_resource_asks_for_the_codes_that_its_route_declares(
     connection: AsyncConnection,
 ) -> None:
     found = await bindings.bound(connection)
-    bound = {f"{one.method} {one.path}": {button.auth_mark for button in one.buttons} for one in found}
+    bound = {f"{one.method} {one.path}": {code for code, _ in one.buttons} for one in found}
     assert bound == REQUIRED
 
 

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, KeysView, Mapping
+from typing import TypeAlias
 
-from service.authz.engine.rules import LAYERS, Rule
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import GRANT, LAYERS, RESOURCE, Rule, code_fault, object_fault
 from service.kernel.cooperative_yield import cooperatively
+
+Objects: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""The codes of lines, by layer and object."""
+
+Changes: TypeAlias = Mapping[tuple[str, str], tuple[str, ...]]
+"""The new codes of changed objects, by layer and object; none for an object without a line."""
 
 
 class Lines:
@@ -34,12 +42,49 @@ class Lines:
         for part in (self, *others):
             for layer, objects in part._codes.items():  # noqa: SLF001 - of this class
                 into = whole._codes[layer]
-                for name, codes in cooperatively(objects.items()):
-                    before = into.get(name, ())
-                    into[name] = (
-                        (*before, *(code for code in codes if code not in before)) if before else codes
-                    )
+                both = {
+                    name: (*into[name], *(code for code in objects[name] if code not in into[name]))
+                    for name in into.keys() & objects.keys()
+                }
+                into.update(objects)
+                into.update(both)
         return whole
+
+    def changed(self, changes: Changes) -> Lines:
+        """Return these lines with the new codes of ``changes``.
+
+        The objects of a layer that gets new ones are put in the order of their paths, then of their methods.
+        Raises PolicyError with all that can't be an object or a code.
+        """
+        _require_valid(changes)
+        made = Lines()
+        made._codes = {layer: objects.copy() for layer, objects in self._codes.items()}
+        grown = set()
+        for (layer, name), codes in changes.items():
+            if codes:
+                made._codes[layer][name] = codes
+            else:
+                made._codes[layer].pop(name, None)
+            if codes and name not in self._codes[layer]:
+                grown.add(layer)
+        for layer in grown:
+            objects = made._codes[layer]
+            made._codes[layer] = {name: objects[name] for name in cooperatively(sorted(objects, key=_place))}
+        return made
+
+    def edited(self, added: Iterable[tuple[str, str, str]], removed: Iterable[tuple[str, str, str]]) -> Lines:
+        """Return these lines without ``removed`` and with ``added``, which are of layer, object and code.
+
+        The codes of each of their objects are sorted. PolicyError as for ``changed``.
+        """
+        codes: dict[tuple[str, str], set[str]] = {}
+        for lines, change in ((removed, set.discard), (added, set.add)):
+            for layer, name, code in lines:
+                place = (layer, name)
+                if place not in codes:
+                    codes[place] = set(self.codes(layer, name))
+                change(codes[place], code)
+        return self.changed({place: tuple(sorted(kept)) for place, kept in codes.items()})
 
     def codes(self, layer: str, name: str) -> tuple[str, ...]:
         """Return the codes of the lines of object ``name`` in ``layer``, in order; empty without a line."""
@@ -49,9 +94,14 @@ class Lines:
         """Return the lines of object ``name`` in ``layer``, in order."""
         return tuple(Rule(layer, name, code) for code in self.codes(layer, name))
 
-    def objects(self, layer: str) -> Iterable[str]:
+    def objects(self, layer: str) -> KeysView[str]:
         """Return the objects that have lines in ``layer``."""
         return self._codes[layer].keys()
+
+    @property
+    def by_object(self) -> Objects:
+        """The codes of all lines, by layer and object."""
+        return self._codes
 
     def __iter__(self) -> Iterator[Rule]:
         for layer, objects in self._codes.items():
@@ -64,3 +114,45 @@ class Lines:
 
     def __repr__(self) -> str:
         return f"<{len(self)} lines>"
+
+
+def changes(before: Objects, after: Objects) -> Changes:
+    """Return what makes the lines ``after`` from the lines ``before``."""
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for layer in {**before, **after}:
+        old, new = before.get(layer, {}), after.get(layer, {})
+        if old is new:
+            continue
+        found.update(
+            ((layer, name), codes) for name, codes in cooperatively(new.items()) if old.get(name) != codes
+        )
+        found.update(((layer, name), ()) for name in cooperatively(old) if name not in new)
+    return found
+
+
+_WHAT = {RESOURCE: "the resource", GRANT: "the Button of"}
+
+
+def _require_valid(changes: Changes) -> None:
+    """Raise PolicyError with all faults of objects and codes; most codes are checked once only."""
+    faults: list[str] = []
+    good: set[str] = set()
+    for (layer, name), codes in cooperatively(changes.items()):
+        if not codes:
+            continue
+        fault = object_fault(layer, name)
+        if layer == GRANT and codes != (name,):
+            fault = fault or f"a line of the {GRANT} layer names one code twice, not {name!r} and {codes!r}"
+        for code in () if fault or good.issuperset(codes) else codes:
+            fault = fault or code_fault(code)
+        if fault:
+            faults.append(f"{_WHAT.get(layer, layer)} {name!r}: {fault}")
+        else:
+            good.update(codes)
+    if faults:
+        raise PolicyError(*faults)
+
+
+def _place(name: str) -> str:
+    method, _, path = name.partition(" ")
+    return f"{path} {method}"

@@ -14,6 +14,7 @@ from service.authz.engine.predicates import ANONYMOUS
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import NO_SESSION, NOBODY, RESOURCE, UNREGISTERED, Rule
 from service.kernel.codes import HeldCodes
+from service.kernel.cooperative_yield import cooperatively
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 
@@ -59,9 +60,9 @@ class Decision:
 class Policy:
     """The policy of one revision; immutable, so a request that uses it sees one revision only.
 
-    ``rules`` are all its lines. ``digest`` is that of the shared part, the lines and the permission map
-    published as ``revision``; ``own_digest`` is that of the node's own part, model and files.
-    ``permission_map`` decodes tokens. Thread-safe.
+    ``rules`` are all its lines, ``shared`` those of the shared part. ``digest`` is that of the shared part,
+    the lines and the permission map published as ``revision``; ``own_digest`` is that of the node's own part,
+    model and files. ``permission_map`` decodes tokens. Thread-safe.
     """
 
     def __init__(
@@ -73,24 +74,36 @@ class Policy:
         *,
         digest: str = "",
         own_digest: str = _NO_DIGEST,
+        shared: Lines | None = None,
+        like: Policy | None = None,
     ) -> None:
         """Build it from a linted model and all checked lines. Without lines it denies everything.
 
         ``Shipped.policy`` combines the lines. ``bits`` are the permission codes with their bit positions.
-        Raises PolicyError if two registered resources match the same requests.
+        With ``like``, what the two have in common is not built again. Raises PolicyError if two registered
+        resources match the same requests.
         """
         bits = bits or {}
         self.model_text = model_text
         self.rules = rules if isinstance(rules, Lines) else Lines(rules)
+        self.shared = Lines() if shared is None else shared
         self.revision = revision
         self.digest = digest
         self.own_digest = own_digest
         self.permission_map = PermissionMap(bits)
         self._enforcer = IndexedEnforcer(model_text, self.rules)
-        self._resources = ResourceIndex(
-            name for name in self.rules.objects(RESOURCE) if not name.startswith("@")
-        )
+        self._resources = self._index(like)
         self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
+
+    def _index(self, like: Policy | None) -> ResourceIndex:
+        names = self.rules.objects(RESOURCE)
+        if like is None:
+            return ResourceIndex(name for name in names if not name.startswith("@"))
+        known = like.rules.objects(RESOURCE)
+        return like._resources.changed(  # noqa: SLF001 - of this class
+            [name for name in cooperatively(known) if name not in names and not name.startswith("@")],
+            [name for name in cooperatively(names) if name not in known and not name.startswith("@")],
+        )
 
     def resource_for(self, method: str, path: str, caller: Caller | None) -> str:
         """Return the object of the resource layer for a request with this canonical path.

@@ -1,16 +1,17 @@
-"""The Casbin adapter of ``sys.casbin_rule``."""
+"""The published lines in ``sys.casbin_rule``, and the Casbin adapter that reads them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any, Final, NoReturn
 
 from casbin.model import Model
 from casbin_sqlalchemy_adapter import Adapter
 
-from service.authz.engine.rules import checked
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines, changes
 from service.records.database.transactions import SyncConnection
 from service.records.policy import lines
+from service.records.policy.lines import Stored
 from service.records.schema import CasbinRule
 
 _WRITERS: Final = (
@@ -24,6 +25,13 @@ _WRITERS: Final = (
     "update_policies",
     "update_policy",
 )
+
+
+def published(stored: Stored) -> Lines:
+    """Return all published lines, in order; raises PolicyError for rows that are no lines."""
+    if stored.strangers:
+        raise PolicyError(f"sys.casbin_rule has {stored.strangers} rows that are no lines")
+    return Lines().changed(changes({}, stored.objects))
 
 
 class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no types
@@ -40,17 +48,11 @@ class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no type
 
     def load_policy(self, model: Model) -> None:
         """Append all published lines to ``model``, in order; raises PolicyError for an invalid row."""
-        model["p"]["p"].policy.extend(checked(_rows(self._engine)))
+        model["p"]["p"].policy.extend(published(lines.stored(self._engine)))
 
     def load_filtered_policy(self, model: Model, filter: Any) -> NoReturn:  # noqa: A002 - Casbin's name
         """Refuse: part of a policy decides otherwise than the whole."""
         raise NotImplementedError("a policy is loaded whole")
-
-
-def _rows(connection: SyncConnection) -> Iterator[tuple[str, Sequence[str]]]:
-    for number, (kind, *columns) in enumerate(lines.each_line(connection), start=1):
-        # A line of another type has no column count that fits, and is refused with the rest of its text.
-        yield f"sys.casbin_rule, line {number}", columns if kind == "p" else [kind, *columns]
 
 
 def _refuse(name: str) -> None:

@@ -158,7 +158,12 @@ class PolicyChanges:
     async def _publish(self, change: Change, cause: str, user_name: str | None) -> Policy:
         try:
             policy = await publish_if_changed(
-                change.connection, self._shipped, cause, change.check, user_name=user_name
+                change.connection,
+                self._shipped,
+                cause,
+                change.check,
+                user_name=user_name,
+                in_force=self._live.current,
             )
         except PolicyError as fault:
             raise Conflict(

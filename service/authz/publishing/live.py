@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
-from casbin.model import Model
-
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
-from service.authz.publishing.adapter import PolicyAdapter
+from service.authz.publishing.adapter import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
-from service.records.database.transactions import Database, SyncConnection
+from service.records.database.transactions import Connection, Database
 from service.records.menus import menus
 from service.records.menus.bit_positions import UNCONFIRMED
-from service.records.policy import revisions
+from service.records.policy import history, lines, revisions
+from service.records.policy.lines import Stored
+from service.records.policy.revisions import PolicyRevision
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
@@ -42,8 +41,6 @@ class LivePolicy:
         self._none = self._newest = Policy(shipped.model_text, own_digest=shipped.digest)
         self._confirmed = _now()
         self._shipped = shipped
-        self._model = Model()
-        self._model.load_model_from_text(shipped.model_text)
         self._loading = asyncio.Lock()
         self._swapped = asyncio.Event()
 
@@ -75,28 +72,54 @@ class LivePolicy:
     async def load(self, database: Database) -> bool:
         """Put the newest published policy in force; return True if there was a newer one.
 
-        Lines, revision and permission map are read in one snapshot, with regular yields to the event loop;
-        the policy is built in a thread from the node's own lines and the shared ones. After a failure the
-        current one stays: raises PolicyError if nothing was published or the stored lines are not the
-        published ones, Unavailable if the database is out of reach. Concurrent loads are serialised, and read
-        one row if there is nothing newer.
+        What the revisions since the current one added and removed is read and put into it; where that is not
+        known, or does not give the published digest, all published lines are read. Everything is read in one
+        snapshot, with regular yields to the event loop; the policy is built in a thread from the node's own
+        lines and the shared ones. After a failure the current one stays: raises PolicyError if nothing was
+        published or the stored lines are not the published ones, Unavailable if the database is out of reach.
+        Concurrent loads are serialised, and read one row if there is nothing newer.
         """
         async with self._loading:
             async with database.snapshot(within=LOAD_WITHIN) as connection:
                 latest = await revisions.latest(connection)
                 if latest is None:
                     raise PolicyError("no policy has been published yet")
-                if latest.revision <= self.current.revision:
+                current = self.current
+                if latest.revision <= current.revision:
                     return False
-                shared = await connection.run_sync(self._read)
                 bits = await menus.permission_bits(connection)
-            policy = await asyncio.to_thread(self._shipped.policy, shared, bits, latest.revision)
+                policy = await self._followed(connection, current, latest, bits)
+                if policy is None:
+                    stored = await connection.run_sync(lines.stored)
+                    policy = await asyncio.to_thread(self._whole, stored, bits, latest.revision)
             if policy.digest != latest.digest:
                 raise PolicyError(
                     f"the stored lines do not give the digest of revision {latest.revision}: "
                     "sys.casbin_rule or a Button is not the one that was published"
                 )
             return self.offer(policy)
+
+    async def _followed(
+        self, connection: Connection, current: Policy, latest: PolicyRevision, bits: Mapping[str, int]
+    ) -> Policy | None:
+        """Return the policy of ``latest`` by what changed since ``current``; None if that is not known."""
+        if not current.revision:
+            return None
+        if not await revisions.all_recorded(connection, current.revision + 1, latest.revision):
+            return None
+        found = await history.difference(connection, current.revision, latest.revision)
+
+        def made() -> Policy:
+            shared = current.shared.edited(found.added, found.removed)
+            return self._shipped.policy(shared, bits, latest.revision, like=current)
+
+        with suppress(PolicyError):
+            policy = await asyncio.to_thread(made)
+            return policy if policy.digest == latest.digest else None
+        return None
+
+    def _whole(self, stored: Stored, bits: Mapping[str, int], revision: int) -> Policy:
+        return self._shipped.policy(published(stored), bits, revision)
 
     def offer(self, policy: Policy) -> bool:
         """Put ``policy`` in force if it is newer than the current one; return True if it was."""
@@ -119,18 +142,3 @@ class LivePolicy:
         except TimeoutError:
             raise Unavailable(f"This worker decides by a revision older than {revision}") from None
         return self.current
-
-    def _read(self, connection: SyncConnection) -> Lines:
-        # Kept as Casbin keeps them, the lines of a large policy would keep the garbage collector busy.
-        lines = self._model["p"]["p"].policy = _Gathered()
-        PolicyAdapter(connection).load_policy(self._model)
-        return lines.gathered
-
-
-class _Gathered(list[Rule]):
-    """Replaces the list of lines in a Casbin model, and collects what an adapter loads."""
-
-    gathered = Lines()
-
-    def extend(self, rules: Iterable[Rule]) -> None:
-        self.gathered = Lines(rules)

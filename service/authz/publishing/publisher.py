@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from itertools import zip_longest
+from collections.abc import Callable, Mapping
 
 import structlog
 
-from service.authz.engine.lines import Lines
+from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
-from service.authz.publishing.derive import Registered, derive, digest_of
+from service.authz.publishing.derive import derive, digest_of
 from service.authz.publishing.shipped import Shipped
 from service.kernel.origin import ORIGIN
-from service.records.database.transactions import Connection, SyncConnection
+from service.records.database.transactions import Connection
 from service.records.menus import menus
 from service.records.policy import history, revisions, row_history
 from service.records.policy import lines as casbin_rule
-from service.records.policy.lines import Line
+from service.records.policy.lines import Stored
 from service.records.policy.revisions import PolicyRevision
 from service.records.resources import bindings
-from service.records.resources.bindings import BoundResource
 
 _log = structlog.get_logger()
 
@@ -32,6 +30,7 @@ async def publish_if_changed(
     check: Callable[[Policy], None] = lambda _: None,
     *,
     user_name: str | None = None,
+    in_force: Policy | None = None,
 ) -> Policy:
     """Derive the policy from the data of ``connection``, publish it if it differs, and return it.
 
@@ -40,28 +39,31 @@ async def publish_if_changed(
     can't be built raises PolicyError, which undoes the change; so does what ``check`` raises, which is called
     with the policy before it is published. Unchanged, the newest revision stays; lines that somebody else
     has tampered with are written anew, and the log tells so. ``cause`` says why, and ``user_name`` who asked
-    for it, for the list of revisions. After the commit, hand the policy to
-    ``LivePolicy.offer``.
+    for it, for the list of revisions. ``in_force`` is the policy in force in this process: what it has in
+    common with the new one is not built again. After the commit, hand the policy to ``LivePolicy.offer``.
     """
     await revisions.lock(connection)
     bits = await menus.permission_bits(connection)
     latest = await revisions.latest(connection)
-    shared, digest = await _derived(connection, bits)
-    lines = _AsStored(shared)
+    shared, digest = await _derived(connection, bits, in_force)
+    stored = await connection.run_sync(casbin_rule.stored)
+    changed = await asyncio.to_thread(changes, stored.objects, shared.by_object)
     newest = 0 if latest is None else latest.revision
-    unchanged = latest is not None and latest.digest == digest and await _stored(connection, lines)
+    unchanged = latest is not None and latest.digest == digest and not changed and not stored.strangers
     revision = newest if unchanged else newest + 1
-    policy = await asyncio.to_thread(shipped.policy, shared, bits, revision)
+    policy = await asyncio.to_thread(shipped.policy, shared, bits, revision, digest=digest, like=in_force)
     check(policy)
     if not unchanged:
         await history.forget_from(connection, revision)
         await row_history.forget_from(connection, revision)
-        tampered = await _tampered(connection, latest)
+        tampered = await _tampered(connection, latest, stored, in_force)
         origin = ORIGIN.get()
         await casbin_rule.publish(
             connection,
-            lines,
-            digest=policy.digest,
+            changed,
+            mend=bool(stored.strangers),
+            line_count=len(shared),
+            digest=digest,
             cause=cause,
             user_name=user_name,
             request_id=None if origin is None else origin.request_id,
@@ -76,23 +78,8 @@ async def publish_if_changed(
 async def derived_policy(connection: Connection, shipped: Shipped) -> Policy:
     """Return the policy that would be published now, as revision 0; only reads. PolicyError for none."""
     bits = await menus.permission_bits(connection)
-    shared, _ = await _derived(connection, bits)
-    return await asyncio.to_thread(shipped.policy, shared, bits, 0)
-
-
-async def _tampered(connection: Connection, latest: PolicyRevision | None) -> int:
-    """Return how many stored lines are not those of ``latest``, and tell the log when there are any."""
-    if latest is None or latest.added is None:  # its lines were not kept when it was published
-        return 0
-    found = await history.tampered(connection)
-    if found:
-        _log.error(
-            "published policy lines were changed past the service",
-            event_type="security",
-            revision=latest.revision,
-            lines=found,
-        )
-    return found
+    shared, digest = await _derived(connection, bits)
+    return await asyncio.to_thread(shipped.policy, shared, bits, 0, digest=digest)
 
 
 async def drift(connection: Connection) -> str | None:
@@ -106,49 +93,48 @@ async def drift(connection: Connection) -> str | None:
     shared, digest = await _derived(connection, await menus.permission_bits(connection))
     if digest != latest.digest:
         return f"revision {latest.revision} is not what resources, bindings and Buttons give now"
-    if not await _stored(connection, _AsStored(shared)):
+    stored = await connection.run_sync(casbin_rule.stored)
+    if await _differ(stored, shared):
         return f"the stored lines are not those of revision {latest.revision}: somebody has changed them"
     return None
 
 
-async def _derived(connection: Connection, bits: Mapping[str, int]) -> tuple[Lines, str]:
+async def _tampered(
+    connection: Connection, latest: PolicyRevision | None, stored: Stored, in_force: Policy | None
+) -> int:
+    """Return how many stored lines are not those of ``latest``, and tell the log when there are any."""
+    if latest is None or latest.added is None:  # its lines were not kept when it was published
+        return 0
+    if (
+        in_force is not None
+        and (in_force.revision, in_force.digest) == (latest.revision, latest.digest)
+        and not await _differ(stored, in_force.shared)
+    ):
+        return 0
+    found = await history.tampered(connection)
+    if found:
+        _log.error(
+            "published policy lines were changed past the service",
+            event_type="security",
+            revision=latest.revision,
+            lines=found,
+        )
+    return found
+
+
+async def _differ(stored: Stored, lines: Lines) -> bool:
+    return bool(stored.strangers or await asyncio.to_thread(changes, stored.objects, lines.by_object))
+
+
+async def _derived(
+    connection: Connection, bits: Mapping[str, int], in_force: Policy | None = None
+) -> tuple[Lines, str]:
     """Return the shared lines and their digest."""
     bound = await bindings.bound(connection)
     codes = await menus.all_codes(connection)
-    return await asyncio.to_thread(_derive, bound, codes, bits)
 
+    def made() -> tuple[Lines, str]:
+        shared = derive(bound, codes, Lines() if in_force is None else in_force.shared)
+        return shared, digest_of(shared, bits)
 
-def _derive(
-    bound: Iterable[BoundResource], codes: Iterable[str], bits: Mapping[str, int]
-) -> tuple[Lines, str]:
-    registered = (
-        Registered(each.method, each.path, [(button.auth_mark, button.enabled) for button in each.buttons])
-        for each in bound
-    )
-    shared = derive(registered, codes)
-    return shared, digest_of(shared, bits)
-
-
-async def _stored(connection: Connection, lines: Collection[Line]) -> bool:
-    def same(sync: SyncConnection) -> bool:
-        # Read to the end, whatever is found: the cursor is open until then.
-        differing = [line for found, line in zip_longest(casbin_rule.each_line(sync), lines) if found != line]
-        return not differing
-
-    return await connection.run_sync(same)
-
-
-class _AsStored(Collection[Line]):
-    """Lines as ``sys.casbin_rule`` has them, made one by one: all at once they take much memory and time."""
-
-    def __init__(self, rules: Lines) -> None:
-        self._rules = rules
-
-    def __iter__(self) -> Iterator[Line]:
-        return (("p", *rule) for rule in self._rules)
-
-    def __len__(self) -> int:
-        return len(self._rules)
-
-    def __contains__(self, line: object) -> bool:
-        return any(line == one for one in self)
+    return await asyncio.to_thread(made)

@@ -55,20 +55,37 @@ class Shipped:
         lines = as_csv((*self.base, *self.endpoints))
         return hashlib.sha256(f"{parsed_model(self.model_text)}\n{lines}".encode()).hexdigest()
 
-    def policy(self, shared: Lines, bits: Mapping[str, int], revision: int) -> Policy:
+    def policy(
+        self,
+        shared: Lines,
+        bits: Mapping[str, int],
+        revision: int,
+        *,
+        digest: str | None = None,
+        like: Policy | None = None,
+    ) -> Policy:
         """Return the policy of a revision for this node: its own lines and the shared ones.
 
-        Raises PolicyError if ``shared`` has lines that belong to the node's own files: openings or endpoints.
+        ``digest`` is that of ``shared`` and ``bits``, None to compute it here. ``like`` is another policy of
+        this node, such as the one before: it saves work and changes nothing. Raises PolicyError if ``shared``
+        has lines that belong to the node's own files: openings or endpoints.
         """
         own = [
             *shared.objects(ENDPOINT),
-            *(name for name in shared.objects(RESOURCE) if name.startswith("@")),
+            *(name for name in (UNREGISTERED, NO_SESSION) if name in shared.objects(RESOURCE)),
         ]
         if own:
             raise PolicyError(*(f"the published lines must not speak of {name}" for name in own))
         lines = Lines(self.base).joined(Lines(self.endpoints), shared)
         return Policy(
-            self.model_text, lines, bits, revision, digest=digest_of(shared, bits), own_digest=self.digest
+            self.model_text,
+            lines,
+            bits,
+            revision,
+            digest=digest or digest_of(shared, bits),
+            own_digest=self.digest,
+            shared=shared,
+            like=like,
         )
 
 

@@ -21,12 +21,13 @@ from service.authz.engine.rules import (
     RESOURCE,
     UNREGISTERED,
 )
-from service.authz.publishing.derive import Registered, derive
+from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
 from service.errors import BadRequest
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
+from service.records.resources.bindings import BoundResource
 
 Layer = Literal["resource", "endpoint", "grant"]
 
@@ -176,10 +177,10 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
     return Table(read.path, rules, tuple(asked))
 
 
-def _registered(name: str, codes: list[str | Disabled]) -> Registered:
+def _registered(name: str, codes: list[str | Disabled]) -> BoundResource:
     method, _, path = name.partition(" ")
     buttons = [(code, True) if isinstance(code, str) else (code.disabled, False) for code in codes]
-    return Registered(method, path, buttons)
+    return BoundResource(method, path, buttons)
 
 
 def _asked(

@@ -1,12 +1,13 @@
-"""``sys.casbin_rule``: the lines of the published policy, in order."""
+"""``sys.casbin_rule``: the lines of the published policy."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from sqlalchemy import Connection, delete, func, select
+from sqlalchemy import Connection, delete, func, select, text
+from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.cooperative_yield import CooperativeYield
@@ -14,71 +15,89 @@ from service.records.database.greenlets import give_way_if_async
 from service.records.policy import revisions
 from service.records.schema import casbin_rule
 
-Line: TypeAlias = tuple[str, ...]
-"""A policy line, its type and up to six values: ``("p", "endpoint", "GET /api/user/info", "@login")``."""
+ObjectKey: TypeAlias = tuple[str, str]
+"""A layer, and an object of it."""
 
 CHANNEL: Final = "portcullis_policy"
 """The channel that announces each new revision, as its number in decimal, once it is committed."""
 
-_AT_ONCE: Final = 100  # lines between two pauses of the event loop
-_COLUMNS: Final = ("ptype", "v0", "v1", "v2", "v3", "v4", "v5")
-_COPY: Final = f"COPY sys.casbin_rule ({', '.join(_COLUMNS)}) FROM STDIN"
+_AT_ONCE: Final = 500  # objects between two pauses of the event loop
+_COPY: Final = "COPY sys.casbin_rule (ptype, v0, v1, v2) FROM STDIN"
 # PostgreSQL manual, COPY, "Text Format".
 _ESCAPES: Final = str.maketrans({"\\": r"\\", "\t": r"\t", "\n": r"\n", "\r": r"\r"})
 
+_rule = casbin_rule.c
+_IS_LINE: Final = (
+    (_rule.ptype == "p")
+    & _rule.v0.is_not(None)
+    & _rule.v1.is_not(None)
+    & _rule.v2.is_not(None)
+    & _rule.v3.is_(None)
+    & _rule.v4.is_(None)
+    & _rule.v5.is_(None)
+)
 
-async def all_lines(connection: AsyncConnection) -> list[Line]:
-    """Return all lines in the order in which they were published.
 
-    Read in parts, so that other requests are served in between.
+class Stored(NamedTuple):
+    """The codes of the stored lines, sorted, by layer and object; and how many rows are no lines."""
+
+    objects: dict[str, dict[str, tuple[str, ...]]]
+    strangers: int
+
+
+def stored(connection: Connection) -> Stored:
+    """Return all that is stored, repeated lines included.
+
+    Inside ``AsyncConnection.run_sync``, other requests are served between two parts.
     """
-    lines: list[Line] = []
-    statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
-    async with connection.stream(statement) as rows:
-        async for part in rows.partitions(_AT_ONCE):
-            lines += (tuple(value for value in row if value is not None) for row in part)
-    return lines
-
-
-def each_line(connection: Connection) -> Iterator[Line]:
-    """Yield all lines in the order in which they were published, for Casbin's synchronous adapter.
-
-    Inside ``AsyncConnection.run_sync``, other requests are served between two parts here as well.
-    """
-    statement = select(*(casbin_rule.c[name] for name in _COLUMNS)).order_by(casbin_rule.c.id)
+    codes = func.array_agg(aggregate_order_by(_rule.v2, _rule.v2.collate("C")))
+    statement = select(_rule.v0, _rule.v1, codes).where(_IS_LINE).group_by(_rule.v0, _rule.v1)
+    objects: dict[str, dict[str, tuple[str, ...]]] = {}
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}  # many objects have the same codes
     pauses = CooperativeYield()
     with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         for part in rows.partitions():
-            for row in part:
-                yield tuple(value for value in row if value is not None)
+            for layer, name, found in part:
+                one = tuple(found)
+                objects.setdefault(layer, {})[name] = shared.setdefault(one, one)
             give_way_if_async(pauses)
+    strangers = connection.execute(
+        select(func.count()).select_from(casbin_rule).where(~_IS_LINE)
+    ).scalar_one()
+    return Stored(objects, strangers)
 
 
 async def publish(
     connection: AsyncConnection,
-    lines: Collection[Line],
+    changed: Mapping[ObjectKey, tuple[str, ...]],
     *,
+    line_count: int,
     digest: str,
     cause: str,
     user_name: str | None = None,
     request_id: str | None = None,
     tampered: int = 0,
+    mend: bool = False,
 ) -> int:
-    """Replace all lines, record the next revision, announce it on ``CHANNEL``; return its number.
+    """Replace the lines of changed objects, record the next revision, announce it on ``CHANNEL``.
 
-    ``tampered`` is how many of the replaced lines somebody else had changed.
+    Returns its number. ``changed`` has the new codes of these objects, none for an object without a line;
+    ``line_count`` is how many lines there are with them. ``tampered`` is how many of the lines before
+    somebody else had changed; with ``mend``, rows that are no lines are deleted.
 
     Others see nothing before the commit. The caller must have taken ``revisions.lock`` before deriving the
-    lines; it is taken here again, in case the caller has not. 300,000 lines take some seconds: open the
+    lines; it is taken here again, in case the caller has not. 300,000 new lines take some seconds: open the
     transaction with ``within``.
     """
     await revisions.lock(connection)
-    await connection.execute(delete(casbin_rule))
-    await _copy(connection, lines)
+    if mend:
+        await connection.execute(delete(casbin_rule).where(~_IS_LINE))
+    if changed:
+        await _replace(connection, changed)
     revision = await revisions.add(
         connection,
         digest=digest,
-        line_count=len(lines),
+        line_count=line_count,
         cause=cause,
         user_name=user_name,
         request_id=request_id,
@@ -88,7 +107,19 @@ async def publish(
     return revision
 
 
-async def _copy(connection: AsyncConnection, lines: Collection[Line]) -> None:
+_FORGET: Final = text(
+    "DELETE FROM sys.casbin_rule WHERE (v0, v1) IN"
+    " (SELECT * FROM unnest(CAST(:layers AS text[]), CAST(:names AS text[])))"
+)
+
+
+async def _replace(connection: AsyncConnection, changed: Mapping[ObjectKey, tuple[str, ...]]) -> None:
+    layers, names = zip(*changed, strict=True)
+    await connection.execute(_FORGET, {"layers": list(layers), "names": list(names)})
+    await _copy(connection, ((*place, code) for place, codes in changed.items() for code in codes))
+
+
+async def _copy(connection: AsyncConnection, lines: Iterable[tuple[str, str, str]]) -> None:
     driver = (await connection.get_raw_connection()).driver_connection
     pauses = CooperativeYield()
     assert driver is not None  # noqa: S101 - only an invalidated connection has none
@@ -98,13 +129,10 @@ async def _copy(connection: AsyncConnection, lines: Collection[Line]) -> None:
             await pauses.give_way()  # a write into a free buffer does not give way itself
 
 
-def _copy_text(lines: Collection[Line]) -> Iterator[str]:
+def _copy_text(lines: Iterable[tuple[str, str, str]]) -> Iterator[str]:
     """Yield ``lines`` in COPY's text format, in parts."""
     remaining = iter(lines)
-    width = len(_COLUMNS)
     while part := list(islice(remaining, _AT_ONCE)):
         yield "".join(
-            "\t".join([*(value.translate(_ESCAPES) for value in line), *(r"\N",) * (width - len(line))])
-            + "\n"
-            for line in part
+            ["\t".join(["p", *(value.translate(_ESCAPES) for value in line)]) + "\n" for line in part]
         )

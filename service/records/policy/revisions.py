@@ -77,6 +77,14 @@ async def read(connection: AsyncConnection, revision: int) -> PolicyRevision | N
     return await _REVISION.one_or_none(connection, statement)
 
 
+async def all_recorded(connection: AsyncConnection, first: int, last: int) -> bool:
+    """Tell whether what was added and removed is kept of each revision from ``first`` to ``last``."""
+    recorded = select(func.count(policy_revision.c.added)).where(
+        policy_revision.c.revision.between(first, last)
+    )
+    return bool((await connection.execute(recorded)).scalar_one() == last - first + 1)
+
+
 async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:
     """Return the revisions that replaced lines which somebody had changed past the service, oldest first."""
     statement = select(*_REVISION.columns).where(policy_revision.c.tampered > 0)
