@@ -12,7 +12,7 @@ from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting, table_of
 from service.settings.throttling import Throttle
 from service.settings.uploading import Upload
-from service.settings.values import Digests, OptionalPath, to_text
+from service.settings.values import Digests, OptionalPath, Paths, to_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,13 @@ class Policy:
         "allow",
         help="Requests of logged-in callers that match no registered resource. `deny` only leaves out the "
         "line `p, resource, @unregistered, @login` of `base.csv`; `allow` uses the file unchanged.",
+    )
+    invariants: Paths = setting(
+        Paths(),
+        shown="only those of the folder",
+        help="Further files of invariants, besides `invariants.yaml` of the folder: separated by commas in "
+        "the environment, a list in the file. A change that breaks a statement is refused; name the same "
+        "files on all nodes.",
     )
     own_digests: Digests = setting(
         Digests(),

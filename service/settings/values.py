@@ -15,6 +15,12 @@ Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
 
 
+class Paths(tuple[Path, ...]):
+    """Files."""
+
+    __slots__ = ()
+
+
 class Digests(tuple[str, ...]):
     """SHA-256 digests in hexadecimal."""
 
@@ -78,6 +84,10 @@ def _path(text: str) -> Path:
     return Path(_text(text)).absolute()
 
 
+def _paths(text: str) -> Paths:
+    return Paths(_path(part.strip()) for part in text.split(",")) if text.strip() else Paths()
+
+
 def _networks(text: str) -> Networks:
     try:
         return tuple(ip_network(part.strip()) for part in text.split(",")) if text.strip() else ()
@@ -100,6 +110,7 @@ _KINDS: dict[Any, Kind] = {
     Path: Kind("path", _path),
     OptionalPath: Kind("path", lambda text: _path(text) if text else None),
     Networks: Kind("list of networks", _networks, is_list=True),
+    Paths: Kind("list of paths", _paths, is_list=True),
     Digests: Kind("list of digests", _digests, is_list=True),
 }
 

@@ -1,46 +1,70 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-import msgspec
-import pytest
+from service.authz.engine.lines import Lines
+from service.authz.engine.rules import Rule
+from service.authz.invariants.checking import Checked, Holders, check
+from service.authz.invariants.reading import read_invariants
+from service.authz.publishing.shipped import Shipped, read_shipped
+from service.records.seed.data import ROLES
+from tests.policies.stock import POLICIES
 
-from service.authz.engine.rules import ANYONE, LOGIN, NOBODY
-from tests.policies.stock import POLICIES, SHIPPED
-
-Words = dict[str, list[str]]
-
-
-class Invariants(msgspec.Struct, forbid_unknown_fields=True):
-    codes: str
-    anyone: Words = msgspec.field(name=ANYONE)
-    login: Words = msgspec.field(name=LOGIN)
-    nobody: Words = msgspec.field(name=NOBODY)
+SHIPPED = read_shipped()
+SEEDED = Holders({role.code: role.codes for role in ROLES})
 
 
-BASE, ENDPOINTS = SHIPPED.base, SHIPPED.endpoints
-STATED = msgspec.yaml.decode((POLICIES / "invariants.yaml").read_bytes(), type=Invariants)
+def found(shipped: Shipped) -> list[str]:
+    policy = shipped.policy(Lines(), {}, 0)
+    return [violation.statement.name for violation in check(SHIPPED.invariants, policy, SEEDED).violations]
 
 
-@pytest.mark.parametrize("layer", ["resource", "endpoint"])
-@pytest.mark.parametrize(
-    ("word", "stated"), [(ANYONE, STATED.anyone), (LOGIN, STATED.login), (NOBODY, STATED.nobody)]
-)
-def test_the_lines_open_exactly_what_the_invariants_state(word: str, stated: Words, layer: str) -> None:
-    found = [rule.object for rule in (*BASE, *ENDPOINTS) if (rule.layer, rule.code) == (layer, word)]
-
-    assert sorted(found) == sorted(stated[layer])
+def with_lines(*more: str, without: str = "") -> Shipped:
+    endpoints = [rule for rule in SHIPPED.endpoints if str(rule) != without]
+    endpoints += [Rule(*line.split(", ")[1:]) for line in more]
+    return Shipped(SHIPPED.model_text, SHIPPED.base, tuple(endpoints))
 
 
-def test_every_other_code_looks_as_stated() -> None:
-    codes = {rule.code for rule in (*BASE, *ENDPOINTS)} - {ANYONE, LOGIN, NOBODY}
-
-    assert codes
-    assert {code for code in codes if not re.fullmatch(STATED.codes, code)} == set()
+def test_the_shipped_policy_keeps_its_invariants() -> None:
+    assert len(SHIPPED.invariants.statements) > 8
+    assert found(SHIPPED) == []
 
 
-def test_an_object_that_is_open_to_everybody_has_no_further_line() -> None:
-    rules = (*BASE, *ENDPOINTS)
-    words = {rule[:2]: rule.code for rule in rules if rule.code.startswith("@")}
+def test_a_line_that_opens_more_or_less_than_is_listed_breaks_an_invariant() -> None:
+    assert found(with_lines("p, endpoint, GET /api/x, @anyone")) == ["@anyone endpoint"]
+    assert found(with_lines("p, endpoint, GET /api/x, @nobody")) == ["@nobody endpoint"]
+    assert found(with_lines(without="p, endpoint, GET /api/user/info, @login")) == ["@login endpoint"]
 
-    assert [rule for rule in rules if rule[:2] in words and words[rule[:2]] != rule.code] == []
+
+def test_a_code_of_another_form_breaks_an_invariant() -> None:
+    assert found(with_lines("p, endpoint, GET /api/x, system:*")) == ["codes"]
+
+
+def test_a_line_beside_a_word_breaks_an_invariant() -> None:
+    assert found(with_lines("p, endpoint, GET /api/user/info, system:user:list")) == ["@login endpoint"]
+
+
+def test_a_requirement_that_is_replaced_by_a_login_breaks_an_invariant() -> None:
+    line = "p, endpoint, DELETE /api/user/{id}, system:user:delete"
+
+    broken = found(with_lines(line.replace("system:user:delete", "@login"), without=line))
+
+    assert broken == ["@login endpoint", "changes-need-a-code"]
+
+
+def test_the_statements_that_the_page_shows_hold_of_the_shipped_policy(tmp_path: Path) -> None:
+    page = (POLICIES / "README.md").read_text("utf-8")
+    (example,) = (text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "statements:" in text)
+    (tmp_path / "shown.yaml").write_text(example, "utf-8")
+
+    shown = read_invariants([tmp_path / "shown.yaml"])
+
+    assert len(shown.statements) == 5
+    assert check(shown, SHIPPED.policy(Lines(), {}, 0), SEEDED) == Checked((), ())
+
+
+def test_a_node_that_closes_unregistered_requests_keeps_the_invariants_too() -> None:
+    strict = read_shipped(strict=True)
+
+    assert check(strict.invariants, strict.policy(Lines(), {}, 0), SEEDED).violations == ()

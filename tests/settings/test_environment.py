@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.settings import Settings, load
-from service.settings.values import Digests, Networks
+from service.settings.values import Digests, Networks, Paths
 
 _TEXT = st.text(st.characters(exclude_categories=["C", "Zl", "Zp"]), max_size=40)
 _PATHS = _TEXT.map(lambda text: Path("/" + text.replace("~", "-")))
@@ -24,6 +24,7 @@ _BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     Path: _PATHS,
     Path | None: st.none() | _PATHS,
     Networks: st.lists(st.ip_addresses().map(ip_network), max_size=3).map(tuple),
+    Paths: st.lists(st.sampled_from([Path("/etc/a.yaml"), Path("/etc/b c.yaml")]), max_size=3).map(Paths),
     Digests: st.lists(st.text("0123456789abcdef", min_size=64, max_size=64), max_size=3).map(Digests),
 }
 _BY_TITLE: dict[str, st.SearchStrategy[Any]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,12 +25,15 @@ from service.authz.engine.rules import (
     as_csv,
     read_rules,
 )
+from service.authz.invariants.reading import read_invariants
+from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
+INVARIANTS: Final = "invariants.yaml"
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,13 @@ class Shipped:
     """The node's own part of the policy: it goes with the code and the settings of the node.
 
     A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires.
+    ``invariants`` are statements about the policy that must stay true; they decide no request.
     """
 
     model_text: str
     base: tuple[Rule, ...]
     endpoints: tuple[Rule, ...]
+    invariants: Invariants = NONE
 
     @property
     def leaves_unregistered(self) -> bool:
@@ -94,14 +99,22 @@ def configured(settings: settings.Policy) -> Shipped:
 
     PolicyError also when the setting ``policy.own_digests`` does not let the result serve.
     """
-    shipped = read_shipped(settings.model, settings.folder, strict=settings.unregistered == "deny")
+    strict = settings.unregistered == "deny"
+    shipped = read_shipped(settings.model, settings.folder, settings.invariants, strict=strict)
     require_allowed(shipped.digest, settings.own_digests)
     return shipped
 
 
-def read_shipped(model: Path | None = None, folder: Path | None = None, *, strict: bool = False) -> Shipped:
+def read_shipped(
+    model: Path | None = None,
+    folder: Path | None = None,
+    invariants: Iterable[Path] = (),
+    *,
+    strict: bool = False,
+) -> Shipped:
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
 
+    ``invariants`` are further files of statements, besides the one in ``folder``, which may be missing.
     ``strict`` omits the lines for ``@unregistered``. Raises PolicyError with file, line and reason of every
     fault. Base lines must be of the resource layer, and endpoint lines of the endpoint layer.
     """
@@ -112,7 +125,9 @@ def read_shipped(model: Path | None = None, folder: Path | None = None, *, stric
     if strict:
         base = tuple(rule for rule in base if rule.object != UNREGISTERED)
     endpoints = _read_layer(folder / "endpoints.csv", ENDPOINT)
-    return Shipped(text, base, endpoints)
+    own = folder / INVARIANTS
+    stated = read_invariants((*([own] if own.exists() else ()), *invariants))
+    return Shipped(text, base, endpoints, stated.without_unregistered() if strict else stated)
 
 
 def _shipped(name: str) -> Path:

@@ -1,0 +1,273 @@
+"""Whether statements hold of a policy and of what roles and users hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+from itertools import combinations, product
+from typing import Final
+
+from service.authz.engine.paths import shape
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import RequestClass, registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT, RESOURCE, Rule
+from service.authz.invariants.statements import (
+    Apart,
+    CodeNeeded,
+    CodesLike,
+    Exactly,
+    Invariants,
+    OnlyHolders,
+    OnlyRoles,
+    Statement,
+)
+from service.authz.proof.conditions import Condition, condition_of, escaping
+from service.authz.proof.line_answers import line_answers
+from service.kernel.codes import HeldCodes
+
+Roles = tuple[str, ...]
+"""The codes of the roles of a user, sorted."""
+
+_NO_CODES: Final = HeldCodes()
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """The codes that each role gives, and the names of users by their roles."""
+
+    codes: Mapping[str, tuple[str, ...]]
+    users: Mapping[Roles, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A statement that does not hold; ``finding`` says who or what breaks it.
+
+    ``key`` is the same for the same finding about another policy; None for one that is new by itself.
+    """
+
+    statement: Statement
+    finding: str
+    key: tuple[str, ...] | None = field(repr=False, compare=False, default=None)
+
+    def __str__(self) -> str:
+        return f"{self.statement.name}: {self.finding} ({self.statement.reason})"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check has found; ``unchecked`` are statements about roles, where no roles are known."""
+
+    violations: tuple[Violation, ...]
+    unchecked: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """A policy, by a linted model, and who holds what; without ``holders`` no role is known."""
+
+    policy: Policy
+    holders: Holders | None = None
+
+
+def check(invariants: Invariants, policy: Policy, holders: Holders | None = None) -> Checked:
+    """Return which statements ``policy`` breaks, and those that can't be checked without ``holders``.
+
+    What is said of requests is checked for every request, and what is said of holders of codes for every
+    possible caller.
+    """
+    asked = _Check(Situation(policy, holders))
+    unchecked = tuple(one for one in invariants.statements if holders is None and _needs_roles(one))
+    checkable = (one for one in invariants.statements if one not in unchecked)
+    return Checked(tuple(found for one in checkable for found in asked.broken(one)), unchecked)
+
+
+def newly_broken(invariants: Invariants, before: Situation, after: Situation) -> list[Violation]:
+    """Return how ``after`` breaks statements in ways in which ``before`` does not.
+
+    A statement that was broken already may stay broken, but not in further requests, by further roles, users
+    or possible callers. Statements that only a change of the policy could break are asked about only if the
+    policy differs.
+    """
+    same_policy = before.policy is after.policy
+    asked = [one for one in invariants.statements if _needs_roles(one) or not same_policy]
+    now = _Check(after, before.policy)
+    if not (found := [violation for one in asked for violation in now.broken(one)]):
+        return []
+    earlier = _Check(before, after.policy)
+    known = {
+        (violation.statement, violation.key)
+        for one in {violation.statement for violation in found}
+        for violation in earlier.broken(one)
+    }
+    return [one for one in found if one.key is None or (one.statement, one.key) not in known]
+
+
+def _needs_roles(one: Statement) -> bool:
+    return isinstance(one, OnlyRoles | Apart)
+
+
+class _Check:
+    """Checks statements of one situation; ``other`` is the policy of the situation it is compared with.
+
+    Requests are told apart as both policies do, so that the findings about both have the same names. What
+    ``other`` lets possible callers do already is no new violation.
+    """
+
+    def __init__(self, situation: Situation, other: Policy | None = None) -> None:
+        self._policy = situation.policy
+        self._holders = situation.holders or Holders({})
+        self._other = other
+        self._answers = line_answers(situation.policy.model_text)
+        self._routes = list(situation.policy.rules.objects(ENDPOINT))
+        self._serving = ResourceIndex(self._routes)
+        mine = registered(situation.policy)
+        theirs = mine if other is None else registered(other)
+        self._resources, self._differing = mine | theirs, mine ^ theirs
+        self._held = {role: HeldCodes(codes) for role, codes in self._holders.codes.items()}
+
+    @singledispatchmethod
+    def broken(self, one: Statement) -> Iterator[Violation]:
+        """Yield how a statement does not hold."""
+        raise TypeError(type(one))
+
+    @broken.register
+    def _(self, one: Exactly) -> Iterator[Violation]:
+        found = {rule.object for rule in self._own() if (rule.layer, rule.code) == (one.layer, one.word)}
+        for name in sorted(found.symmetric_difference(one.objects)):
+            how = "is open, and not listed" if name in found else "is listed, and no line says so"
+            yield Violation(one, f"{name} {how}", (name,))
+        for rule in self._own():
+            if rule.layer == one.layer and rule.object in found and rule.code != one.word:
+                yield Violation(one, f"'{rule}' stands beside {one.word}: one means nothing", (str(rule),))
+
+    @broken.register
+    def _(self, one: CodesLike) -> Iterator[Violation]:
+        codes = {rule.code for rule in self._own() if not rule.code.startswith("@")}
+        for code in sorted(code for code in codes if not re.fullmatch(one.pattern, code)):
+            yield Violation(one, f"the code {code} has another form than {one.pattern}", (code,))
+
+    @broken.register
+    def _(self, one: CodeNeeded) -> Iterator[Violation]:
+        excepted = set()
+        for name in one.excepted:
+            excepted.update(found := {each.name for each in self._requests(name)})
+            if not found:
+                yield self._unserved(one, name)
+        routes = [name for name in self._routes if name.partition(" ")[0] in one.methods]
+        for each in self._classes(routes):
+            if each.name not in excepted and (who := self._without_codes(each)):
+                yield Violation(one, f"{who} can send {each.name}", (each.name, who))
+
+    @broken.register
+    def _(self, one: OnlyHolders) -> Iterator[Violation]:
+        for name, each in self._named(one.requests):
+            if each is None:
+                yield self._unserved(one, name)
+                continue
+            allowed = Condition(self._answers, (one.codes,))
+            if self._other is not None:
+                # Who holds a code, or could pass before: an "or" of clauses is one "or" in each clause.
+                before = condition_of(self._other, each).clauses
+                allowed = Condition(self._answers, tuple((*one.codes, *clause) for clause in before))
+            if each.passes(self._policy, None):
+                yield Violation(one, f"everybody can send {each.name}, without a login", (each.name,))
+            elif (held := escaping(condition_of(self._policy, each), allowed)) is not None:
+                holding = f"a holder of {' and '.join(sorted(held))}" if held else "everybody logged in"
+                yield Violation(one, f"{holding} can send {each.name}")
+
+    @broken.register
+    def _(self, one: OnlyRoles) -> Iterator[Violation]:
+        others = [role for role in self._held if role not in one.roles]
+        for name, each in self._named(one.requests):
+            if each is None:
+                yield self._unserved(one, name)
+            elif who := self._without_codes(each):
+                yield Violation(one, f"{who} can send {each.name}", (each.name, who))
+            else:
+                for roles in self._passing(each, others):
+                    told = f"the role {roles[0]}" if len(roles) == 1 else f"the roles {' and '.join(roles)}"
+                    yield Violation(one, f"{told} can send {each.name}", (each.name, *roles))
+
+    @broken.register
+    def _(self, one: Apart) -> Iterator[Violation]:
+        if one.among == "roles":
+            for role, held in self._held.items():
+                if role not in one.excepted:
+                    for pair in self._together(one, held):
+                        yield Violation(one, f"the role {role} holds {' and '.join(pair)}", (role, *pair))
+            return
+        for roles, names in self._holders.users.items():
+            if one.excepted and not set(roles).isdisjoint(one.excepted):
+                continue
+            for pair in self._together(one, self._joined(roles)):
+                for name in names:
+                    found = f"the user {name} holds {' and '.join(pair)}, by {', '.join(roles)}"
+                    yield Violation(one, found, (name, *pair))
+
+    def _own(self) -> Iterator[Rule]:
+        """Yield the lines of the node's own part."""
+        rules = self._policy.rules
+        return (
+            one for one in rules if one.layer == ENDPOINT or (one.layer, one.object[:1]) == (RESOURCE, "@")
+        )
+
+    def _named(self, names: Iterable[str]) -> Iterator[tuple[str, RequestClass | None]]:
+        """Yield each class of the requests that ``names`` name; None for a name that no route serves."""
+        for name in names:
+            found = self._requests(name)
+            yield from ((name, each) for each in found or (None,))
+
+    def _requests(self, name: str) -> list[RequestClass]:
+        """Return the classes of requests that ``name`` means: those of a route, else all that fit it."""
+        wanted = shape(name)
+        if route := next((route for route in self._routes if shape(route) == wanted), None):
+            return list(self._classes([route]))
+        return [each for each in self._classes(self._routes, name) if _fits(wanted, each)]
+
+    def _classes(self, routes: list[str], *more: str) -> Iterator[RequestClass]:
+        resources = {*self._resources, *more}
+        return request_classes(routes, resources, {*self._differing, *more}, serving=self._serving)
+
+    def _without_codes(self, each: RequestClass) -> str:
+        """Return who passes without any code, in words; empty for nobody."""
+        if each.passes(self._policy, None):
+            return "everybody without a login"
+        return "everybody logged in" if each.passes(self._policy, _NO_CODES) else ""
+
+    def _passing(self, each: RequestClass, roles: list[str]) -> Iterator[Roles]:
+        """Yield each of ``roles`` that passes, and each two that pass only together.
+
+        By a linted model one held code opens a line, so one role opens a layer, and two roles do for both.
+        """
+        passing = {role for role in roles if each.passes(self._policy, self._held[role])}
+        yield from ((role,) for role in sorted(passing))
+        clauses = condition_of(self._policy, each).clauses
+        opening = [
+            [role for role in roles if role not in passing and self._opens(clause, self._held[role])]
+            for clause in clauses
+        ]
+        yield from sorted({tuple(sorted(pair)) for pair in product(*opening)})
+
+    def _opens(self, clause: Iterable[str], held: HeldCodes) -> bool:
+        return any(self._answers.opens(code, held) for code in clause)
+
+    def _together(self, one: Apart, held: HeldCodes) -> Iterator[tuple[str, str]]:
+        return combinations([code for code in one.codes if self._answers.opens(code, held)], 2)
+
+    def _joined(self, roles: Roles) -> HeldCodes:
+        return HeldCodes(code for role in roles for code in self._holders.codes.get(role, ()))
+
+    @staticmethod
+    def _unserved(one: Statement, name: str) -> Violation:
+        return Violation(one, f"no route serves {name}: the statement is about nothing", (name,))
+
+
+def _fits(wanted: str, each: RequestClass) -> bool:
+    mine = f"{each.route.partition(' ')[0]} {each.path}".split("/")
+    return len(mine) == len(theirs := wanted.split("/")) and all(
+        a in (b, "{}") for a, b in zip(theirs, mine, strict=True)
+    )

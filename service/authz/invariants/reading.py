@@ -1,0 +1,187 @@
+"""Reads files of invariants; ``policies/README.md`` describes their form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import ANYONE, ENDPOINT, LOGIN, METHODS, NOBODY, RESOURCE, object_fault
+from service.authz.invariants.statements import (
+    Apart,
+    CodeNeeded,
+    CodesLike,
+    Exactly,
+    Invariants,
+    OnlyHolders,
+    OnlyRoles,
+    Statement,
+)
+from service.kernel.codes import is_code
+from service.kernel.strict_yaml import Document, YamlError, read_yaml
+
+_NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_WORDS: Final = (ANYONE, LOGIN, NOBODY)
+_KINDS: Final = ("only_roles", "only_holders_of", "no_role_holds", "no_user_holds", "code_needed_for")
+_BESIDE: Final = {
+    "only_roles": "reach",
+    "only_holders_of": "reach",
+    "no_role_holds": "except_roles",
+    "no_user_holds": "except_roles",
+    "code_needed_for": "except_requests",
+}
+
+
+class _Strict(msgspec.Struct, forbid_unknown_fields=True):
+    pass
+
+
+class _Stated(_Strict):
+    name: str
+    reason: str
+    only_roles: list[str] | None = None
+    only_holders_of: list[str] | None = None
+    no_role_holds: list[str] | None = None
+    no_user_holds: list[str] | None = None
+    code_needed_for: list[str] | None = None
+    reach: list[str] | None = None
+    except_roles: list[str] | None = None
+    except_requests: list[str] | None = None
+
+
+class _Objects(_Strict):
+    resource: list[str]
+    endpoint: list[str]
+
+
+class InvariantsFile(_Strict):
+    """A file of invariants: exact lists by word, the form of codes, and statements."""
+
+    anyone: _Objects | None = msgspec.field(name=ANYONE, default=None)
+    login: _Objects | None = msgspec.field(name=LOGIN, default=None)
+    nobody: _Objects | None = msgspec.field(name=NOBODY, default=None)
+    codes: str | None = None
+    statements: list[_Stated] = []
+
+
+def read_invariants(paths: Iterable[Path]) -> Invariants:
+    """Return the statements of all ``paths``.
+
+    Raises PolicyError with file, line and reason of every fault.
+    """
+    found: list[Statement] = []
+    faults: list[str] = []
+    for path in paths:
+        try:
+            document = read_yaml(path, InvariantsFile)
+        except YamlError as error:
+            faults += error.faults
+            continue
+        wrong = list(_faults(document))
+        faults += wrong
+        if not wrong:
+            found += _statements(document)
+    seen: dict[str, str] = {}
+    for one in found:
+        if (first := seen.setdefault(one.name, one.place)) != one.place:
+            faults.append(f"{one.place}: the name {one.name} is there already, in {first}")
+    if faults:
+        raise PolicyError(*faults)
+    return Invariants(tuple(found))
+
+
+def _faults(document: Document[InvariantsFile]) -> Iterator[str]:
+    if (pattern := document.value.codes) is not None:
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield f"{document.place('codes')}: this is no regular expression: {error}"
+    for at, stated in enumerate(document.value.statements):
+        for keys, reason in _faults_of(stated):
+            yield f"{document.place('statements', at, *keys)}: {reason}"
+
+
+Fault = tuple[Sequence[str | int], str]
+"""Where in a statement, and what is wrong."""
+
+
+def _faults_of(stated: _Stated) -> Iterator[Fault]:
+    if not _NAME.fullmatch(stated.name):
+        yield ("name",), "a name is words of a-z and 0-9, joined by -"
+    if not stated.reason.strip():
+        yield ("reason",), "the reason is missing"
+    given = [name for name in _KINDS if getattr(stated, name) is not None]
+    if len(given) == 1:
+        yield from _kind_faults(given[0], stated)
+    else:
+        yield (), f"a statement has exactly one of {', '.join(_KINDS)}"
+
+
+def _kind_faults(kind: str, stated: _Stated) -> Iterator[Fault]:
+    for name in sorted({*_BESIDE.values()} - {_BESIDE[kind]}):
+        if getattr(stated, name) is not None:
+            yield (name,), f"{name} does not belong to {kind}"
+    if _BESIDE[kind] == "reach" and not stated.reach:
+        yield ("reach",), f"{kind} needs reach, the requests that it is about"
+    values, apart = getattr(stated, kind), kind.startswith("no_")
+    if len(values) < 1 + apart:
+        yield (kind,), f"{kind} names {'two or more codes' if apart else 'at least one'}"
+    for at, text in enumerate(values):
+        if reason := _value_fault(kind, text):
+            yield (kind, at), reason
+    for name in ("reach", "except_requests"):
+        for at, request in enumerate(getattr(stated, name) or ()):
+            if reason := object_fault(ENDPOINT, request):
+                yield (name, at), reason
+
+
+def _value_fault(kind: str, text: str) -> str | None:
+    if kind == "only_roles":
+        return None if text else "a role code is not empty"
+    if kind == "code_needed_for":
+        return None if text in METHODS else f"{text!r} is none of {', '.join(METHODS)}"
+    if not is_code(text):
+        return f"{text!r} is no permission code"
+    if kind.startswith("no_") and "*" in text.split(":"):
+        return f"{text} has a wildcard: name the codes that are to be kept apart"
+    return None
+
+
+def _statements(document: Document[InvariantsFile]) -> Iterator[Statement]:
+    content = document.value
+    for word, listed in zip(_WORDS, (content.anyone, content.login, content.nobody), strict=True):
+        for layer in (RESOURCE, ENDPOINT) if listed else ():
+            yield Exactly(
+                name=f"{word} {layer}",
+                reason=f"the list of what the node's own lines open to {word} is exact",
+                place=document.place(word, layer),
+                word=word,
+                layer=layer,
+                objects=tuple(getattr(listed, layer)),
+            )
+    if content.codes is not None:
+        place = document.place("codes")
+        yield CodesLike(
+            name="codes", reason="all codes have the stated form", place=place, pattern=content.codes
+        )
+    for at, stated in enumerate(content.statements):
+        yield _statement(stated, document.place("statements", at))
+
+
+def _statement(stated: _Stated, place: str) -> Statement:
+    told: dict[str, Any] = {"name": stated.name, "reason": stated.reason.strip(), "place": place}
+    reach, roles = tuple(stated.reach or ()), tuple(stated.except_roles or ())
+    if stated.only_roles is not None:
+        return OnlyRoles(**told, roles=tuple(stated.only_roles), requests=reach)
+    if stated.only_holders_of is not None:
+        return OnlyHolders(**told, codes=tuple(stated.only_holders_of), requests=reach)
+    if stated.no_role_holds is not None:
+        return Apart(**told, among="roles", codes=tuple(stated.no_role_holds), excepted=roles)
+    if stated.no_user_holds is not None:
+        return Apart(**told, among="users", codes=tuple(stated.no_user_holds), excepted=roles)
+    excepted = tuple(stated.except_requests or ())
+    return CodeNeeded(**told, methods=tuple(stated.code_needed_for or ()), excepted=excepted)

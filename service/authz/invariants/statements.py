@@ -1,0 +1,99 @@
+"""Statements about who may do what, as ``invariants.yaml`` makes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from service.authz.engine.rules import NOBODY, UNREGISTERED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What must stay true; ``reason`` says why, ``place`` is file and line."""
+
+    name: str
+    reason: str
+    place: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnlyRoles(Statement):
+    """Nobody reaches ``requests`` without one of these roles, whatever other roles they have together."""
+
+    roles: tuple[str, ...]
+    requests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OnlyHolders(Statement):
+    """Nobody reaches ``requests`` who holds none of ``codes``; that is said of every possible caller."""
+
+    codes: tuple[str, ...]
+    requests: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Apart(Statement):
+    """No single role, or no single user, holds two of ``codes``: separation of duties.
+
+    ``excepted`` are role codes: these roles, or the users who have one of them, may.
+    """
+
+    among: Literal["roles", "users"]
+    codes: tuple[str, ...]
+    excepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeNeeded(Statement):
+    """Every request with one of ``methods`` needs a permission code, except ``excepted``."""
+
+    methods: tuple[str, ...]
+    excepted: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exactly(Statement):
+    """The node's own lines with ``word`` as code are exactly those of ``objects`` in ``layer``."""
+
+    word: str
+    layer: str
+    objects: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodesLike(Statement):
+    """Every code of the node's own lines that is no word matches the regular expression ``pattern``."""
+
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Invariants:
+    """All statements that a node knows."""
+
+    statements: tuple[Statement, ...] = ()
+
+    @property
+    def about_roles(self) -> bool:
+        """True if a change of roles, or of the roles of users, could break a statement."""
+        return any(isinstance(one, OnlyRoles | Apart) for one in self.statements)
+
+    @property
+    def about_users(self) -> bool:
+        """True if a statement is about what single users hold."""
+        return any(isinstance(one, Apart) and one.among == "users" for one in self.statements)
+
+    def without_unregistered(self) -> Invariants:
+        """Return the same for a node that closes requests that no registered resource fits."""
+        return Invariants(tuple(map(_closed, self.statements)))
+
+
+NONE: Final = Invariants()
+
+
+def _closed(one: Statement) -> Statement:
+    if not isinstance(one, Exactly) or one.word == NOBODY:
+        return one
+    return replace(one, objects=tuple(name for name in one.objects if name != UNREGISTERED))

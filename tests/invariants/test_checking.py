@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import pytest
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.invariants.checking import Holders, Situation, check, newly_broken
+from service.authz.invariants.statements import Invariants
+from tests.invariants.stated import SHIPPED, holders, policy_of, stated
+
+ONLY_SUPER = stated("only_roles: [super], reach: ['DELETE /api/user/{id}']")
+DELETE = "system:user:delete"
+
+
+def findings(invariants: Invariants, policy: Policy, given: Holders | None = None) -> list[str]:
+    return [violation.finding for violation in check(invariants, policy, given).violations]
+
+
+def new(invariants: Invariants, before: Situation, after: Situation) -> list[str]:
+    return [violation.finding for violation in newly_broken(invariants, before, after)]
+
+
+def test_a_role_that_reaches_what_only_others_may_is_named() -> None:
+    roles = holders({"super": "*", "auditor": "system:user:list", "helper": "system:*:delete"})
+
+    assert findings(ONLY_SUPER, policy_of(), roles) == ["the role helper can send DELETE /api/user/{id}"]
+
+
+def test_two_roles_that_reach_it_only_together_are_named_together() -> None:
+    policy = policy_of("resource, DELETE /api/user/{id}, a:b", f"resource, DELETE /api/user/7, {DELETE}")
+    roles = holders({"super": "*", "one": "a:b", "two": DELETE, "three": "c:d"})
+
+    assert findings(ONLY_SUPER, policy, roles) == [
+        "the roles one and two can send DELETE /api/user/{id}",
+        "the role two can send DELETE /api/user/7",
+    ]
+
+
+def test_a_request_that_needs_no_role_breaks_what_only_roles_may() -> None:
+    invariants = stated("only_roles: [super], reach: [GET /api/user/info, POST /api/auth/login]")
+
+    assert findings(invariants, policy_of(), holders({"super": "*"})) == [
+        "everybody logged in can send GET /api/user/info",
+        "everybody without a login can send POST /api/auth/login",
+    ]
+
+
+def test_every_possible_caller_is_asked_who_may_pass_without_a_code() -> None:
+    invariants = stated("only_holders_of: ['system:role:list'], reach: [GET /api/role/list]")
+
+    assert findings(invariants, policy_of()) == ["a holder of system:user:create can send GET /api/role/list"]
+    assert findings(invariants, policy_of("resource, GET /api/role/list, system:role:list")) == []
+
+
+def test_a_holder_of_a_wildcard_that_covers_the_code_holds_it() -> None:
+    invariants = stated(
+        f"only_holders_of: ['{DELETE}'], reach: ['DELETE /api/user/{{id}}', DELETE /api/user/7]"
+    )
+
+    assert findings(invariants, policy_of()) == []
+
+
+def test_a_role_that_violates_the_separation_of_duties_is_found() -> None:
+    invariants = stated(
+        "no_role_holds: ['system:user:create', 'system:role:permission'], except_roles: [super]"
+    )
+    roles = holders({"super": "*", "clerk": "system:user:create", "chief": "system:user:* system:role:*"})
+
+    assert findings(invariants, policy_of(), roles) == [
+        "the role chief holds system:user:create and system:role:permission"
+    ]
+
+
+def test_a_user_who_holds_by_two_roles_what_is_kept_apart_is_found() -> None:
+    invariants = stated(
+        "no_user_holds: ['system:user:create', 'system:role:permission'], except_roles: [super]"
+    )
+    roles = {"super": "*", "one": "system:user:create", "two": "system:role:*"}
+    users = {"ann": ("one",), "bea": ("one", "two"), "root": ("one", "super", "two")}
+
+    assert findings(invariants, policy_of(), holders(roles, users)) == [
+        "the user bea holds system:user:create and system:role:permission, by one, two"
+    ]
+
+
+def test_every_change_needs_a_code_but_for_what_is_excepted() -> None:
+    invariants = stated("code_needed_for: [DELETE], except_requests: ['DELETE /api/auth/sessions/{device}']")
+    (all_of_them,) = [stated("code_needed_for: [DELETE]")]
+
+    assert findings(invariants, policy_of()) == []
+    assert findings(all_of_them, policy_of()) == [
+        "everybody logged in can send DELETE /api/auth/sessions/{device}"
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "only_roles: [super], reach: [DELETE /api/usr/7]",
+        "only_holders_of: ['*'], reach: [DELETE /api/usr/7]",
+        "code_needed_for: [PATCH], except_requests: [DELETE /api/usr/7]",
+    ],
+)
+def test_a_statement_about_a_request_that_no_route_serves_does_not_pass_in_silence(statement: str) -> None:
+    found = findings(stated(statement), policy_of(), holders({"super": "*"}))
+
+    assert found == ["no route serves DELETE /api/usr/7: the statement is about nothing"]
+
+
+def test_a_request_for_one_value_is_looked_at_alone() -> None:
+    invariants = stated("only_roles: [super], reach: [DELETE /api/user/7]")
+    policy = policy_of("resource, DELETE /api/user/7, '*'".replace("'", ""))
+
+    assert findings(invariants, policy, holders({"super": "*", "helper": DELETE})) == []
+    assert findings(invariants, policy_of(), holders({"helper": DELETE})) == [
+        "the role helper can send DELETE /api/user/7"
+    ]
+
+
+def test_without_roles_statements_about_them_are_reported_as_not_checked() -> None:
+    invariants = stated("no_role_holds: [a, b]\nno_user_holds: [a, b]\ncode_needed_for: [PATCH]")
+
+    found = check(invariants, policy_of())
+
+    assert [one.name for one in found.unchecked] == ["s0", "s1"]
+    assert found.violations == ()
+
+
+def test_what_is_broken_already_does_not_count_as_new() -> None:
+    roles = {"super": "*", "helper": DELETE}
+    before = Situation(policy_of(), holders(roles))
+
+    unrelated = policy_of("resource, GET /api/role/list, a:b", "resource, DELETE /api/user/7, @login")
+
+    assert findings(ONLY_SUPER, unrelated, before.holders) != []
+    assert new(ONLY_SUPER, before, Situation(unrelated, before.holders)) == []
+
+
+def test_a_further_role_that_breaks_a_broken_statement_is_new() -> None:
+    policy = policy_of()
+    before = Situation(policy, holders({"super": "*", "helper": DELETE}))
+    after = Situation(policy, holders({"super": "*", "helper": DELETE, "clerk": "system:user:*"}))
+
+    assert new(ONLY_SUPER, before, after) == ["the role clerk can send DELETE /api/user/{id}"]
+    assert new(ONLY_SUPER, after, before) == []
+
+
+def test_further_callers_of_a_broken_statement_are_new_even_if_no_role_of_today_is_among_them() -> None:
+    invariants = stated("only_holders_of: ['x:y'], reach: [GET /api/role/list]")
+    narrow = policy_of("resource, GET /api/role/list, system:role:list")
+    wide = policy_of("resource, GET /api/role/list, system:role:list", "resource, GET /api/role/list, a:b")
+
+    assert new(invariants, Situation(narrow), Situation(wide)) == [
+        "a holder of a:b and system:user:create can send GET /api/role/list"
+    ]
+    assert new(invariants, Situation(wide), Situation(narrow)) == []
+
+
+def test_a_user_who_breaks_a_statement_may_get_another_role() -> None:
+    invariants = stated("no_user_holds: ['a:b', 'a:c']")
+    roles = {"one": "a:b", "two": "a:c", "three": "d:e"}
+    policy = policy_of()
+    before = Situation(policy, holders(roles, {"bea": ("one", "two"), "cleo": ("one",)}))
+    more = Situation(policy, holders(roles, {"bea": ("one", "three", "two"), "cleo": ("one",)}))
+    swapped = Situation(policy, holders(roles, {"bea": ("one",), "cleo": ("one", "two")}))
+
+    assert new(invariants, before, more) == []
+    assert new(invariants, before, swapped) == ["the user cleo holds a:b and a:c, by one, two"]
+
+
+def test_requests_are_told_apart_by_the_resources_of_both_policies() -> None:
+    before = policy_of("resource, DELETE /api/user/7, x:y")
+    roles = holders({"super": "*", "helper": DELETE})
+
+    assert new(ONLY_SUPER, Situation(before, roles), Situation(policy_of(), roles)) == [
+        "the role helper can send DELETE /api/user/7"
+    ]
+
+
+def test_a_model_decides_what_it_means_to_hold_a_code() -> None:
+    model = SHIPPED.model_text.replace("    || holdsPattern(r.caller, p.code) \\\n", "")
+    policy = Policy(model, [Rule("endpoint", "GET /a", "a:b")])
+
+    assert findings(stated("no_role_holds: ['a:b', 'a:c']"), policy, holders({"x": "*:b a:c"})) == []
