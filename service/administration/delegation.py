@@ -72,13 +72,14 @@ class DelegationCheck:
 
         self._change.ask(check)
 
-    async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> None:
-        """Return when the caller may grant all that these roles give, or would if all were enabled.
+    async def require_roles(self, connection: Connection, role_ids: Iterable[int]) -> set[str]:
+        """Return the codes that these roles give, or would if all were enabled, if the caller may grant them.
 
         PermissionDenied else, for giving a role, taking it away, and changing it.
         """
         reach = await rights.reach_of_roles(connection, role_ids)
         await self.require(reach, "The role gives permissions that you do not hold")
+        return reach
 
     async def require_menus(self, connection: Connection, menu_ids: Iterable[int]) -> None:
         """Return when the caller may grant the codes of all Buttons among these menus.

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
+from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.import_rows import ImportedRow, Outcome, RowFaults
 from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
+from service.kernel.change_record import FieldChange
 from service.kernel.field_names import camel
 from service.kernel.identity import Caller
 from service.records.database.transactions import Connection, Database
@@ -48,12 +50,16 @@ class TableRow:
 
 @dataclass(slots=True)
 class Work:
-    """An import under way: in ``connection``, within what ``check`` lets its caller grant."""
+    """An import under way: in ``connection``, within what ``check`` lets its caller grant.
+
+    ``changes`` are told to the operation log after the commit.
+    """
 
     connection: Connection
     check: DelegationCheck
     faults: RowFaults = field(default_factory=RowFaults)
     done: list[ImportedRow] = field(default_factory=list)
+    changes: list[FieldChange] = field(default_factory=list)
 
     def tell(
         self, one: TableRow, outcome: Outcome, fields: Collection[str] = (), note: str | None = None
@@ -98,6 +104,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
                 await self._revocations.mark_first(affected)
         except _DryRunEnded:
             return work.done
+        change_log.saved(work.changes)
         await self._follow(changed)
         await self._revocations.mark_all(affected)
         return work.done

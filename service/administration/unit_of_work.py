@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, PolicyChanges
+from service.kernel.change_record import FieldChange
 from service.kernel.identity import Caller
 from service.records.database.transactions import Connection, Database
 
@@ -25,13 +27,16 @@ class UnitOfWork:
     """A transaction under way: the ``edits`` of menus, resources and roles are made in it.
 
     ``check`` says what the caller may grant. Edits add to ``refreshing`` the users whose tokens must be
-    refreshed. ``policy`` is set after the commit of a unit that publishes.
+    refreshed, to ``changes`` what they change, and to ``targets`` which other records that is about: the
+    operation log is told both after the commit. ``policy`` is set after the commit of a unit that publishes.
     """
 
     connection: Connection
     caller: Caller
     check: DelegationCheck
     refreshing: set[int] = field(default_factory=set)
+    changes: list[FieldChange] = field(default_factory=list)
+    targets: list[str] = field(default_factory=list)
     policy: Policy = field(init=False)
 
 
@@ -78,6 +83,7 @@ class UnitsOfWork:
             # Nobody has to refresh for a change that the policy it would publish forbids.
             change.before_commit(partial(self._revocations.mark_first, affected))
         unit.policy = change.policy
+        change_log.saved(unit.changes, *unit.targets)
         await self._revocations.mark_all(affected)
 
     @asynccontextmanager
@@ -89,4 +95,5 @@ class UnitsOfWork:
                 yield unit
             affected = sorted(unit.refreshing)
             await self._revocations.mark_first(affected)
+        change_log.saved(unit.changes, *unit.targets)
         await self._revocations.mark_all(affected)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from contextvars import ContextVar
 from typing import Protocol
 
+from service.kernel.change_record import ChangeRecord
+
 
 class Origin(Protocol):
     """The facts of a request that logs need."""
 
     request_id: str
+    recorded: ChangeRecord | None
+    """What the request changes; None if nothing has been recorded yet."""
 
     @property
     def address(self) -> str:

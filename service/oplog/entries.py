@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import asdict, replace
 
+from service.oplog.changes import MOST_CHANGES
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 
@@ -22,10 +23,12 @@ LONGER: Final = {"url": 2048, "query": 2048, "user_agent": 512, "error": 1024}
 """Characters kept of each text of a longer entry: ``LONGEST``, except for these."""
 MOST_JSON: Final = 16_384
 """Bytes of ``params``, and of ``response``, in a longer entry; if longer, only the beginning is kept."""
+LONGEST_TARGET: Final = 1100
+"""Characters kept of a target: the path of a resource has at most 1,024."""
 
 _KEPT_OF_JSON: Final = 1024
 _DEEPEST: Final = 32
-_JSON_FIELDS: Final = ("params", "response")
+_JSON_FIELDS: Final = ("params", "response", "changes")
 _ADDRESSES: Final = ("client_ip", "login_ip")
 # Surrogates, which are no characters (RFC 3629 §3), and NUL, which PostgreSQL can't store.
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
@@ -50,7 +53,9 @@ def well_formed(event: Event, *, longest: int | None = None) -> Event:
     changes: dict[str, Any] = {}
     for name, value in asdict(event).items():
         if name in _JSON_FIELDS:
-            changes[name] = _json(value)
+            changes[name] = _json(value, MOST_CHANGES if name == "changes" else MOST_JSON)
+        elif isinstance(value, tuple):
+            changes[name] = tuple(_text(one, LONGEST_TARGET) for one in value)
         elif isinstance(value, str):
             changes[name] = _text(value, longest or LONGER.get(name, LONGEST))
     return replace(event, **changes)
@@ -59,11 +64,14 @@ def well_formed(event: Event, *, longest: int | None = None) -> Event:
 def mended(event: Event) -> Event:
     """Return a reduced version, which the database should accept, of an event that it has refused.
 
-    Texts are short ASCII, invalid addresses are removed, and ``params`` and ``response`` replaced by a mark.
+    Texts are short ASCII, invalid addresses, targets and changes are removed, and ``params`` and ``response``
+    replaced by a mark.
     """
     changes: dict[str, Any] = {}
     for name, value in asdict(event).items():
-        if name in _JSON_FIELDS and value is not None:
+        if name in ("targets", "changes"):
+            changes[name] = None
+        elif name in _JSON_FIELDS and value is not None:
             changes[name] = {"cut": "the database does not take it"}
         elif name in _ADDRESSES:
             changes[name] = _address(value)
@@ -79,12 +87,12 @@ def _text(value: str, longest: int) -> str:
     return _storable(value)
 
 
-def _json(value: Any) -> Any:
+def _json(value: Any, most: int) -> Any:
     if isinstance(value, msgspec.Raw):
         value = msgspec.json.decode(value)
     kept = _plain(value, _DEEPEST)
     line = _encode(kept)
-    if len(line) <= MOST_JSON:
+    if len(line) <= most:
         return kept
     return {"cut": line[:_KEPT_OF_JSON].decode("utf-8", "replace"), "length": len(line)}
 

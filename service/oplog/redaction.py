@@ -64,10 +64,17 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
     """
     if not redact and len(document) <= MOST:
         return msgspec.Raw(document)
-    shortened = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
-    if len(shortened) > MOST:
-        shortened = msgspec.json.encode({_ELLIPSIS: f"{len(document)} bytes"})
-    return msgspec.Raw(shortened)
+    found = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
+    if len(found) > MOST:
+        found = msgspec.json.encode({_ELLIPSIS: f"{len(document)} bytes"})
+    return msgspec.Raw(found)
+
+
+def shortened(text: str) -> str:
+    """Return ``text`` without the end of a long one; an ellipsis marks the place."""
+    if len(text) <= _LONGEST_TEXT:
+        return text
+    return f"{text[:_LONGEST_TEXT]}{_ELLIPSIS} ({len(text)} characters)"
 
 
 def redacted_query(query: str) -> str:
@@ -118,8 +125,7 @@ class _Shortened:
         return value
 
     def _text(self, text: str) -> str:
-        if len(text) > _LONGEST_TEXT:
-            text = f"{text[:_LONGEST_TEXT]}{_ELLIPSIS} ({len(text)} characters)"
+        text = shortened(text)
         self._room -= _size(text) + 1
         return text
 

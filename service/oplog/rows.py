@@ -28,6 +28,9 @@ COLUMNS: Final[dict[Log, tuple[str, ...]]] = {
 }
 """The columns covered by the chain, in the order in which they are hashed."""
 
+_LATER: Final[dict[Log, int]] = {"operation_log": 3, "login_log": 0}
+"""How many of the last columns were added after entries had been hashed without them."""
+
 _NUMBER: Final = "\0"  # marks a number written as text; no stored text has this character
 _EXACT: Final = 15  # digits of an integer that every JSON reader keeps exactly
 # Numbers that can be written in more than one way, or have more digits.
@@ -48,6 +51,7 @@ class Row:
 class _Operation(OperationEvent, frozen=True, kw_only=True):
     params: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
     response: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+    changes: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
 
 
 _DECODERS: Final[dict[Log, Any]] = {
@@ -83,13 +87,18 @@ def canonical_bytes(log: Log, values: Sequence[Any]) -> bytes:
     """Return the bytes to hash for the values of ``COLUMNS``, with JSON and addresses given as text.
 
     Equal rows give equal bytes and different rows different bytes, no matter how the database writes a JSON
-    number, orders JSON names, or abbreviates an address.
+    number, orders JSON names, or abbreviates an address. Empty columns at the end that older entries did not
+    have are left out, so that those keep their hashes; no other row has the bytes of such an entry.
     """
     plain = list(values)
     plain[0] = plain[0].astimezone(UTC)  # create_time
     for place, kind in _SPECIAL[log]:
         if (value := plain[place]) is not None:
             plain[place] = _address(value) if kind == "INET" else _json(value)
+    for _ in range(_LATER[log]):
+        if plain[-1] is not None:
+            break
+        plain.pop()
     return _encode(plain)
 
 

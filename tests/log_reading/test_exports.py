@@ -126,7 +126,8 @@ async def test_json_lines_are_the_entries_of_the_list_one_a_line(service: Inside
 
     assert answer.header("content-type") == "application/jsonl"
     assert (answer.header("content-disposition") or "").endswith('.jsonl"')
-    assert [json.loads(line) for line in answer.body.splitlines()] == listed["items"]
+    rows = [one | {"changes": None} for one in listed["items"]]
+    assert [json.loads(line) for line in answer.body.splitlines()] == rows
     assert answer.body.endswith(b"}\n")
 
 

@@ -63,7 +63,16 @@ async def filled(_filled: Place) -> Place:
 def odd(number: int) -> OperationEvent:
     """Return an event whose values the database writes otherwise than they were given."""
     moment = YESTERDAY + timedelta(seconds=1 + number)
-    return operation(number, params=ODD, response=[1.5], client_ip="2001:DB8::0:1", create_time=moment)
+    return operation(
+        number,
+        params=ODD,
+        response=[1.5],
+        client_ip="2001:DB8::0:1",
+        targets=("role:a", 'user:"ä\\,{}'),
+        changes=[{"target": "role:a", "field": "roleName", "before": "B", "after": None}],
+        change_count=1,
+        create_time=moment,
+    )
 
 
 async def audited(place: Place, key: str = KEY, **options: Any) -> list[Day]:
@@ -108,6 +117,25 @@ async def test_logs_that_nobody_touched_are_as_they_were_written(filled: Place) 
             "number 3, was changed or moved",
         ),
         ("UPDATE sys.operation_log SET query = '' WHERE chain_number = 3", "number 3, was changed or moved"),
+        (
+            "UPDATE sys.operation_log SET targets = '{role:b}' WHERE chain_number = 3",
+            "number 3, was changed or moved",
+        ),
+        (
+            "UPDATE sys.operation_log SET targets = NULL WHERE chain_number = 3",
+            "number 3, was changed or moved",
+        ),
+        (
+            "UPDATE sys.operation_log SET changes = changes #- '{0,before}' WHERE chain_number = 3",
+            "number 3, was changed or moved",
+        ),
+        (
+            (
+                "UPDATE sys.operation_log SET targets = NULL, changes = NULL, change_count = NULL"
+                " WHERE chain_number = 3"
+            ),
+            "number 3, was changed or moved",
+        ),
         ("DELETE FROM sys.operation_log WHERE chain_number = 3", "number 3 was removed"),
         ("DELETE FROM sys.operation_log WHERE action = 'action 1'", "number 1 was removed"),
         ("DELETE FROM sys.operation_log WHERE chain_number > 3", "numbers 4 to 5 were removed"),

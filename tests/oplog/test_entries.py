@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from service.kernel.change_record import FieldChange, values_change
+from service.oplog.changes import MOST_CHANGES, MOST_VALUES, kept_changes
 from service.oplog.collector import Collector
 from service.oplog.entries import MOST_JSON, PLAIN, encode
 from service.oplog.rows import read
+from service.records.logs.operation_events import OperationEvent
 from tests.oplog.conftest import operation
 
 HOSTILE = "\r\n\x1b[31m\"'\\,;=cmd|' /C calc'!A0\u2028\u202e"
@@ -108,9 +113,50 @@ def test_the_chain_vouches_for_values_however_they_are_written(
         ({"query": None}, {"query": ""}),
         ({"query": "a", "error": None}, {"query": None, "error": "a"}),
         ({"params": [1, 2]}, {"params": [2, 1]}),
+        ({"targets": ("a", "b")}, {"targets": ("a,b",)}),
+        ({"targets": None}, {"targets": ()}),
+        ({"targets": ("a",)}, {"targets": None, "changes": ["a"]}),
+        ({"change_count": None}, {"change_count": 1}),
         ({"client_ip": "10.0.0.1"}, {"client_ip": "10.0.0.1/8"}),
     ],
 )
 def test_the_chain_tells_different_values_apart(one: dict[str, Any], other: dict[str, Any]) -> None:
     rows = [read("operation_log", encode(operation(**_FIXED | fields))).canonical for fields in (one, other)]
     assert rows[0] != rows[1]
+
+
+def test_an_entry_without_changes_has_the_bytes_that_were_hashed_before_entries_had_any() -> None:
+    event = OperationEvent(
+        module="role",
+        action="create",
+        kind="INSERT",
+        method="POST",
+        url="/api/role",
+        status=200,
+        elapsed_ms=3.25,
+        client_ip="2001:DB8::0:1",
+        params={"body": {"roleCode": "a"}},
+        policy_revision=12,
+        event_id=UUID(int=7),
+        create_time=datetime(2026, 3, 15, 1, 2, 3, 4, UTC),
+    )
+    assert read("operation_log", encode(event)).canonical == (
+        b'["2026-03-15T01:02:03.000004Z","00000000-0000-0000-0000-000000000007",null,null,null,null,"role",'
+        b'"create","INSERT","POST","/api/role",null,"2001:db8::1/128",null,{"body":{"roleCode":"a"}},null,200,'
+        b"null,3.25,null,null,12]"
+    )
+
+
+def test_changes_are_bounded_and_those_of_secret_fields_withheld() -> None:
+    many = [f"code:{number:05}" for number in range(2_000)]
+    (change,) = values_change("role:a", "permissions", [], many)
+    secret = FieldChange("user:a", "newPassword", "swordfish", "swordfish 2")
+    line = kept_changes([change, secret, *[change] * 100])
+    kept = json.loads(bytes(line))
+
+    assert kept[0]["after"] == many[:MOST_VALUES]
+    assert (kept[0]["removed"], kept[0]["added"]) == (0, 2_000)
+    assert kept[1]["before"] == kept[1]["after"] == "[redacted]"
+    assert 2 < len(kept) < 102
+    assert MOST_CHANGES * 0.9 < len(bytes(line)) <= MOST_CHANGES
+    assert encoded(changes=line)["changes"] == kept

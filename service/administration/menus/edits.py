@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from service.administration import change_log
 from service.administration.menus.tree import place_fault
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
+from service.kernel.change_record import field_changes
 from service.kernel.codes import is_code
 from service.records.database.transactions import Connection
 from service.records.menus import menus, writes
@@ -17,6 +19,9 @@ from service.records.roles import rights
 
 NAMED: Final = 5
 """The number of menus, roles and resources using a menu that a refusal lists, of each kind."""
+
+Known = Mapping[int, Menu]
+"""Menus by id."""
 
 _NOT_HELD: Final = "The Button carries a permission that you do not hold"
 
@@ -29,8 +34,12 @@ async def create(unit: UnitOfWork, menu_type: MenuType, values: MenuValues) -> M
     """
     _check(menu_type, values)
     await _require(unit, values.auth_mark)
-    await _check_place(unit.connection, None, values.parent_id)
-    return await writes.create(unit.connection, menu_type, values, unit.caller.user_id)
+    known = await _check_place(unit.connection, None, values.parent_id)
+    parent = _title(known, values.parent_id)
+    saved = await writes.create(unit.connection, menu_type, values, unit.caller.user_id)
+    fields = change_log.menu_fields(saved, parent)
+    unit.changes += field_changes(change_log.menu_target(saved), {}, fields)
+    return saved
 
 
 async def update(
@@ -50,9 +59,13 @@ async def update(
         raise ValidationFailed(("menuType", "The type of a menu can't change"))
     _check(before.menu_type, values)
     await _require(unit, values.auth_mark)
+    known: Known = {}
     if values.parent_id != before.parent_id:
-        await _check_place(unit.connection, menu_id, values.parent_id)
+        known = await _check_place(unit.connection, before, values.parent_id)
     saved = await writes.update(unit.connection, before, values, unit.caller.user_id)
+    unit.targets.append(change_log.menu_target(saved))
+    fields = (change_log.menu_fields(menu, _title(known, menu.parent_id)) for menu in (before, saved))
+    unit.changes += field_changes(change_log.menu_target(before), *fields)
     unit.refreshing.update(await _affected(unit.connection, before, saved))
     return saved
 
@@ -67,10 +80,12 @@ async def delete(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) 
     if uses:
         raise _in_use(uses)
     await writes.delete(unit.connection, before, unit.caller.user_id)
+    unit.changes += field_changes(change_log.menu_target(before), change_log.menu_fields(before), {})
 
 
 async def _for_change(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) -> Menu:
     stored = await menus.read(unit.connection, menu_id)
+    change_log.concerns(change_log.menu_target(stored))
     await _require(unit, stored.auth_mark)
     match(stored)
     return stored
@@ -100,15 +115,26 @@ async def _require(unit: UnitOfWork, code: str | None) -> None:
         await unit.check.require([code], _NOT_HELD)
 
 
-async def _check_place(connection: Connection, menu_id: int | None, parent_id: int | None) -> None:
-    if parent_id is None:
-        return
+async def _check_place(connection: Connection, before: Menu | None, parent_id: int | None) -> Known:
+    """Check that ``before``, None for a new menu, can stand below ``parent_id``.
+
+    Returns all menus, or none if it neither was nor will be below one.
+    """
+    if parent_id is None and (before is None or before.parent_id is None):
+        return {}
     known = {one.id: one for one in await menus.every(connection)}
+    if parent_id is None:
+        return known
     if parent_id not in known or known[parent_id].menu_type != "Menu":
         raise ValidationFailed(("parentId", "There is no such Menu"))
     parents = {one.id: one.parent_id for one in known.values()}
-    if fault := place_fault(parents, menu_id, parent_id):
+    if fault := place_fault(parents, None if before is None else before.id, parent_id):
         raise ValidationFailed(("parentId", fault))
+    return known
+
+
+def _title(known: Known, menu_id: int | None) -> str | None:
+    return known[menu_id].title if menu_id is not None and menu_id in known else None
 
 
 async def _affected(connection: Connection, before: Menu, saved: Menu) -> list[int]:

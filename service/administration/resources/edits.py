@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from service.administration import change_log
 from service.administration.resources.reach import require_reach, require_taking
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.paths import shape
+from service.kernel.change_record import field_changes, values_change
 from service.records.menus import menus
 from service.records.menus.menus import Button
 from service.records.resources import bindings, resources
@@ -20,7 +22,10 @@ async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
     """Register a resource; raises ``Conflict`` if another one has the same requests."""
     if values.enabled is not False:
         await require_taking(unit.connection, unit.check, values.method, values.path)
-    return await resources.create(unit.connection, values)
+    saved = await resources.create(unit.connection, values)
+    fields = change_log.resource_fields(saved)
+    unit.changes += field_changes(change_log.resource_target(saved), {}, fields)
+    return saved
 
 
 async def update(unit: UnitOfWork, resource_id: int, values: ResourceValues, match: Match) -> Resource:
@@ -28,34 +33,34 @@ async def update(unit: UnitOfWork, resource_id: int, values: ResourceValues, mat
 
     Raises ``NotFound``, and ``Conflict`` if another one has the same requests.
     """
-    before = await resources.read(unit.connection, resource_id)
-    match(before)
+    before = await _for_change(unit, resource_id, match)
     enabled = before.enabled if values.enabled is None else values.enabled
     moves = _requests(before.method, before.path) != _requests(values.method, values.path)
     if moves or enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
     if enabled and (moves or not before.enabled):
         await require_taking(unit.connection, unit.check, values.method, values.path, but=resource_id)
-    return await resources.update(unit.connection, resource_id, values)
+    return _edited(unit, before, await resources.update(unit.connection, resource_id, values))
 
 
 async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: Match) -> Resource:
     """Enable or disable a resource; raises ``NotFound``."""
-    before = await resources.read(unit.connection, resource_id)
-    match(before)
+    before = await _for_change(unit, resource_id, match)
     if enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
         if enabled:
             at = (before.method, before.path)
             await require_taking(unit.connection, unit.check, *at, but=resource_id)
-    return await resources.set_enabled(unit.connection, resource_id, enabled)
+    return _edited(unit, before, await resources.set_enabled(unit.connection, resource_id, enabled))
 
 
 async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
     """Delete a resource with its bindings; ``NotFound``."""
-    match(await resources.read(unit.connection, resource_id))
-    await require_reach(unit.connection, unit.check, [resource_id])
+    before = await _for_change(unit, resource_id, match)
+    bound = await require_reach(unit.connection, unit.check, [resource_id])
     await resources.delete(unit.connection, resource_id)
+    fields = change_log.resource_fields(before, bound.get(resource_id, ()))
+    unit.changes += field_changes(change_log.resource_target(before), fields, {})
 
 
 async def bind_buttons(
@@ -69,14 +74,19 @@ async def bind_buttons(
     Raises ``PermissionDenied`` also if the caller lacks the code of an added or removed Button, ``NotFound``,
     and ``ValidationFailed`` for ids that are not Buttons.
     """
-    await resources.read(unit.connection, resource_id)
+    stored = await resources.read(unit.connection, resource_id)
+    change_log.concerns(target := change_log.resource_target(stored))
     before = await bindings.buttons_of(unit.connection, resource_id)
     match(before)
     if differing := {button.id for button in before} ^ set(menu_ids):
         await unit.check.require_menus(unit.connection, differing)
         await require_reach(unit.connection, unit.check, [resource_id])
     await bindings.bind_buttons(unit.connection, resource_id, menu_ids)
-    return await bindings.buttons_of(unit.connection, resource_id)
+    saved = await bindings.buttons_of(unit.connection, resource_id)
+    removed, added = _differing(*({button.auth_mark for button in some} for some in (before, saved)))
+    unit.targets += map(change_log.button_target, sorted(removed | added))
+    unit.changes += values_change(target, "permissions", removed, added)
+    return saved
 
 
 async def bind_resources(
@@ -91,13 +101,37 @@ async def bind_resources(
     Button, ``NotFound``, and ``ValidationFailed`` for ids that are not Buttons or resources.
     """
     button = await menus.button(unit.connection, menu_id)
+    change_log.concerns(target := change_log.button_target(button.auth_mark))
     before = await bindings.resources_of(unit.connection, menu_id)
     match(before)
     if differing := {one.id for one in before} ^ set(resource_ids):
         await unit.check.require([button.auth_mark], "The Button carries a permission that you do not hold")
         await require_reach(unit.connection, unit.check, differing)
     await bindings.bind_resources(unit.connection, menu_id, resource_ids)
-    return await bindings.resources_of(unit.connection, menu_id)
+    saved = await bindings.resources_of(unit.connection, menu_id)
+    removed, added = _differing(*({change_log.requests_of(one) for one in some} for some in (before, saved)))
+    unit.targets += (f"resource:{one}" for one in sorted(removed | added))
+    unit.changes += values_change(target, "resources", removed, added)
+    return saved
+
+
+async def _for_change(unit: UnitOfWork, resource_id: int, match: Match) -> Resource:
+    stored = await resources.read(unit.connection, resource_id)
+    change_log.concerns(change_log.resource_target(stored))
+    match(stored)
+    return stored
+
+
+def _edited(unit: UnitOfWork, before: Resource, saved: Resource) -> Resource:
+    unit.targets.append(change_log.resource_target(saved))
+    fields = map(change_log.resource_fields, (before, saved))
+    unit.changes += field_changes(change_log.resource_target(before), *fields)
+    return saved
+
+
+def _differing(before: set[str], saved: set[str]) -> tuple[set[str], set[str]]:
+    """Return what was removed, and what was added."""
+    return before - saved, saved - before
 
 
 def _requests(method: str, path: str) -> tuple[str, str]:

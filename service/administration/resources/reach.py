@@ -12,16 +12,17 @@ from service.records.resources import bindings, resources
 
 async def require_reach(
     connection: Connection, check: DelegationCheck, resource_ids: Collection[int]
-) -> None:
-    """Return when the caller reaches each resource: it is bound to nothing, or to a code that is held.
+) -> dict[int, list[str]]:
+    """Check that the caller reaches each resource: it is bound to nothing, or to a code that is held.
 
-    Bindings to disabled Buttons and of disabled resources count. Raises PermissionDenied with the alternative
-    codes, any one of which would be enough.
+    Bindings to disabled Buttons and of disabled resources count. Returns, by id, the codes to which resources
+    are bound. Raises PermissionDenied with the alternative codes, any one of which would be enough.
     """
     codes = await bindings.codes_of(connection, resource_ids)
     for resource_id, bound in codes.items():
         why = f"Resource {resource_id} is bound to permissions of which you hold none"
         await check.require_any(bound, why)
+    return codes
 
 
 async def require_taking(

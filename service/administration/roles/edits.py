@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from service.administration import change_log
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
+from service.kernel.change_record import FieldChange, field_changes, values_change
 from service.kernel.names import text_fault
 from service.records.roles import rights, roles
-from service.records.roles.roles import Role, RoleValues
+from service.records.roles.roles import GivenMenu, Role, RoleValues
 
 NAMED: Final = 5
 """The number of users of a role that a refusal lists."""
@@ -21,7 +23,10 @@ async def create(unit: UnitOfWork, role_code: str, values: RoleValues) -> Role:
     Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
     """
     check_role(values.role_name)
-    return await roles.create(unit.connection, role_code, values)
+    made = await roles.create(unit.connection, role_code, values)
+    fields = change_log.role_fields(made)
+    unit.changes += field_changes(change_log.role_target(role_code), {}, fields)
+    return made
 
 
 async def update(
@@ -33,8 +38,10 @@ async def update(
     """
     if "role_name" in values:
         check_role(values["role_name"])
-    before = await _for_change(unit, role_id, match)
+    before, _ = await _for_change(unit, role_id, match)
     saved = await roles.update(unit.connection, role_id, values)
+    fields = (change_log.role_fields(role) for role in (before, saved))
+    unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
     if saved.enabled != before.enabled:
         unit.refreshing.update(await rights.in_role(unit.connection, role_id))
     return saved
@@ -42,11 +49,13 @@ async def update(
 
 async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> None:
     """Delete a role; raises ``NotFound``, and ``Conflict`` with the names of users who have it."""
-    await _for_change(unit, role_id, match)
+    before, permissions = await _for_change(unit, role_id, match)
     names, number = await roles.users_of(unit.connection, role_id, NAMED)
     if number:
         raise Conflict("Users have the role", users=names, userCount=number)
     await roles.delete(unit.connection, role_id)
+    fields = change_log.role_fields(before, permissions)
+    unit.changes += field_changes(change_log.role_target(before.role_code), fields, {})
 
 
 async def set_menus(
@@ -56,23 +65,36 @@ async def set_menus(
 
     Raises ``NotFound``, and ``ValidationFailed`` for ids that are not menus.
     """
-    await roles.read(unit.connection, role_id)
+    stored = await roles.read(unit.connection, role_id)
+    change_log.concerns(target := change_log.role_target(stored.role_code))
     await unit.check.require_roles(unit.connection, [role_id])
     await unit.check.require_menus(unit.connection, menu_ids)
-    before = await roles.menu_ids(unit.connection, role_id)
-    match(before)
+    before = await roles.given(unit.connection, role_id)
+    match([one.id for one in before])
     await roles.set_menus(unit.connection, role_id, menu_ids)
-    saved = await roles.menu_ids(unit.connection, role_id)
+    saved = await roles.given(unit.connection, role_id)
     if saved != before:
         unit.refreshing.update(await rights.in_role(unit.connection, role_id))
-    return saved
+        unit.changes += _given_changes(target, before, saved)
+    return [one.id for one in saved]
 
 
-async def _for_change(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> Role:
+async def _for_change(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> tuple[Role, set[str]]:
+    """Return the role, and the codes of its Buttons."""
     stored = await roles.read(unit.connection, role_id)
-    await unit.check.require_roles(unit.connection, [role_id])
+    change_log.concerns(change_log.role_target(stored.role_code))
+    permissions = await unit.check.require_roles(unit.connection, [role_id])
     match(stored)
-    return stored
+    return stored, permissions
+
+
+def _given_changes(target: str, before: Sequence[GivenMenu], saved: Sequence[GivenMenu]) -> list[FieldChange]:
+    """Return what was taken from a role and given to it: codes of Buttons, and titles of Menus."""
+    had, has = set(before), set(saved)
+    both = (had - has, has - had)
+    codes = [[one.auth_mark for one in some if one.auth_mark is not None] for some in both]
+    titles = [[one.title for one in some if one.auth_mark is None] for some in both]
+    return values_change(target, "permissions", *codes) + values_change(target, "menus", *titles)
 
 
 def check_role(role_name: str) -> None:

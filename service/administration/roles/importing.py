@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from service.administration import change_log
 from service.administration.import_rows import RowFaults, once_each
 from service.administration.roles.edits import check_role
 from service.administration.table_import import TableImport, TableRow, Work
+from service.kernel.change_record import field_changes
 from service.records.database.transactions import Connection
 from service.records.roles import rights, role_tables, roles
 from service.records.roles.role_tables import CodedRole, MenuTree
@@ -57,6 +59,8 @@ async def _create(under_way: _Roles, one: TableRow) -> None:
     check_role(values.role_name)
     made = await roles.create(under_way.work.connection, one.name, values)
     await _give(under_way, made.id, one, [])
+    fields = change_log.role_fields(made, one.codes or ())
+    under_way.work.changes += field_changes(change_log.role_target(one.name), {}, fields)
     under_way.work.tell(one, "created")
 
 
@@ -75,6 +79,9 @@ async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
         await _give(under_way, before.id, one, before.permissions)
     if gives or "enabled" in values:
         under_way.changed.add(before.id)
+    saved = replace(before, **values, permissions=before.permissions if one.codes is None else one.codes)
+    fields = (change_log.role_fields(role, role.permissions) for role in (before, saved))
+    work.changes += field_changes(change_log.role_target(one.name), *fields)
     work.tell(one, "updated", [*values, *([_GIVEN] if gives else [])])
 
 

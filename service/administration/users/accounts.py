@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
+from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.users import edits
 from service.administration.users import rules as account_rules
@@ -18,6 +19,7 @@ from service.administration.users.rules import AccountValues
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
+from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
 from service.records.database.transactions import Connection, Database
@@ -54,7 +56,10 @@ class Accounts:
         password_hash = await self.hash_of(new)
         async with self._database.transaction() as connection:
             check = await self._delegation.check(connection, caller)
-            return await edits.add(connection, check, new, password_hash)
+            made = await edits.add(connection, check, new, password_hash)
+        target = change_log.user_target(made.user_name)
+        change_log.saved(field_changes(target, {}, change_log.user_fields(made)))
+        return made
 
     async def hash_of(self, new: NewUser) -> str:
         """Return the hash of the password of ``new``; raises ``ValidationFailed`` for it or another value."""
@@ -83,6 +88,8 @@ class Accounts:
                 edit = await edits.edit(connection, check, target, user, values, role_ids=role_ids)
             if edit.revokes_tokens:
                 await self._revocations.mark_first([user_id])
+        changes = change_log.edited_user(edit.before, edit.after)
+        change_log.saved(changes, change_log.user_target(edit.after.user_name))
         await self._follow(edit)
         return edit.after
 
@@ -91,11 +98,14 @@ class Accounts:
 
         An unchanged status is also copied to the session store again.
         """
+        changes = []
         async with self._database.transaction() as connection:
             async with self._touching(connection, caller, user_id) as (check, target, user):
                 if user.status != status:
-                    await edits.edit(connection, check, target, user, {"status": status})
+                    edit = await edits.edit(connection, check, target, user, {"status": status})
+                    changes = change_log.edited_user(edit.before, edit.after)
             await self._revocations.mark_first([user_id])
+        change_log.saved(changes)
         if user.status == status:
             await self._revocations.settle(target)
         else:
@@ -111,9 +121,11 @@ class Accounts:
         The id is never used again, so its tokens are not valid for a later user with the same name.
         """
         async with self._database.transaction() as connection:
-            async with self._touching(connection, caller, user_id, match) as (check, target, _):
+            async with self._touching(connection, caller, user_id, match) as (check, target, user):
                 await edits.remove(connection, check, target)
             await self._revocations.mark_first([user_id])
+        name = change_log.user_target(user.user_name)
+        change_log.saved(field_changes(name, change_log.user_fields(user), {}))
         await self._revocations.settle(target)  # a ban without an end would stay in the store for ever
         await self._revocations.end_sessions(target)
 
@@ -136,6 +148,7 @@ class Accounts:
         async with keeping_an_administrator(connection):
             check = await self._delegation.check(connection, caller)
             user = await listing.read(connection, user_id)
+            change_log.concerns(change_log.user_target(user.user_name))
             target = await check.target(connection, user_id)
             match(user.version)
             yield check, target, user

@@ -8,6 +8,7 @@ from typing import Final
 
 import structlog
 
+from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.revocations import Revocations
@@ -65,6 +66,7 @@ class Bans:
             known = await accounts.credentials_of(connection, user_id)
             if known is None:
                 raise NotFound("There is no such user")
+            change_log.concerns(change_log.user_target(known.user_name))
             if user_id == caller.user_id:
                 raise Conflict("You can't ban yourself")
             target = await check.target(connection, user_id)
@@ -80,6 +82,8 @@ class Bans:
         async with self._database.transaction(within=WITHIN) as connection:
             check = await self._delegation.check(connection, caller)
             known = await accounts.credentials_of(connection, user_id)
+            if known is not None:
+                change_log.concerns(change_log.user_target(known.user_name))
             target = await check.target(connection, user_id)
             cleared = await bans.unban(connection, user_id)
         await self._revocations.settle(target)

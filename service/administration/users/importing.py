@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Mapping, Sequence
 
+from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.administration.import_rows import RowFaults
 from service.administration.table_import import TableImport, TableRow, Work
@@ -21,7 +22,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.users import edits as user_edits
 from service.records.users import user_tables
 from service.records.users.edits import TAKEN, NewRow
-from service.records.users.listing import User
+from service.records.users.listing import User, UserValues
 
 _RANDOM_BYTES = 32
 
@@ -115,6 +116,7 @@ async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -
     for one in wanted:
         if one.key not in written:
             work.faults.note(one.said.row, "userName", Conflict(TAKEN))
+        work.changes += change_log.imported_user(UserValues(**one.values), one.said.codes or ())
         work.tell(one.said, "created", note=WITHOUT_PASSWORD if one.said.password is None else None)
 
 
@@ -136,4 +138,5 @@ async def _edit(work: Work, one: Wanted, before: User, edits: list[Edit]) -> Non
                 work.connection, work.check, target, before, one.values, role_ids=one.role_ids
             )
             edits.append(edit)
+            work.changes += change_log.edited_user(edit.before, edit.after)
             work.tell(one.said, "updated", one.changes)

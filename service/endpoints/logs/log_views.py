@@ -45,7 +45,8 @@ class LogView:
     """How one log is shown.
 
     ``name`` stands in paths, permission codes and the names of files; ``entries`` are words for what the log
-    has. ``page`` is the ``TimelinePage`` of ``entry``.
+    has. A list shows ``log`` as ``entry``, and ``page`` is the ``TimelinePage`` of that; a file shows
+    ``exported`` as ``row``.
     """
 
     name: str
@@ -54,6 +55,8 @@ class LogView:
     query: type[LogQuery]
     entry: type[Schema]
     page: Any
+    exported: Log[Any, Any]
+    row: type[Schema]
 
 
 class LogEndpoint:
@@ -84,10 +87,10 @@ def export_of(view: LogView) -> type[LogEndpoint]:
     @logged(view.name, "export", "EXPORT", response=False)
     @sends(CSV, JSON_LINES)
     async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Stream:
-        rows = batches_of(self.logs, view.log, query.wanted, query, view.entry)
-        return export(rows, view.entry, query.format, view.name)
+        rows = batches_of(self.logs, view.exported, query.wanted, query, view.row)
+        return export(rows, view.row, query.format, view.name)
 
-    on_get.__doc__ = f"Export {view.entries} as a file, with the fields of the list."
+    on_get.__doc__ = f"Export {view.entries} as a file."
     on_get.__annotations__ |= {"query": _extended(view.query, _EXPORTED)}
     return _endpoint(f"{view.name} export", needs(f"system:{view.name}:export")(on_get))
 

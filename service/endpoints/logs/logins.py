@@ -69,6 +69,8 @@ _VIEW = LogView(
     query=LoginQuery,
     entry=LoginEntry,
     page=TimelinePage[LoginEntry],
+    exported=LOGINS,
+    row=LoginEntry,
 )
 
 LoginList = list_of(_VIEW)

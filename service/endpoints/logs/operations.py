@@ -5,20 +5,33 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import UNSET, Meta, Raw, UnsetType
 
 from service.endpoints.logs.log_views import LogQuery, LogView, Word, export_of, list_of
 from service.errors import NotFound
+from service.oplog.entries import LONGEST_TARGET
 from service.records.database.transactions import Database
 from service.records.logs import queries
 from service.records.logs.operation_events import OperationKind
-from service.records.logs.queries import OPERATIONS, OperationFilter
+from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
 from service.web.content.timelines import Address, RequestId, TimelinePage, UserName
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import needs, refuses
 from service.web.requests.schema import Id, Moment, Schema, whole
 
 Kinds = Annotated[list[OperationKind], Meta(description="Any of these kinds, separated by commas.")]
+Target = Annotated[
+    str,
+    Meta(min_length=1, max_length=LONGEST_TARGET, examples=["role:auditor"]),
+    Meta(
+        description="A record as it was named at that time: `role:{roleCode}`, `user:{userName}`, "
+        "`resource:{method} {path}`, `button:{authMark}` or `menu:{title}`."
+    ),
+]
+Targets = Annotated[list[str], Meta(examples=[["role:auditor"]], description="The records it was about.")]
+ChangeCount = Annotated[
+    int, Meta(ge=1, examples=[2], description="How many fields it has changed; `changes` may have fewer.")
+]
 Status = Annotated[
     str,
     Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"]),
@@ -49,11 +62,35 @@ class OperationEntry(Schema):
     decision: Literal["allow", "deny"] | None
     decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])] | None
     policy_revision: Annotated[int, Meta(examples=[12])] | None
+    targets: Targets | None
+    change_count: ChangeCount | None
+
+
+class OperationExportEntry(OperationEntry):
+    """A call as files show it."""
+
+    changes: Any
+
+
+class FieldChange(Schema):
+    """The change of one field of the record `target`; null where the record or the value is not there.
+
+    Of a field with many values, such as the permissions of a role, `before` has those that were removed and
+    `after` those that were added, 200 of each at most. `removed` and `added` count them.
+    """
+
+    target: Annotated[str, Meta(examples=["role:auditor"])]
+    field: Annotated[str, Meta(examples=["permissions"])]
+    before: Any
+    after: Any
+    removed: Annotated[int, Meta(ge=0, examples=[1])] | UnsetType = UNSET
+    added: Annotated[int, Meta(ge=0, examples=[2])] | UnsetType = UNSET
 
 
 class OperationDetail(OperationEntry):
-    """A call with request data and answer, without secrets; null if nothing is kept."""
+    """A call with its changes, request data and answer, without secrets; null if nothing is kept."""
 
+    changes: list[FieldChange] | None
     params: Any
     response: Any
 
@@ -65,6 +102,7 @@ class OperationQuery(LogQuery):
     user_name: UserName | None = None
     module: Word | None = None
     kind: Kinds | None = None
+    target: Target | None = None
     status: Status | None = None
     decision: Literal["allow", "deny"] | None = None
     client_ip: Address | None = None
@@ -83,6 +121,8 @@ _VIEW = LogView(
     query=OperationQuery,
     entry=OperationEntry,
     page=TimelinePage[OperationEntry],
+    exported=CHANGING_OPERATIONS,
+    row=OperationExportEntry,
 )
 
 OperationList = list_of(_VIEW)
@@ -102,7 +142,11 @@ class OneOperation:
         async with self._database.transaction() as connection:
             found = await queries.operation(connection, id)
         entry = msgspec.structs.asdict(OperationEntry.of(found))
-        return OperationDetail(**entry, params=_json(found.params), response=_json(found.response))
+        # Not read into the type: what somebody has tampered with is shown as well.
+        changes: Any = found.changes
+        return OperationDetail(
+            **entry, changes=changes, params=_json(found.params), response=_json(found.response)
+        )
 
 
 def _json(text: str | None) -> Raw | None:

@@ -32,8 +32,9 @@ class OperationEvent(Struct, frozen=True, kw_only=True):
 
     ``module``, ``action`` and ``kind`` come from the operation's mark. ``client_ip`` is an address as text.
     ``params`` and ``response`` are JSON values, or encoded JSON (``msgspec.Raw``), without secrets. ``error``
-    is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``event_id`` and
-    ``create_time`` are set when it is created.
+    is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``targets`` are the
+    records that it was about; ``changes`` (JSON, bounded) is what it has saved of them, ``change_count`` the
+    number of all changes. ``event_id`` and ``create_time`` are set when it is created.
     """
 
     module: str
@@ -56,5 +57,8 @@ class OperationEvent(Struct, frozen=True, kw_only=True):
     user_id: int | None = None
     user_name: str | None = None
     device: str | None = None
+    targets: tuple[str, ...] | None = None
+    changes: Any = None
+    change_count: int | None = None
     event_id: UUID = field(default_factory=new_event_id)
     create_time: datetime = field(default_factory=now)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 from sqlalchemy import ColumnElement, Text, cast, func, literal, select
-from sqlalchemy.dialects.postgresql import INET
+from sqlalchemy.dialects.postgresql import ARRAY, INET
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
@@ -28,6 +28,11 @@ def in_network(column: ColumnElement[Any]) -> Condition:
         return (column.bool_op("<<=")(given) if "/" in network else column == given,)
 
     return Condition(conditions)
+
+
+def _has_target(target: str) -> Conditions:
+    # Containment, which the index serves; ``= ANY`` would read every entry.
+    return (operation_log.c.targets.contains(cast([target], ARRAY(Text))),)
 
 
 def _statuses(both: tuple[int, int]) -> Conditions:
@@ -59,10 +64,19 @@ class Operation:
     decision: str | None
     decision_id: str | None
     policy_revision: int | None
+    targets: list[str] | None
+    change_count: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class OperationDetail(Operation):
+class ChangingOperation(Operation):
+    """A call as exports show it: with the changes that it has saved."""
+
+    changes: list[Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperationDetail(ChangingOperation):
     """A call with parameters and response as JSON text; None if they were not kept."""
 
     params: str | None
@@ -73,13 +87,15 @@ class OperationDetail(Operation):
 class OperationFilter:
     """A filter of calls: each value must be equal, ``kind`` to one of those given; None matches all.
 
-    ``status`` is an inclusive range. ``client_ip`` is an address or a network in CIDR form.
+    ``target`` is one of the records that the call was about. ``status`` is an inclusive range. ``client_ip``
+    is an address or a network in CIDR form.
     """
 
     user_id: Annotated[int | None, equals(operation_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(operation_log.c.user_name)] = None
     module: Annotated[str | None, equals(operation_log.c.module)] = None
     kind: Annotated[Collection[str] | None, one_of(operation_log.c.kind)] = None
+    target: Annotated[str | None, Condition(_has_target)] = None
     status: Annotated[tuple[int, int] | None, Condition(_statuses)] = None
     decision: Annotated[str | None, equals(operation_log.c.decision)] = None
     client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
@@ -128,6 +144,11 @@ OPERATIONS: Final = Log(
     operation_log, Operation, OperationFilter, client_ip=func.host(operation_log.c.client_ip)
 )
 """The operation log."""
+
+CHANGING_OPERATIONS: Final = Log(
+    operation_log, ChangingOperation, OperationFilter, client_ip=func.host(operation_log.c.client_ip)
+)
+"""The operation log, with the changes of each call."""
 
 LOGINS: Final = Log(login_log, Login, LoginFilter, login_ip=func.host(login_log.c.login_ip))
 """The login log."""

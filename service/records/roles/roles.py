@@ -45,6 +45,15 @@ class Role(RoleValues):
 
 
 @dataclass(frozen=True, slots=True)
+class GivenMenu:
+    """A menu of a role; ``auth_mark`` is the code of a Button, enabled or not, and None for a Menu."""
+
+    id: int
+    title: str
+    auth_mark: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class RoleFilter:
     """A filter of roles: part of the name (by ``name_key``) or code, and the state; None matches all."""
 
@@ -65,6 +74,8 @@ SORTS: Final = {
 
 ROLE: Final = RowMapper(Role, role)
 """Reads roles."""
+
+_GIVEN: Final = RowMapper(GivenMenu, menu)
 
 
 async def page(
@@ -124,6 +135,17 @@ async def menu_ids(connection: AsyncConnection, role_id: int) -> list[int]:
     """Return the ids of the menus and Buttons of a role, in order."""
     statement = select(role_menu.c.menu_id).where(role_menu.c.role_id == role_id)
     return list((await connection.execute(statement.order_by(role_menu.c.menu_id))).scalars())
+
+
+async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
+    """Return the menus and Buttons of a role, by id."""
+    statement = (
+        select(*_GIVEN.columns)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .where(role_menu.c.role_id == role_id)
+        .order_by(menu.c.id)
+    )
+    return await _GIVEN.all(connection, statement)
 
 
 async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[int]) -> None:

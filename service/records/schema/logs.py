@@ -19,6 +19,7 @@ from sqlalchemy import (
     Double,
     Identity,
     Index,
+    Integer,
     LargeBinary,
     SmallInteger,
     Table,
@@ -27,7 +28,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
-from sqlalchemy.dialects.postgresql import INET, JSONB
+from sqlalchemy.dialects.postgresql import ARRAY, INET, JSONB
 
 from service.records.schema.base import metadata
 
@@ -72,6 +73,10 @@ operation_log = Table(
     Column("decision_id", Text),
     Column("policy_revision", BigInteger),
     *_chained(),
+    # After the others: the hashes of older entries end before them (``service.oplog.rows``).
+    Column("targets", ARRAY(Text)),
+    Column("changes", JSONB),
+    Column("change_count", Integer),
     UniqueConstraint("event_id", "create_time"),
     Index(None, "create_time", "id"),
     Index(None, "user_id", "create_time"),
@@ -83,6 +88,8 @@ operation_log = Table(
     # Nearly all calls succeed and are allowed: they are found by time, and need no index entry.
     Index("operation_log_failed_idx", "create_time", "status", postgresql_where=text("status >= 300")),
     Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
+    # An index of NULLs too would grow with every call, and few calls change anything.
+    Index(None, "targets", postgresql_using="gin", postgresql_where=text("targets IS NOT NULL")),
     postgresql_partition_by=_BY_TIME,
 )
 

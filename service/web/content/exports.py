@@ -25,9 +25,9 @@ JSON_LINES: Final = "application/jsonl"
 def export(
     batches: AsyncGenerator[Sequence[Schema], None], kind: type[Schema], form: Format, name: str
 ) -> Stream:
-    """Return the rows of ``batches``, each a flat ``kind``, as a file named by ``name`` and the time.
+    """Return the rows of ``batches``, each a ``kind``, as a file named by ``name`` and the time.
 
-    The first batch, which may be empty, is read before anything is sent.
+    A list is JSON in its cell of a CSV. The first batch, which may be empty, is read before anything is sent.
     """
     encode = _csv(kind) if form == "csv" else _json_lines
     file_name = f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}"
@@ -64,4 +64,6 @@ def _csv(kind: type[Schema]) -> Callable[[Sequence[Schema]], bytes]:
 
 
 def _cell(value: Any) -> Any:
+    if isinstance(value, list):  # a target may have any separator in it
+        value = json_text(value).decode()
     return escape_formula(value) if isinstance(value, str) else value

@@ -17,6 +17,7 @@ import msgspec
 
 from service.errors import ValidationFailed
 from service.kernel.text import printable
+from service.oplog.changes import kept_changes
 from service.oplog.redaction import is_sensitive, kept, redacted_query
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import Stream
@@ -63,6 +64,8 @@ class Recording:
         """Return the entry of the finished request ``context``."""
         logged, caller, decision = self._logged, context.caller, context.decision
         policy = decision or context.policy
+        recorded = context.recorded
+        changes = recorded.changes if recorded else ()
         return OperationEvent(
             module=logged.module,
             action=logged.action,
@@ -84,6 +87,9 @@ class Recording:
             user_id=None if caller is None else caller.user_id,
             user_name=None if caller is None else caller.user_name,
             device=None if caller is None else caller.device,
+            targets=(recorded.targets or None) if recorded else None,
+            changes=kept_changes(changes) if changes else None,
+            change_count=len(changes) or None,
         )
 
     def _url(self, context: RequestContext) -> str:

@@ -1,0 +1,116 @@
+"""Tells the operation log which records a request is about, and what it has saved of them.
+
+A record is named as a reader knows it: ``role:auditor``, ``user:alice``, ``resource:GET /api/report``,
+``button:system:user:list``, ``menu:Users``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from service.kernel.change_record import ChangeRecord, FieldChange, field_changes
+from service.kernel.dry_run import DRY_RUN
+from service.kernel.field_names import camel
+from service.kernel.origin import ORIGIN
+from service.records.menus.menus import Menu
+from service.records.resources.resources import Resource
+from service.records.roles.roles import RoleValues
+from service.records.users.listing import User, UserValues
+
+_ROLE = ("role_name", "description", "enabled")
+_USER = ("user_name", "nick_name", "email", "phone", "gender", "avatar", "status")
+_MENU = ("title", "name", "path", "component", "icon", "auth_mark", "sort", "enabled")
+_RESOURCE = ("resource_name", "resource_code", "method", "path", "description", "enabled")
+
+
+def concerns(*targets: str) -> None:
+    """Say which stored records the request that is being served is about, whatever becomes of it."""
+    if (record := _record()) is not None:
+        record.concern(targets)
+
+
+def saved(changes: Collection[FieldChange], *targets: str) -> None:
+    """Say what has been saved, of which records, and which ``targets`` it is about besides.
+
+    To be called after the commit: the names of new records, and new names, come from the body of the request,
+    of which the log keeps nothing if it is refused. A dry run saves nothing.
+    """
+    if DRY_RUN.get() is None and (record := _record()) is not None:
+        record.concern(change.target for change in changes)
+        record.concern(targets)
+        record.changes += changes
+
+
+def role_target(role_code: str) -> str:
+    """Return the name of a role in the log."""
+    return f"role:{role_code}"
+
+
+def user_target(user_name: str) -> str:
+    """Return the name of a user in the log."""
+    return f"user:{user_name}"
+
+
+def menu_target(menu: Menu) -> str:
+    """Return the name of a Menu or Button in the log."""
+    return f"menu:{menu.title}" if menu.auth_mark is None else button_target(menu.auth_mark)
+
+
+def button_target(auth_mark: str) -> str:
+    """Return the name of a Button in the log."""
+    return f"button:{auth_mark}"
+
+
+def resource_target(resource: Resource) -> str:
+    """Return the name of a resource in the log."""
+    return f"resource:{requests_of(resource)}"
+
+
+def requests_of(resource: Resource) -> str:
+    """Return method and path of a resource, such as ``GET /api/report/{id}``."""
+    return f"{resource.method} {resource.path}"
+
+
+def role_fields(values: RoleValues, permissions: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the fields of a role, with the codes of its Buttons if they are known."""
+    return _fields(values, _ROLE) | {"permissions": frozenset(permissions)}
+
+
+def user_fields(user: User) -> dict[str, Any]:
+    """Return the fields of a user, with the codes of all roles."""
+    return _fields(user, _USER) | {"roles": frozenset(role.role_code for role in user.roles)}
+
+
+def edited_user(before: User, after: User) -> list[FieldChange]:
+    """Return the changes of an existing user."""
+    return field_changes(user_target(before.user_name), user_fields(before), user_fields(after))
+
+
+def imported_user(values: UserValues, role_codes: Iterable[str]) -> list[FieldChange]:
+    """Return the changes that make a new user of ``values`` in roles."""
+    fields = _fields(values, _USER) | {"roles": frozenset(role_codes)}
+    return field_changes(user_target(values.user_name), {}, fields)
+
+
+def menu_fields(menu: Menu, parent: str | None = None) -> dict[str, Any]:
+    """Return the fields of a menu, with the title of the Menu above it if it is known."""
+    return _fields(menu, _MENU) | {"parent": parent}
+
+
+def resource_fields(resource: Resource, permissions: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the fields of a resource, with the codes of the Buttons that open it if they are known."""
+    return _fields(resource, _RESOURCE) | {"permissions": frozenset(permissions)}
+
+
+def _fields(values: object, names: Iterable[str]) -> dict[str, Any]:
+    return {camel(name): getattr(values, name) for name in names}
+
+
+def _record() -> ChangeRecord | None:
+    """Return the record of the request that is being served; None outside one."""
+    if (origin := ORIGIN.get()) is None:
+        return None
+    if origin.recorded is None:
+        origin.recorded = ChangeRecord()
+    return origin.recorded
