@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +12,7 @@ from service.authz.engine.predicates import PREDICATES
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, RESOURCE, Rule
+from service.authz.review.passing_classes import Classes, PassingClasses, credited, numbers_of
 from service.kernel.codes import HeldCodes
 
 _HOLDING: Final = {name: holds for name, holds in PREDICATES.items() if name != "isLoggedIn"}
@@ -129,27 +130,23 @@ class _Alike:
     after: _Lines
     names: list[str] = field(default_factory=list)
 
-    @property
-    def changed(self) -> bool:
-        """Whether other codes open them after than before."""
-        return self.before != self.after
-
 
 class _Comparison:
     def __init__(self, before: Standing, after: Standing) -> None:
         self._before, self._after = before, after
         self._old, self._new = _Decider(before.policy), _Decider(after.policy)
         self._all = self._alike()
-        self._changed = [one for one in self._all if one.changed]
-        self._gains: Counter[tuple[str | None, str]] = Counter()
-        self._loses: Counter[tuple[str | None, str]] = Counter()
+        self._could = PassingClasses(before.policy.model_text, (one.before for one in self._all))
+        self._can = PassingClasses(after.policy.model_text, (one.after for one in self._all))
+        self._gains: Counter[tuple[str | None, Classes]] = Counter()
+        self._loses: Counter[tuple[str | None, Classes]] = Counter()
 
     def made(self) -> Differences:
         for role in self._before.codes.keys() & self._after.codes.keys():
             self._compare([role], [role], 0)
         for had, has, number in _moves(self._before.users, self._after.users):
             self._compare(had, has, number)
-        return Differences(_listed(self._gains), _listed(self._loses))
+        return Differences(self._listed(self._gains), self._listed(self._loses))
 
     def _alike(self) -> list[_Alike]:
         old, new = registered(self._before.policy), registered(self._after.policy)
@@ -162,51 +159,36 @@ class _Comparison:
             found.setdefault((before, after), _Alike(before, after)).names.append(one.name)
         return list(found.values())
 
-    def _compare(self, had: Iterable[str] | None, has: Iterable[str] | None, number: int) -> None:
+    def _compare(self, had: Sequence[str] | None, has: Sequence[str] | None, number: int) -> None:
         """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.
 
         None stands for a user who is not there, or disabled. With ``number`` 0 it is about a role by itself.
         """
-        old = None if had is None else self._before.held(had)
-        new = None if has is None else self._after.held(has)
-        # Where neither what is held nor the lines differ, no decision does.
-        same = old is not None and new is not None and old.codes == new.codes
-        for one in self._changed if same else self._all:
-            could = old is not None and self._old.passes(one.before, old)
-            can = new is not None and self._new.passes(one.after, new)
-            if can and not could:
-                self._note(self._gains, _by(self._new, self._after, one.after, has or ()), one.names, number)
-            if could and not can:
-                self._note(
-                    self._loses, _by(self._old, self._before, one.before, had or ()), one.names, number
-                )
+        before, after = self._before.held, self._after.held
+        could = 0 if had is None else self._could.of(before(had))
+        can = 0 if has is None else self._can.of(after(has))
+        if gained := can & ~could:
+            for one in credited(self._can, has or (), after, gained):
+                self._gains[one] += number
+        if lost := could & ~can:
+            for one in credited(self._could, had or (), before, lost):
+                self._loses[one] += number
 
-    @staticmethod
-    def _note(
-        into: Counter[tuple[str | None, str]], roles: Iterable[str | None], names: Iterable[str], number: int
-    ) -> None:
-        for role in roles:
-            for name in names:
-                into[role, name] += number
-
-
-def _by(decide: _Decider, standing: Standing, lines: _Lines, roles: Iterable[str]) -> Iterable[str | None]:
-    """Return the roles by which somebody who has ``roles`` passes.
-
-    Those that are enough by themselves; where it takes several together, those without which it fails.
-    """
-    having = list(roles)
-    if not having:
-        return [None]
-    alone = [role for role in having if decide.passes(lines, standing.held([role]))]
-    if alone:
-        return alone
-    needed = [
-        role
-        for role in having
-        if not decide.passes(lines, standing.held([other for other in having if other != role]))
-    ]
-    return needed or having
+    def _listed(self, found: Counter[tuple[str | None, Classes]]) -> tuple[Difference, ...]:
+        """Return one entry for each role and number of users, by role; no role at all comes first."""
+        users: Counter[tuple[str | None, int]] = Counter()
+        for (role, classes), number in found.items():
+            for one in numbers_of(classes):
+                users[role, one] += number
+        entries: dict[tuple[str | None, int], list[str]] = {}
+        for (role, one), number in users.items():
+            entries.setdefault((role, number), []).extend(self._all[one].names)
+        return tuple(
+            Difference(role, number, tuple(sorted(names)))
+            for (role, number), names in sorted(
+                entries.items(), key=lambda entry: (entry[0][0] or "", entry[0][1])
+            )
+        )
 
 
 def _moves(
@@ -219,14 +201,3 @@ def _moves(
     gone, come = list((old - new).elements()), list((new - old).elements())
     for place in range(max(len(gone), len(come))):
         yield gone[place] if place < len(gone) else None, come[place] if place < len(come) else None, 1
-
-
-def _listed(found: Counter[tuple[str | None, str]]) -> tuple[Difference, ...]:
-    """Return one entry for each role and number of users, by role; no role at all comes first."""
-    entries: dict[tuple[str | None, int], list[str]] = {}
-    for (role, name), number in found.items():
-        entries.setdefault((role, number), []).append(name)
-    return tuple(
-        Difference(role, number, tuple(sorted(names)))
-        for (role, number), names in sorted(entries.items(), key=lambda one: (one[0][0] or "", one[0][1]))
-    )

@@ -1,0 +1,73 @@
+"""Whole sets of classes are decided like each of them by the enforcer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.publishing.shipped import read_shipped
+from service.authz.review.passing_classes import PassingClasses, credited, numbers_of
+from service.kernel.codes import HeldCodes
+
+MODEL = read_shipped().model_text
+CODES = ["a:x", "a:y", "b:x", "b:y:z", "@login", "@nobody", "@anyone", "a:*", "*"]
+HELD = ["a:x", "a:y", "b:x", "b:y:z", "*", "a:*", "*:x", "b:*", "*:y:*"]
+
+layers = st.lists(st.sampled_from(CODES), max_size=3, unique=True).map(tuple)
+classes = st.lists(st.tuples(layers, layers), min_size=1, max_size=6)
+roles = st.dictionaries(
+    st.sampled_from("uvw"), st.sets(st.sampled_from(HELD), max_size=2), min_size=1, max_size=3
+)
+
+
+def passed(one: tuple[Iterable[str], Iterable[str]], held: HeldCodes) -> bool:
+    rules = [
+        Rule(layer, "GET /x", code)
+        for layer, codes in zip(("resource", "endpoint"), one, strict=True)
+        for code in codes
+    ]
+    policy = Policy(MODEL, rules)
+    return all(policy.judge(layer, "GET /x", held).allowed for layer in ("resource", "endpoint"))
+
+
+@given(classes, st.lists(st.sets(st.sampled_from(HELD), max_size=4), max_size=4))
+def test_the_classes_that_somebody_passes_are_those_that_the_enforcer_allows(
+    found: list[tuple[tuple[str, ...], tuple[str, ...]]], holders: list[set[str]]
+) -> None:
+    passing = PassingClasses(MODEL, found)
+
+    for held in map(HeldCodes, holders):
+        expected = [number for number, one in enumerate(found) if passed(one, held)]
+        assert list(numbers_of(passing.of(held))) == expected
+
+
+@given(classes, roles)
+def test_credited_are_roles_that_are_enough_or_without_which_it_fails(
+    found: list[tuple[tuple[str, ...], tuple[str, ...]]], given_by: dict[str, set[str]]
+) -> None:
+    def held(of: Iterable[str]) -> HeldCodes:
+        return HeldCodes(code for role in of for code in given_by[role])
+
+    passing, having = PassingClasses(MODEL, found), sorted(given_by)
+    told: dict[int, set[str | None]] = {}
+    for role, which in credited(passing, having, held, passing.of(held(having))):
+        for number in numbers_of(which):
+            told.setdefault(number, set()).add(role)
+
+    for number, one in enumerate(found):
+        alone = {role for role in having if passed(one, held([role]))}
+        without = {
+            role for role in having if not passed(one, held(other for other in having if other != role))
+        }
+        expected = (alone or without or set(having)) if passed(one, held(having)) else set()
+        assert told.get(number, set()) == expected
+
+
+def test_who_has_no_role_is_credited_without_one() -> None:
+    passing = PassingClasses(MODEL, [(("@login",), ("@login",))])
+
+    assert list(credited(passing, [], HeldCodes, passing.of(HeldCodes()))) == [(None, 1)]
