@@ -1,4 +1,4 @@
-"""Ends a worker together with its launcher."""
+"""Ends a child process together with its launcher."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ import ctypes
 import multiprocessing
 import os
 import signal
+import threading
+from multiprocessing.process import BaseProcess
 
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 def end_with_parent() -> None:
-    """Make the kernel send SIGTERM to this process when the launcher dies, however that happens.
+    """Send SIGTERM to this process when the launcher dies, or the template that it was forked from.
 
-    Called once, from the main thread. If the launcher is already dead, this process ends now. Does nothing in
-    a process without a launcher.
+    However they die: the kernel tells of both. Called once, from the main thread. If the launcher is already
+    dead, this process ends now. Does nothing in a process without a launcher.
     """
-    parent = multiprocessing.parent_process()
-    if parent is None:
+    launcher = multiprocessing.parent_process()
+    if launcher is None:
         return
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
-    if os.getppid() != parent.pid:  # it died before the request
-        os.kill(os.getpid(), signal.SIGTERM)
+    # The kernel's signal is about the template, which lives as long as its children do.
+    threading.Thread(target=_end_after, args=(launcher,), daemon=True).start()
+
+
+def _end_after(launcher: BaseProcess) -> None:
+    launcher.join()
+    os.kill(os.getpid(), signal.SIGTERM)

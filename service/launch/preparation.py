@@ -6,16 +6,13 @@ So they run in a process that ends before the first worker starts.
 
 from __future__ import annotations
 
-import multiprocessing
 from types import TracebackType
 from typing import Any, Self
 
-from service.launch import children
+from service.launch.children import prepare, processes
 from service.launch.errors import LaunchError
 from service.launch.prepared import Prepared, Refused
 from service.settings import Settings
-
-_spawn = multiprocessing.get_context("spawn")
 
 
 class PreparationError(LaunchError):
@@ -27,8 +24,8 @@ class Preparation:
 
     def __init__(self, settings: Settings) -> None:
         """Start it; ``settings`` are those that the operator gave."""
-        self._pipe, theirs = _spawn.Pipe()
-        self._process = _spawn.Process(target=children.prepare, args=(theirs, settings))
+        self._pipe, theirs = processes.Pipe()
+        self._process = processes.Process(target=prepare, args=(theirs, settings))
         self._process.start()
         theirs.close()
 

@@ -38,6 +38,9 @@ def serve(environ: Mapping[str, str]) -> None:
     os.umask(OWNER_ONLY)
     settings = table.load(environ)
     configure_logging(settings.log.format, settings.log.level)
+    # Before the first child: the process that all are forked from inherits both.
+    os.environ.update({**_MALLOC, **os.environ})
+    raise_file_limit()
     with ExitStack() as held:
         with Preparation(settings) as preparation:
             preparation.check()
@@ -64,8 +67,5 @@ def _address(bound: socket.socket) -> str:
 
 
 def _run_workers(stores: Stores, bound: socket.socket) -> None:
-    # Workers read their settings from the environment: put the completed settings into it.
-    os.environ.update({**_MALLOC, **os.environ, **stores.settings.environment()})
-    raise_file_limit()
     server = stores.settings.server
-    Supervisor(bound, server.workers, server.stop_grace + DRAIN + STOP_MARGIN).run()
+    Supervisor(bound, stores.settings, server.stop_grace + DRAIN + STOP_MARGIN).run()

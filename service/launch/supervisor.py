@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import socket
@@ -16,7 +15,8 @@ from typing import Final
 
 import structlog
 
-from service.launch import children
+from service.launch.children import processes, work
+from service.settings import Settings
 
 HANGS_AFTER: Final = 15.0
 """Seconds without a heartbeat after which a worker counts as hung and is killed."""
@@ -25,15 +25,14 @@ _FAILED_TO_START: Final = 3  # uvicorn's status for an application that does not
 _LOOK: Final = 1.0  # seconds
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _log = structlog.get_logger()
-_spawn = multiprocessing.get_context("spawn")
 
 
 class _Worker:
     """One worker process, and the pipe with its heartbeats."""
 
-    def __init__(self, listener: socket.socket, service_stops: Event) -> None:
-        self.signs, theirs = _spawn.Pipe(duplex=False)
-        self.process = _spawn.Process(target=children.work, args=(listener, theirs, service_stops))
+    def __init__(self, listener: socket.socket, service_stops: Event, settings: Settings) -> None:
+        self.signs, theirs = processes.Pipe(duplex=False)
+        self.process = processes.Process(target=work, args=(listener, theirs, service_stops, settings))
         self.process.start()
         theirs.close()
         self._heard = monotonic()
@@ -63,22 +62,23 @@ class _Worker:
 
 
 class Supervisor:
-    """Keeps ``number`` workers running on ``listener``, and closes its own copy of it when it must stop.
+    """Keeps the workers running on ``listener``, and closes its own copy of it when it must stop.
 
-    ``stop_within`` is how long workers may take to stop, in seconds; slower ones are killed.
+    ``settings`` are those of the workers, and say how many. ``stop_within`` is how long workers may take to
+    stop, in seconds; slower ones are killed.
     """
 
-    def __init__(self, listener: socket.socket, number: int, stop_within: float) -> None:
+    def __init__(self, listener: socket.socket, settings: Settings, stop_within: float) -> None:
         self._listener = listener
-        self._number = number
+        self._settings = settings
         self._stop_within = stop_within
         self._stopping = False
-        self._service_stops = _spawn.Event()
+        self._service_stops = processes.Event()
 
     def run(self) -> None:
         """Run the workers until SIGTERM, SIGINT or SIGHUP, or until one of them can't start."""
         with self._signals() as stop_requested:
-            workers = [_Worker(self._listener, self._service_stops) for _ in range(self._number)]
+            workers = [self._started() for _ in range(self._settings.server.workers)]
             while not self._stopping:
                 wait([stop_requested, *(worker.process.sentinel for worker in workers)], _LOOK)
                 workers = [self._kept(worker) for worker in workers]
@@ -98,7 +98,10 @@ class Supervisor:
             self._stopping = True
             return worker
         _log.error("a worker hangs and is replaced" if hung else "a worker died and is replaced", pid=pid)
-        return _Worker(self._listener, self._service_stops)
+        return self._started()
+
+    def _started(self) -> _Worker:
+        return _Worker(self._listener, self._service_stops, self._settings)
 
     def _stop(self, workers: list[_Worker]) -> None:
         self._service_stops.set()
@@ -114,7 +117,7 @@ class Supervisor:
     @contextmanager
     def _signals(self) -> Iterator[Connection]:
         """Yield a connection that becomes readable at the first signal to stop."""
-        receiver, sender = _spawn.Pipe(duplex=False)
+        receiver, sender = processes.Pipe(duplex=False)
         os.set_blocking(sender.fileno(), False)
 
         def stop(number: int, _frame: FrameType | None) -> None:

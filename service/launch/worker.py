@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import socket
-import sys
 import threading
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from time import sleep
-
-# structlog imports it if it is installed: some megabytes per worker for colours. This must come before the
-# imports below.
-if multiprocessing.parent_process() is not None:  # tests import this module as well
-    sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 
 import uvicorn
 
@@ -24,21 +16,20 @@ from service.launch.http import HttpProtocol
 from service.launch.parent import end_with_parent
 from service.launch.server import WorkerServer
 from service.launch.stop_times import DRAIN
-from service.settings import load
+from service.settings import Settings
 from service.web.observability.log_format import configure_logging
 
 BEAT = 1.0
 """Seconds between two heartbeats of a worker."""
 
 
-def run(listener: socket.socket, launcher: Connection, service_stops: Event) -> None:
-    """Serve ``listener`` until a signal, with the settings that the launcher put into the environment.
+def run(listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings) -> None:
+    """Serve ``listener`` until a signal.
 
     ``service_stops`` is set before all workers get the signal. Writes a heartbeat to ``launcher`` once a
     second. Exits with status 3 if the application does not start.
     """
     end_with_parent()
-    settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
     threading.Thread(target=_beat, args=(launcher,), daemon=True).start()
     app = create_app(settings, configured(settings.policy))

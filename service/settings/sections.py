@@ -9,10 +9,10 @@ from typing import Literal
 from service.settings.access import Auth, Password
 from service.settings.oplog import Oplog
 from service.settings.stores import Database, Objstore, Redis, Server
-from service.settings.table import setting, table_of
+from service.settings.table import setting
 from service.settings.throttling import Throttle
 from service.settings.uploading import Upload
-from service.settings.values import Digests, OptionalPath, Paths, to_text
+from service.settings.values import Digests, OptionalPath, Paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,14 +75,3 @@ class Settings:
     def external(self) -> bool:
         """True if the database or the session store is not an embedded one."""
         return bool(self.database.url or self.redis.url)
-
-    def environment(self) -> dict[str, str]:
-        """Return the variables from which ``load`` makes the same settings, secrets included.
-
-        For worker processes. ``PORTCULLIS_CONFIG`` is empty: a file changed in between has no effect.
-        """
-        variables = {"PORTCULLIS_CONFIG": ""}
-        for row in table_of(Settings):
-            text = to_text(getattr(getattr(self, row.section), row.name))
-            variables |= dict.fromkeys(row.variables, text)
-        return variables

@@ -20,7 +20,15 @@ from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
 from tests.support.databases import NewDatabase
-from tests.support.running import Running, descendants, kilobytes, lives, portcullis, running
+from tests.support.running import (
+    PATIENCE,
+    Running,
+    descendants,
+    kilobytes,
+    lives,
+    portcullis,
+    running,
+)
 from tests.support.waiting import eventually
 
 ROLE_LIST = "/api/role/list"
@@ -48,6 +56,7 @@ class SecondLife:
 
     banner: str
     rival: str
+    workers_of_killed_template: list[int]
     statuses: dict[str, int]
     last_answer: bytes
     exit_status: int
@@ -88,6 +97,10 @@ def second(folder: Path, options: Options, first: FirstLife) -> SecondLife:
     body = {"userName": "admin", "password": first.password}
     with running(folder, *options) as service:
         rival = portcullis(folder, "serve", "--port", "0", *options)
+        before = service.workers
+        os.kill(service.templates[0], signal.SIGKILL)
+        orphans = left_of(before)
+        assert eventually(lambda: len(service.workers) == len(before), patience=PATIENCE)
         with service.client() as client:
             statuses = {
                 "token": client.get(ROLE_LIST, headers=first.token).status_code,
@@ -97,12 +110,12 @@ def second(folder: Path, options: Options, first: FirstLife) -> SecondLife:
         processes = descendants(service.process.pid)
         answer = _asked_while_stopping(service, json.dumps(body).encode())
         status = service.stop()
-    return SecondLife(service.errors, rival.errors, statuses, answer, status, left_of(processes))
+    return SecondLife(service.errors, rival.errors, orphans, statuses, answer, status, left_of(processes))
 
 
 def left_of(processes: list[int]) -> list[int]:
     """Return those that still live when there was time enough to end."""
-    eventually(lambda: not any(map(lives, processes)))
+    eventually(lambda: not any(map(lives, processes)), patience=PATIENCE)
     return [pid for pid in processes if lives(pid)]
 
 
@@ -138,6 +151,10 @@ def test_a_killed_launcher_leaves_no_server_and_no_worker(first: FirstLife) -> N
 
 def test_a_second_start_keeps_users_and_sessions(second: SecondLife) -> None:
     assert second.statuses == {"token": 200, "password": 200, "made user": 200}
+
+
+def test_workers_are_replaced_when_the_process_that_forked_them_is_killed(second: SecondLife) -> None:
+    assert second.workers_of_killed_template == []
 
 
 def test_a_data_directory_serves_one_launcher_at_a_time(second: SecondLife) -> None:

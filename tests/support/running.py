@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 
+from tests.support import command_process
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +24,7 @@ PATIENCE = 60.0  # seconds; a start takes three, more where other tests keep the
 
 _LISTENING = re.compile(r"^  listening +(http://127\.0\.0\.1:(\d+))$", re.MULTILINE)
 _PASSWORD = re.compile(r"^  Password: (.*)$", re.MULTILINE)
-_WORKER = b"spawn_main"  # how multiprocessing names the processes that it spawns
+_TEMPLATE = b"multiprocessing.forkserver"  # the process that the workers are forked from
 
 
 def environment(folder: Path, **variables: str) -> dict[str, str]:
@@ -49,17 +50,7 @@ class Ended:
 
 def portcullis(folder: Path, *arguments: str, given: str = "", **variables: str) -> Ended:
     """Run a command to its end in ``folder``, with the text ``given`` at its standard input."""
-    done = subprocess.run(
-        command(*arguments),
-        cwd=folder,
-        env=environment(folder, **variables),
-        input=given,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return Ended(*command_process.run(folder, arguments, environment(folder, **variables), given, PATIENCE))
 
 
 class Running:
@@ -135,7 +126,12 @@ class Running:
     @property
     def workers(self) -> list[int]:
         """The process ids of the workers that live."""
-        return [pid for pid in descendants(self.process.pid) if _WORKER in _read(pid, "cmdline")]
+        return [worker for template in self.templates for worker in children(template)]
+
+    @property
+    def templates(self) -> list[int]:
+        """The process id of the process that workers are forked from; none while it is missing."""
+        return [pid for pid in children(self.process.pid) if _TEMPLATE in _read(pid, "cmdline")]
 
     def client(self) -> httpx.Client:
         """Return a client of the service; the caller closes it."""
@@ -179,6 +175,19 @@ def running(folder: Path, *options: str, **variables: str) -> Iterator[Running]:
 
 def descendants(pid: int) -> list[int]:
     """Return the ids of all processes below ``pid`` that have not ended."""
+    parents = _parents()
+    found, level = [], [pid]
+    while level := [child for child, parent in parents.items() if parent in level]:
+        found += level
+    return sorted(found)
+
+
+def children(pid: int) -> list[int]:
+    """Return the ids of the children of ``pid`` that have not ended."""
+    return sorted(child for child, parent in _parents().items() if parent == pid)
+
+
+def _parents() -> dict[int, int]:
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and (stat := _read(int(entry.name), "stat")):
@@ -186,10 +195,7 @@ def descendants(pid: int) -> list[int]:
             state, parent = stat.rpartition(b") ")[2].split()[:2]
             if state != b"Z":
                 parents[int(entry.name)] = int(parent)
-    found, level = [], [pid]
-    while level := [child for child, parent in parents.items() if parent in level]:
-        found += level
-    return sorted(found)
+    return parents
 
 
 def lives(pid: int) -> bool:

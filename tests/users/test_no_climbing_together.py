@@ -34,7 +34,7 @@ CODES: Final = (
 )
 """What Buttons are given as codes; some exist already."""
 PROBES: Final = (*CODES, *EVERY_WRITE, "system:role:any", "system:any:any", "any", "any:any:any")
-"""What is asked of a user: does he hold this? Wildcards are codes among others here."""
+"""What is asked of a user: does this user hold it? Wildcards are codes among others here."""
 
 WORLD: Final = """
 INSERT INTO sys.menu (menu_type, title, auth_mark, enabled) VALUES
@@ -245,6 +245,8 @@ def run(stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str) ->
 def restore(connection: psycopg.Connection[Row]) -> None:
     with connection.transaction():
         connection.execute(b"DELETE FROM sys.action_resource")
+        # Buttons come back with their bit positions, which a deleted one has retired.
+        connection.execute(b"DELETE FROM sys.retired_bit")
         for table in reversed(SAVED):
             connection.execute(f"DELETE FROM sys.{table}".encode())
         for table, columns in SAVED.items():

@@ -1,0 +1,20 @@
+"""The process that workers are forked from: importing this module is all that it does.
+
+It outlives the signals that end the service, since the launcher learns from it how each worker has ended. It
+ends when the launcher and all workers have ended.
+"""
+
+import gc
+import signal
+import sys
+
+# structlog imports it if it is installed: some megabytes per worker for colours. This must come before the
+# imports of the service.
+sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+
+import service.launch.worker  # noqa: E402, F401 - for the processes that are forked from this one
+
+for _number in (signal.SIGTERM, signal.SIGHUP):
+    signal.signal(_number, signal.SIG_IGN)
+# Objects that live for ever: a collection in a worker would visit, and so copy, the pages they are on.
+gc.freeze()

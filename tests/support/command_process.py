@@ -1,0 +1,51 @@
+"""Commands of the service in processes of their own, without the second that each would import for.
+
+Each command runs in a fork of one process that has imported the command line; what it reads and writes are
+files, its variables and its folder are its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from service.__main__ import main
+
+_processes: Final = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["tests.support.command_imports"])
+
+
+def run(
+    folder: Path, arguments: Sequence[str], environ: Mapping[str, str], given: str, patience: float
+) -> tuple[int, str, str]:
+    """Run a command in ``folder``; return its exit status, standard output and standard error.
+
+    ``given`` is its standard input. AssertionError if it still runs after ``patience`` seconds.
+    """
+    with tempfile.TemporaryDirectory(prefix="pc-") as name:
+        files = [Path(name, stream) for stream in ("in", "out", "err")]
+        files[0].write_text(given)
+        process = _processes.Process(target=_run, args=(folder, arguments, dict(environ), files))
+        process.start()
+        process.join(patience)
+        if process.exitcode is None:
+            process.kill()
+            raise AssertionError(f"portcullis {' '.join(arguments)} goes on")
+        return process.exitcode, files[1].read_text(), files[2].read_text()
+
+
+def _run(folder: Path, arguments: Sequence[str], environ: Mapping[str, str], files: Sequence[Path]) -> None:
+    for number, (file, mode) in enumerate(zip(files, ("r", "w", "w"), strict=True)):
+        with file.open(mode) as opened:
+            os.dup2(opened.fileno(), number)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w", buffering=1), open(2, "w", buffering=1)  # noqa: SIM115 - they live as long as the process
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["portcullis", *arguments]
+    sys.exit(main(arguments))
