@@ -10,7 +10,7 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule
 from service.authz.publishing.derive import derive, digest_of
-from service.records.resources.bindings import BoundResource
+from service.kernel.bound_resource import BoundResource
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
 

@@ -10,8 +10,8 @@ from service.authz.engine.rules import GRANT, RESOURCE, Rule
 from service.authz.publishing.derive import derive
 from service.authz.review.export import export
 from service.authz.review.sources import own_policy, read_folder, source_named
+from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
-from service.records.resources.bindings import BoundResource
 from tests.support.running import ROOT
 from tests.support.shipped import SHIPPED
 

@@ -16,8 +16,8 @@ from statistics import median
 from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
+from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
-from service.records.resources.bindings import BoundResource
 from tests.policies.stock import stock_enforcer
 
 SIZES = (10, 1_000, 100_000)

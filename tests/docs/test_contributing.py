@@ -123,8 +123,8 @@ sys.exit(main(["policy", "check"]))
 def test_pages_and_decision_tables_hold_after_the_recipes(changed: tuple[Path, list[Path]]) -> None:
     root, _ = changed
     files = [f"tests/docs/test_{name}_page.py" for name in ("errors", "settings", "permissions")]
-    tables = [f"tests/policies/test_{name}.py" for name in ("cases", "invariants")]
-    run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, *tables)
+    run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
+    run(root, "-m", "service", "policy", "test", "--coverage", "--mutate")
 
 
 def test_a_role_has_the_field_of_the_recipe_wherever_it_is_shown(changed: tuple[Path, list[Path]]) -> None:

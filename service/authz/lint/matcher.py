@@ -109,7 +109,7 @@ def grammar_faults(pieces: Sequence[Piece]) -> list[Piece]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         offset = getattr(error, "offset", None) or 1
         return [(_line(pieces, offset - 1), f"the matcher can't be parsed: {getattr(error, 'msg', error)}")]
-    demanded, conditions = _parts(tree)
+    demanded, conditions = parts(tree)
     faults = [
         (_line(pieces, node.col_offset), reason)
         for condition in conditions
@@ -130,7 +130,7 @@ def _line(pieces: Sequence[Piece], offset: int) -> int:
     return pieces[-1][0]
 
 
-def _parts(tree: ast.expr) -> tuple[list[frozenset[str]], list[ast.expr]]:
+def parts(tree: ast.expr) -> tuple[list[frozenset[str]], list[ast.expr]]:
     """Return the top-level equalities of layer and object, and all other conjuncts."""
     demanded, conditions = [], []
     for part in _conjuncts(tree):

@@ -12,9 +12,9 @@ from typing import Final
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.rules import GRANT, LOGIN, NOBODY, RESOURCE
+from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import is_code
 from service.kernel.cooperative_yield import cooperatively
-from service.records.resources.bindings import BoundResource
 
 _NOTHING: Final = Lines()
 

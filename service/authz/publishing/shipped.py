@@ -119,7 +119,7 @@ def read_shipped(
     fault. Base lines must be of the resource layer, and endpoint lines of the endpoint layer.
     """
     model = model or _shipped(MODEL)
-    folder = folder or _shipped(POLICIES)
+    folder = policy_folder(folder)
     text = read_model(model)
     base = _read_openings(folder / "base.csv")
     if strict:
@@ -128,6 +128,11 @@ def read_shipped(
     own = folder / INVARIANTS
     stated = read_invariants((*([own] if own.exists() else ()), *invariants))
     return Shipped(text, base, endpoints, stated.without_unregistered() if strict else stated)
+
+
+def policy_folder(folder: Path | None) -> Path:
+    """Return the folder of a setting, or of the shipped policy if it names none."""
+    return folder or _shipped(POLICIES)
 
 
 def _shipped(name: str) -> Path:

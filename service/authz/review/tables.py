@@ -25,9 +25,9 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
 from service.errors import BadRequest
+from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
-from service.records.resources.bindings import BoundResource
 
 Layer = Literal["resource", "endpoint", "grant"]
 
@@ -134,7 +134,7 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
     """Read the tables of ``paths``, files or folders, for the policy whose own part is ``own``.
 
     Raises PolicyError with file, line and reason of every fault: a file that is no table, a caller that the
-    table does not name, codes outside the grammar, requests that no endpoint line fits.
+    table does not name, codes and requests outside the grammar.
     """
     endpoints = ResourceIndex({rule.object for rule in own.endpoints})
     tables: list[Table] = []
@@ -227,10 +227,8 @@ class _Resolver:
         return NO_SESSION if held is None else self.resources.find(method, path) or UNREGISTERED
 
     def _route(self, request: str) -> str:
-        found = self.endpoints.find(*_split(request))
-        if found is None:
-            raise PolicyError(f"no endpoint line fits {request}")
-        return found
+        # A request that no endpoint line fits is an object without a line: it is denied.
+        return self.endpoints.find(*_split(request)) or request
 
 
 def _split(request: str) -> tuple[str, str]:

@@ -14,5 +14,6 @@ COMMANDS: Final = (
     Command("check", "check model, lines and routes against one another; start nothing"),
     Command("export", "write the published policy for any Casbin"),
     Command("sync", "register the routes that are not registered"),
+    Command("test", "run decision tables and invariants, and find what they would not notice"),
     Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),
 )

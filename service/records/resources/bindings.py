@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.kernel.bound_resource import BoundResource
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records.menus.menus import BUTTON, Button
 from service.records.resources.resources import RESOURCE, Resource
@@ -27,14 +28,6 @@ class BoundButton(NamedTuple):
 
     auth_mark: str
     enabled: bool
-
-
-class BoundResource(NamedTuple):
-    """An enabled resource with all its Buttons, sorted by code, disabled ones included."""
-
-    method: str
-    path: str
-    buttons: Sequence[tuple[str, bool]]
 
 
 async def bound(connection: AsyncConnection) -> list[BoundResource]:

@@ -1,0 +1,75 @@
+"""A matcher taken apart: its two equalities, and the rows in which a line's code can allow a caller.
+
+The parts are Python expressions, as Casbin passes them to simpleeval. So mutants can be put together that the
+lint of a model would refuse.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import dataclass
+
+from service.authz.lint.matcher import as_python, parts
+from service.authz.lint.model import parsed_model
+
+_NAME = re.compile(r"\b([rp])_(layer|object|caller|code)\b")
+_HOLDS = re.compile(r"\bholds\w+")
+_WORD = re.compile(r"'(@\w+)'")
+
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """The parts of a matcher, joined by ``and``; ``rows`` are joined by ``or``."""
+
+    layers: str
+    objects: str
+    rows: tuple[str, ...]
+
+    @property
+    def expression(self) -> str:
+        """The whole matcher."""
+        return joined(self.layers, self.objects, self.rows)
+
+
+def joined(layers: str, objects: str, rows: tuple[str, ...]) -> str:
+    """Return a matcher with these equalities and rows; without rows it is false."""
+    return f"{layers} and {objects} and ({' or '.join(f'({row})' for row in rows) or 'False'})"
+
+
+def matcher_of(model_text: str) -> Matcher:
+    """Take the matcher of a linted model apart."""
+    value = parsed_model(model_text).partition("m = ")[2]
+    demanded, conditions = parts(ast.parse(as_python(value).strip(), mode="eval").body)
+    layers, objects = sorted(demanded, key=lambda pair: "r_object" in pair)
+    match conditions:
+        case [ast.BoolOp(op=ast.Or(), values=values)]:
+            rows = tuple(map(ast.unparse, values))
+        case _:
+            rows = (" and ".join(f"({ast.unparse(condition)})" for condition in conditions),)
+    return Matcher(_equality(layers), _equality(objects), rows)
+
+
+def _equality(pair: frozenset[str]) -> str:
+    line, request = sorted(pair)
+    return f"{request} == {line}"
+
+
+def conjuncts(row: str) -> tuple[str, ...]:
+    """Return the parts of ``row`` that are joined by ``and``; ``row`` itself when there is only one."""
+    match ast.parse(row, mode="eval").body:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return tuple(map(ast.unparse, values))
+    return (row,)
+
+
+def name_of(row: str) -> str:
+    """Return what people call a row: ``holdsSubtree``, ``@login``; else its text."""
+    found = _HOLDS.search(row) or _WORD.search(row)
+    return found.group(found.lastindex or 0) if found else shown(row)
+
+
+def shown(expression: str) -> str:
+    """Return ``expression`` as a model writes it."""
+    text = _NAME.sub(r"\1.\2", expression).replace("'", '"')
+    return text.replace(" and ", " && ").replace(" or ", " || ")
