@@ -46,7 +46,10 @@ async def test_an_allowed_request_is_explained_by_lines_codes_and_predicates(sha
     assert (found["allowed"], found["public"], found["revision"]) == (True, False, 1)
     assert found["resource"]["object"] == "GET /api/role/list"
     assert found["resource"]["line"] == "p, resource, GET /api/role/list, system:role:list"
-    assert found["resource"]["fired"] == [{"code": "system:*:list", "predicate": "holdsPattern"}]
+    assert found["resource"]["rows"] == ["holdsPattern"]
+    assert found["resource"]["fired"] == [
+        {"code": "system:*:list", "predicate": "holdsPattern", "origins": []}
+    ]
     assert len(found["endpoint"]["lines"]) == 3
     assert (found["endpoint"]["reason"], found["endpoint"]["wouldOpen"]) == ("opened", None)
 
@@ -58,7 +61,14 @@ async def test_a_denial_is_explained_by_what_would_open_it(shared: Inside) -> No
 
     assert not found["allowed"]
     assert (found["resource"]["reason"], found["resource"]["line"]) == ("not_held", None)
-    assert found["resource"]["wouldOpen"] == {
+    opens = found["resource"]["wouldOpen"]
+    assert [one.pop("authMark") for one in opens["buttons"]] == ["*", "system:*", "system:user:list"]
+    assert [one["title"] for one in opens.pop("buttons")] == [
+        "Everything",
+        "Everything below system",
+        "List users",
+    ]
+    assert opens == {
         "permissions": ["system:user:list"],
         "roles": ["admin", "auditor", "super"],
         "disabledButtons": [],
@@ -83,6 +93,7 @@ async def test_an_explanation_and_the_gate_agree(service: Inside) -> None:
     assert found["resource"]["wouldOpen"] == {
         "permissions": [],
         "roles": [],
+        "buttons": [],
         "disabledButtons": ["system:user:export"],
     }
     assert found["endpoint"]["allowed"]
@@ -95,6 +106,7 @@ async def test_a_visitor_is_explained_too(shared: Inside) -> None:
     assert (found["permissions"], found["resource"]["object"]) == (None, "@no-session")
     assert found["endpoint"]["reason"] == "not_logged_in"
     assert found["endpoint"]["wouldOpen"]["permissions"] == ["@login"]
+    assert found["endpoint"]["wouldOpen"]["buttons"] == []
     login = await shared.data("POST", EXPLAIN, {"method": "POST", "path": "/api/auth/login"})
     assert (login["allowed"], login["public"]) == (True, True)
 
@@ -105,8 +117,11 @@ async def test_a_grant_is_explained_by_the_line_of_its_button(shared: Inside) ->
 
     assert (allowed["allowed"], allowed["resource"], allowed["endpoint"]) == (True, None, None)
     assert allowed["grant"]["line"] == "p, grant, system:user:list, system:user:list"
-    assert allowed["grant"]["fired"] == [{"code": "*", "predicate": "holdsEverything"}]
+    (fired,) = allowed["grant"]["fired"]
+    assert (fired["code"], fired["predicate"]) == ("*", "holdsEverything")
+    assert [(one["roleCode"], one["buttonTitle"]) for one in fired["origins"]] == [("super", "Everything")]
     assert (denied["allowed"], denied["grant"]["reason"]) == (False, "not_held")
+    assert [one["authMark"] for one in denied["grant"]["wouldOpen"].pop("buttons")] == ["*", "system:*"]
     assert denied["grant"]["wouldOpen"] == {
         "permissions": ["system:*"],
         "roles": ["admin", "super"],

@@ -38,8 +38,9 @@ class Fired:
 class LayerExplained:
     """One layer's answer.
 
-    ``lines`` are all that name the object, ``line`` the one that decided, None when none did. ``required``
-    are the codes any one of which would do. ``reason``: ``opened``; ``not_held``, ``not_logged_in``: a code
+    ``lines`` are all that name the object, ``line`` the one that decided, None when none did, and ``rows``
+    the rows of the matcher that open it: words such as ``@login``, or predicates. ``required`` are the codes
+    any one of which would do. ``reason``: ``opened``; ``not_held``, ``not_logged_in``: a code
     or a login is missing; ``closed``: no line of the object can open; ``no_line``: there is none.
     """
 
@@ -49,6 +50,7 @@ class LayerExplained:
     reason: Reason
     lines: tuple[str, ...]
     line: str | None
+    rows: tuple[str, ...]
     fired: tuple[Fired, ...]
     required: tuple[str, ...]
     decision_id: str
@@ -128,6 +130,7 @@ def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> Lay
         ),
         lines=tuple(map(str, lines)),
         line=None if decision.line is None else str(decision.line),
+        rows=_rows(decision.line, held),
         fired=_fired(decision.line, held),
         required=decision.required,
         decision_id=decision.id,
@@ -145,6 +148,15 @@ def reason_of(
     if not required:
         return "closed"
     return "not_logged_in" if held is None else "not_held"
+
+
+def _rows(line: Rule | None, held: HeldCodes | None) -> tuple[str, ...]:
+    """Return the rows of the matcher that are true for ``line``, in the order of the shipped model."""
+    if line is None:
+        return ()
+    if line.code in (ANYONE, LOGIN):
+        return (line.code,)
+    return tuple(name for name, holds in _HOLDING.items() if holds(held, line.code))
 
 
 def _fired(line: Rule | None, held: HeldCodes | None) -> tuple[Fired, ...]:

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.predicates import PREDICATES
-from service.authz.engine.request_classes import RequestClass, registered, request_classes
-from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ANYONE, ENDPOINT, RESOURCE, Rule
+from service.authz.engine.request_classes import compared_classes
+from service.authz.review.batch_decider import EVERYBODY, BatchDecider, DecidingLines, all_requests
 from service.authz.review.passing_classes import Classes, PassingClasses, credited, numbers_of
 from service.kernel.codes import HeldCodes
-
-_HOLDING: Final = {name: holds for name, holds in PREDICATES.items() if name != "isLoggedIn"}
 
 Roles = tuple[str, ...]
 """The codes of the roles of a user, sorted."""
@@ -68,73 +63,24 @@ def differences(before: Standing, after: Standing) -> Differences:
 
 def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[str]:
     """Return the requests to ``routes`` that a holder of ``held`` passes, by name."""
-    decide = _Decider(standing.policy)
-    served = standing.policy.rules.objects(ENDPOINT)
-    found = request_classes(
-        [name for name in served if name in set(routes)],
-        registered(standing.policy),
-        serving=ResourceIndex(served),
-    )
+    decide = BatchDecider(standing.policy)
+    found = all_requests(standing.policy, routes)
     return {one.name for one in found if decide.passes(decide.lines(one), held)}
-
-
-_Lines = tuple[tuple[str, ...], tuple[str, ...]]
-"""What decides a request: the codes of the lines of its objects, in both layers."""
-
-
-class _Decider:
-    """Decides requests of one policy, for many sets of held codes.
-
-    The closed grammar of the matcher makes a line's answer depend on nothing but the word that is its code,
-    and on what the predicates say of the code and the caller; and one line that allows is enough. So the
-    enforcer is asked once for each such combination, with a line of the same model, and not for each object.
-    """
-
-    def __init__(self, policy: Policy) -> None:
-        rules = policy.rules
-        layers = ((layer, rules.objects(layer)) for layer in (RESOURCE, ENDPOINT))
-        codes = {code for layer, names in layers for name in names for code in rules.codes(layer, name)}
-        self._policy = policy
-        self._objects = {code: f"GET /{number}" for number, code in enumerate(sorted(codes))}
-        self._asked = Policy(
-            policy.model_text, [Rule(RESOURCE, name, code) for code, name in self._objects.items()]
-        )
-        self._answers: dict[tuple[str, ...], bool] = {}
-        self._opened: dict[HeldCodes, dict[str, bool]] = {}
-
-    def lines(self, one: RequestClass) -> _Lines:
-        """Return, for both layers, the codes of the lines that decide."""
-        rules = self._policy.rules
-        return rules.codes(RESOURCE, one.resource(self._policy)), rules.codes(ENDPOINT, one.route)
-
-    def passes(self, lines: _Lines, held: HeldCodes) -> bool:
-        """Tell whether a holder of ``held`` passes both layers."""
-        opened = self._opened.setdefault(held, {})
-        return all(any(self._opens(code, held, opened) for code in codes) for codes in lines)
-
-    def _opens(self, code: str, held: HeldCodes, opened: dict[str, bool]) -> bool:
-        if (answer := opened.get(code)) is None:
-            word = code if code.startswith("@") else ""
-            key = (word, *(name for name, holds in _HOLDING.items() if holds(held, code)))
-            if key not in self._answers:
-                self._answers[key] = self._asked.judge(RESOURCE, self._objects[code], held).allowed
-            answer = opened[code] = self._answers[key]
-        return answer
 
 
 @dataclass(frozen=True, slots=True)
 class _Alike:
     """Classes of requests that have the same codes before, and the same codes after: decided alike."""
 
-    before: _Lines
-    after: _Lines
+    before: DecidingLines
+    after: DecidingLines
     names: list[str] = field(default_factory=list)
 
 
 class _Comparison:
     def __init__(self, before: Standing, after: Standing) -> None:
         self._before, self._after = before, after
-        self._old, self._new = _Decider(before.policy), _Decider(after.policy)
+        self._old, self._new = BatchDecider(before.policy), BatchDecider(after.policy)
         self._all = self._alike()
         self._could = PassingClasses(before.policy.model_text, (one.before for one in self._all))
         self._can = PassingClasses(after.policy.model_text, (one.after for one in self._all))
@@ -149,14 +95,11 @@ class _Comparison:
         return Differences(self._listed(self._gains), self._listed(self._loses))
 
     def _alike(self) -> list[_Alike]:
-        old, new = registered(self._before.policy), registered(self._after.policy)
-        served = self._after.policy.rules.objects(ENDPOINT)
-        # A public route asks nobody who they are.
-        routes = [name for name in served if self._after.policy.rules.codes(ENDPOINT, name) != (ANYONE,)]
-        found: dict[tuple[_Lines, _Lines], _Alike] = {}
-        for one in request_classes(routes, old | new, old ^ new, serving=ResourceIndex(served)):
-            before, after = self._old.lines(one), self._new.lines(one)
-            found.setdefault((before, after), _Alike(before, after)).names.append(one.name)
+        found: dict[tuple[DecidingLines, DecidingLines], _Alike] = {}
+        for old, new in compared_classes(self._before.policy, self._after.policy):
+            before, after = self._old.lines(old), self._new.lines(new)
+            if (one := new or old) is not None and not before == after == EVERYBODY:
+                found.setdefault((before, after), _Alike(before, after)).names.append(one.name)
         return list(found.values())
 
     def _compare(self, had: Sequence[str] | None, has: Sequence[str] | None, number: int) -> None:

@@ -8,31 +8,44 @@ from dataclasses import dataclass
 from service.errors import ValidationFailed
 from service.kernel.codes import HeldCodes, is_code
 from service.records.database.transactions import Connection
-from service.records.roles import rights
+from service.records.roles import holdings, rights
 from service.records.users import accounts
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The held codes, None for a caller without a session; ``status`` is that of a stored user."""
+    """The held codes, None for a caller without a session; the rest is about a stored user.
+
+    ``kept_out`` says whether the user is disabled or banned: then the service serves none of their requests.
+    """
 
     held: HeldCodes | None
     status: str | None = None
+    user_id: int | None = None
+    kept_out: bool = False
 
 
 async def subject_of(
-    connection: Connection, user_name: str | None, permissions: Sequence[str] | None
+    connection: Connection,
+    user_name: str | None,
+    permissions: Sequence[str] | None,
+    role_code: str | None = None,
 ) -> Subject:
-    """Return a user by name, or a holder of ``permissions``; with neither, a visitor.
+    """Return a user by name, a holder of ``permissions``, or of one role; with none of them, a visitor.
 
-    Raises ValidationFailed for both together, an unknown user, and an invalid permission code.
+    Raises ValidationFailed for several, an unknown user or role, and an invalid permission code.
     """
-    if user_name is not None and permissions is not None:
-        raise ValidationFailed(("permissions", "Name a user or permissions, not both"))
+    if sum(one is not None for one in (user_name, permissions, role_code)) > 1:
+        raise ValidationFailed(("permissions", "Name only one: a user, a role or permissions"))
     if user_name is not None:
         return await _user(connection, user_name)
-    if permissions is None:
-        return Subject(None)
+    if role_code is not None:
+        return await _role(connection, role_code)
+    return Subject(None) if permissions is None else holder_of(permissions)
+
+
+def holder_of(permissions: Sequence[str]) -> Subject:
+    """Return a holder of ``permissions``; ValidationFailed for an invalid permission code."""
     faults = [
         (f"permissions[{place}]", "This is no permission code")
         for place, code in enumerate(permissions)
@@ -48,4 +61,12 @@ async def _user(connection: Connection, user_name: str) -> Subject:
     if found is None:
         raise ValidationFailed(("userName", "There is no such user"))
     held = await rights.of(connection, found.user_id)
-    return Subject(HeldCodes(held.permissions), found.status)
+    kept_out = found.banned or found.status != "enabled"
+    return Subject(HeldCodes(held.permissions), found.status, found.user_id, kept_out)
+
+
+async def _role(connection: Connection, role_code: str) -> Subject:
+    given = (await holdings.read_codes(connection)).get(role_code)
+    if given is None:
+        raise ValidationFailed(("roleCode", "There is no such role"))
+    return Subject(HeldCodes(given))

@@ -24,7 +24,9 @@ from service.authz.review.explain import (
     explain_grant,
 )
 from service.authz.review.openings import WouldOpen, would_open
+from service.authz.review.origins import Origins, origins_of
 from service.authz.review.past import PastPolicies
+from service.endpoints.policy.layers import Code, FiredCode, Line, RoleCode, Rows
 from service.endpoints.policy.revisions import require_kept
 from service.errors import BadRequest, Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
@@ -33,13 +35,12 @@ from service.records.policy import history
 from service.records.policy.history import Place
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_body, logged, needs, publishes, refuses
-from service.web.requests.schema import Moment, Published, Revision, Schema, whole
+from service.web.requests.schema import Id, Moment, Published, Revision, Schema, whole
 
 DecisionId = Annotated[
     str,
     Meta(pattern=whole("r[1-9][0-9]{0,17}-[0-9a-f]{8}-[0-9a-f]{12}"), examples=["r12-9be1a6f0-5f0c39d1a2b4"]),
 ]
-Line = Annotated[str, Meta(examples=["p, endpoint, GET /api/role/list, system:role:list"])]
 
 
 class Worker(Schema):
@@ -86,18 +87,40 @@ class Question(Schema):
     decision_id: DecisionId | None = None
 
 
-class FiredCode(Schema):
-    """A held code that matches the deciding line, and the predicate of the model that matches it."""
+class Origin(Schema):
+    """A role, and its Button, from which a held code comes."""
 
-    code: Annotated[str, Meta(examples=["system:*"])]
-    predicate: Annotated[str, Meta(examples=["holdsSubtree"])]
+    role_code: RoleCode
+    button_id: Id
+    button_title: Annotated[str, Meta(examples=["List and read roles"])]
+
+
+class ExplainedCode(FiredCode):
+    """A held code that matches the deciding line, with the roles and Buttons from which it comes.
+
+    They are those of the user; for a question about `permissions`, all that give the code.
+    """
+
+    origins: list[Origin]
+
+
+class OpeningButton(Schema):
+    """An enabled Button whose code would open the layer."""
+
+    id: Id
+    title: Annotated[str, Meta(examples=["List and read roles"])]
+    auth_mark: Code
 
 
 class Opening(Schema):
-    """What would allow a denied request: any one of these codes, a role with one, or enabling a Button."""
+    """What would allow a denied request: any one of these codes, of these roles, or of these Buttons.
+
+    `disabledButtons` are bound codes without effect, since their Buttons are disabled.
+    """
 
     permissions: list[str]
     roles: list[str]
+    buttons: list[OpeningButton]
     disabled_buttons: list[str]
 
 
@@ -110,7 +133,8 @@ class Layer(Schema):
     reason: Reason
     lines: list[Line]
     line: Line | None
-    fired: list[FiredCode]
+    rows: Rows
+    fired: list[ExplainedCode]
     required: Annotated[list[str], Meta(examples=[["system:role:list"]])]
     decision_id: Annotated[str, Meta(examples=["r12-9be1a6f0-5f0c39d1a2b4"])]
     would_open: Opening | None
@@ -211,9 +235,10 @@ class Explain:
                 policy = await self._past.of(connection, revision, place)
             asking = await subjects.subject_of(connection, body.user_name, body.permissions)
             found = explained(policy, asking.held)
+            origins = await origins_of(connection, asking, found.layers)
             layers = {
                 layer.layer: _layer(
-                    layer, None if layer.allowed else await would_open(connection, policy, layer)
+                    layer, origins, None if layer.allowed else await would_open(connection, policy, layer)
                 )
                 for layer in found.layers
             }
@@ -271,7 +296,7 @@ def _asked(body: Question) -> tuple[Place, _Explained]:
     return (method, place), lambda policy, held: explain(policy, method, place, held)
 
 
-def _layer(layer: LayerExplained, opens: WouldOpen | None) -> Layer:
+def _layer(layer: LayerExplained, origins: Origins, opens: WouldOpen | None) -> Layer:
     return Layer(
         layer=layer.layer,
         object=layer.object,
@@ -279,7 +304,15 @@ def _layer(layer: LayerExplained, opens: WouldOpen | None) -> Layer:
         reason=layer.reason,
         lines=list(layer.lines),
         line=layer.line,
-        fired=[FiredCode.of(fired) for fired in layer.fired],
+        rows=list(layer.rows),
+        fired=[
+            ExplainedCode(
+                code=fired.code,
+                predicate=fired.predicate,
+                origins=[Origin.of(one) for one in origins.get(fired.code, ())],
+            )
+            for fired in layer.fired
+        ],
         required=list(layer.required),
         decision_id=layer.decision_id,
         would_open=None if opens is None else Opening.of(opens),

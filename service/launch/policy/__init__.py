@@ -13,6 +13,10 @@ from service.launch.lazy_commands import Command
 COMMANDS: Final = (
     Command("check", "check model, lines and routes against one another; start nothing"),
     Command("export", "write the published policy for any Casbin"),
+    Command("who", "print the roles, or the users, that pass a request"),
+    Command("what", "print all that a role, a user or a set of codes passes and may grant"),
+    Command("what-if", "print who gains and loses what if a role gave other codes"),
+    Command("openings", "print the requests that need no role"),
     Command("sync", "register the routes that are not registered"),
     Command("test", "run decision tables and invariants, and find what they would not notice"),
     Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from service import settings as table
 from service.authz.engine.policy import Policy
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.review.impact import Standing
-from service.authz.review.sources import Source, read_policy, source_named, standing_of
+from service.authz.review.sources import LIVE, NAMES, Source, read_policy, source_named, standing_of
 from service.launch.database import with_database
+from service.launch.lazy_commands import add_data, add_json
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 
 T = TypeVar("T")
 
-_WITHIN = 60.0  # seconds for reading roles and users; a hundred thousand users take some tenths of one
+WITHIN: Final = 60.0
+"""Seconds for reading roles and users; a hundred thousand users take some tenths of one."""
+
+
+def add_review(parser: ArgumentParser) -> None:
+    """Add ``--policy``, ``--data`` and ``--json``, for a question about one policy."""
+    parser.add_argument("--policy", metavar="SOURCE", default=LIVE, help=f"{NAMES}; {LIVE} by default")
+    add_data(parser)
+    add_json(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +47,15 @@ class Review:
         policy = await self.policy(source)
         if self.database is None:
             return await standing_of(policy, None)
-        async with self.database.snapshot(within=_WITHIN) as connection:
+        async with self.database.snapshot(within=WITHIN) as connection:
             return await standing_of(policy, connection)
+
+
+def review_one(
+    options: Namespace, environ: Mapping[str, str], do: Callable[[Review, Source], Coroutine[Any, Any, T]]
+) -> T:
+    """Return what ``do`` returns about the policy that ``--policy`` names; raises what ``review`` raises."""
+    return review(options, environ, (options.policy,), lambda found, sources: do(found, sources[0]))
 
 
 def review(

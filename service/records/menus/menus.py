@@ -141,6 +141,12 @@ async def button(connection: AsyncConnection, menu_id: int) -> Button:
     return Button(found.id, found.title, found.auth_mark, found.enabled)
 
 
+async def enabled_buttons(connection: AsyncConnection) -> list[Button]:
+    """Return all enabled Buttons, by code."""
+    wanted = (menu.c.menu_type == "Button", menu.c.enabled)
+    return await BUTTON.all(connection, select(*BUTTON.columns).where(*wanted).order_by(menu.c.auth_mark))
+
+
 async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
     """Return the ids of all enabled Buttons, by code."""
     wanted = (menu.c.menu_type == "Button", menu.c.enabled)

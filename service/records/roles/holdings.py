@@ -3,44 +3,112 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import func, select
+from sqlalchemy import ARRAY, ColumnElement, Text, any_, exists, func, literal, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.database.paging import Page, page_of
 from service.records.roles import roles
-from service.records.schema import role, user, user_role
+from service.records.schema import menu, role, role_menu, user, user_ban, user_role
+from service.records.users import bans
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
     """``codes`` are those that each role gives, none for a disabled role.
 
-    ``users`` counts the enabled users by the codes of all roles that they have, sorted.
+    ``users`` counts the users who may log in, neither disabled nor banned, by the codes of all roles that
+    they have, sorted.
     """
 
     codes: dict[str, tuple[str, ...]]
     users: Counter[tuple[str, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class RoleHolder:
+    """A user who may log in, and the codes of all roles that the user has, sorted."""
+
+    id: int
+    user_name: str
+    roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOrigin:
+    """Where a held code comes from: a role, and the Button with the code that the role gives."""
+
+    code: str
+    role_code: str
+    button_id: int
+    button_title: str
+
+
+_ROLES: Final = func.array_remove(
+    func.array_agg(aggregate_order_by(role.c.role_code, role.c.role_code)), None
+).label("role_codes")
+_EACH: Final = (
+    select(user.c.id, user.c.user_name, _ROLES)
+    .select_from(user)
+    .outerjoin(user_role, user_role.c.user_id == user.c.id)
+    .outerjoin(role, role.c.id == user_role.c.role_id)
+    .where(user.c.status == "enabled", ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force()))
+    .group_by(user.c.id)
+    .subquery()
+)
+
+
 async def read(connection: AsyncConnection) -> Holdings:
     """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
-    given = await roles.held_codes(connection)
-    known = (await connection.execute(select(role.c.role_code))).scalars()
-    codes = {role_code: given.get(role_code, ()) for role_code in known}
-    having = func.array_remove(
-        func.array_agg(aggregate_order_by(role.c.role_code, role.c.role_code)), None
-    ).label("role_codes")
-    each = (
-        select(having)
-        .select_from(user)
-        .outerjoin(user_role, user_role.c.user_id == user.c.id)
-        .outerjoin(role, role.c.id == user_role.c.role_id)
-        .where(user.c.status == "enabled")
-        .group_by(user.c.id)
-        .subquery()
-    )
-    counted = select(each.c.role_codes, func.count()).group_by(each.c.role_codes)
+    codes = await read_codes(connection)
+    counted = select(_EACH.c.role_codes, func.count()).group_by(_EACH.c.role_codes)
     rows = await connection.execute(counted)
     return Holdings(codes, Counter({tuple(role_codes): number for role_codes, number in rows}))
+
+
+async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
+    """Return the codes that each role gives, none for a disabled role."""
+    given = await roles.held_codes(connection)
+    known = (await connection.execute(select(role.c.role_code))).scalars()
+    return {role_code: given.get(role_code, ()) for role_code in known}
+
+
+async def holders(
+    connection: AsyncConnection, role_sets: Collection[tuple[str, ...]], *, page: int, size: int
+) -> Page[RoleHolder]:
+    """Return page ``page`` (from 1) of the users whose roles are one of ``role_sets``, by name."""
+    # Role codes hold no comma. An array is a single parameter; a list would be one for each set.
+    wanted = literal([",".join(one) for one in role_sets], ARRAY(Text))
+    chosen = select(_EACH).where(func.array_to_string(_EACH.c.role_codes, ",") == any_(wanted))
+    found = await page_of(connection, chosen, page=page, size=size, order=(_EACH.c.user_name, _EACH.c.id))
+    return Page(
+        tuple(RoleHolder(row.id, row.user_name, tuple(row.role_codes)) for row in found.items), found.total
+    )
+
+
+async def origins(
+    connection: AsyncConnection, codes: Collection[str], *, user_id: int | None = None
+) -> list[CodeOrigin]:
+    """Return each enabled role, and its enabled Button, that gives one of ``codes``, by code and role.
+
+    All such roles, or those of a user.
+    """
+    statement = (
+        select(menu.c.auth_mark, role.c.role_code, menu.c.id, menu.c.title)
+        .join(role_menu, role_menu.c.menu_id == menu.c.id)
+        .join(role, role.c.id == role_menu.c.role_id)
+        .where(menu.c.menu_type == "Button", menu.c.enabled, role.c.enabled, _one_of(codes))
+        .order_by(menu.c.auth_mark, role.c.role_code, menu.c.id)
+    )
+    if user_id is not None:
+        mine = exists().where(user_role.c.role_id == role.c.id, user_role.c.user_id == user_id)
+        statement = statement.where(mine)
+    return [CodeOrigin(*row) for row in await connection.execute(statement)]
+
+
+def _one_of(codes: Collection[str]) -> ColumnElement[bool]:
+    return menu.c.auth_mark == any_(literal(list(codes), ARRAY(Text)))

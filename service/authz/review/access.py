@@ -1,0 +1,161 @@
+"""Who passes a request, and what somebody passes: answers of the enforcer, for all roles or all requests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from service.authz.engine.paths import canonical, registered_fault, shape
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import RequestClass, registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT, GRANT
+from service.authz.publishing.discovery import any_request
+from service.authz.review.batch_decider import BatchDecider, all_requests
+from service.authz.review.explain import (
+    Explanation,
+    LayerExplained,
+    explain,
+    explain_grant,
+)
+from service.authz.review.impact import Roles, Standing
+from service.kernel.codes import HeldCodes
+
+NO_CODES = HeldCodes()
+
+
+@dataclass(frozen=True, slots=True)
+class PassingRole:
+    """A role that is enough to pass: ``users`` enabled users have it; the answers of both layers."""
+
+    role_code: str
+    users: int
+    resource: LayerExplained
+    endpoint: LayerExplained
+
+
+@dataclass(frozen=True, slots=True)
+class PassingTogether:
+    """Roles that pass together, though none of them does alone; ``users`` enabled users have just these."""
+
+    roles: Roles
+    users: int
+
+
+@dataclass(frozen=True, slots=True)
+class WhoPasses:
+    """Who passes a request.
+
+    ``visitors``: everybody, logged in or not. ``any_login``: everybody who is logged in. ``users`` counts the
+    enabled users who pass. ``role_sets`` are the roles of those users, as
+    users have them. ``others`` are requests of the same route that another resource decides.
+    """
+
+    asked: Explanation
+    visitors: bool
+    any_login: bool
+    users: int
+    roles: tuple[PassingRole, ...]
+    together: tuple[PassingTogether, ...]
+    role_sets: tuple[Roles, ...]
+    others: tuple[str, ...]
+
+
+def request_path(path: str) -> str:
+    """Return the path to decide about: a request's, decoded, or one of any request to a template.
+
+    A template such as ``/api/user/{id}`` stands for the requests whose values no other resource names. Raises
+    BadRequest for a path that no request may have.
+    """
+    if shape(path) != path and registered_fault(path) is None:
+        return any_request(path)
+    return canonical(path)
+
+
+def who(standing: Standing, method: str, place: str) -> WhoPasses:
+    """Return who passes a request of ``method`` to ``place``, a path of ``request_path``."""
+    policy = standing.policy
+    asked = explain(policy, method, place, NO_CODES)
+    passing: dict[Roles, bool] = {}
+
+    def passes(roles: Iterable[str]) -> bool:
+        key = tuple(roles)
+        if key not in passing:
+            passing[key] = explain(policy, method, place, standing.held(key)).allowed
+        return passing[key]
+
+    roles = []
+    for role_code in sorted(standing.codes):
+        found = explain(policy, method, place, standing.held([role_code]))
+        if found.allowed and found.endpoint is not None:
+            users = sum(number for having, number in standing.users.items() if role_code in having)
+            roles.append(PassingRole(role_code, users, found.resource, found.endpoint))
+    enough = {one.role_code for one in roles}
+    together = (
+        PassingTogether(having, number)
+        for having, number in standing.users.items()
+        if len(having) > 1 and enough.isdisjoint(having) and passes(having)
+    )
+    role_sets = tuple(having for having in standing.users if passes(having))
+    return WhoPasses(
+        asked=asked,
+        visitors=explain(policy, method, place, None).allowed,
+        any_login=asked.allowed,
+        users=sum(standing.users[having] for having in role_sets),
+        roles=tuple(roles),
+        together=tuple(sorted(together, key=lambda one: one.roles)),
+        role_sets=role_sets,
+        others=_others(policy, asked),
+    )
+
+
+def _others(policy: Policy, asked: Explanation) -> tuple[str, ...]:
+    if asked.endpoint is None or asked.public:
+        return ()
+    route = asked.endpoint.object
+    serving = ResourceIndex(policy.rules.objects(ENDPOINT))
+    found = request_classes([route], registered(policy), serving=serving)
+    return tuple(sorted(one.name for one in found if one.resource(policy) != asked.resource.object))
+
+
+Kind = Literal["request", "grant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A request, or a code to grant, that somebody passes; ``object`` names it."""
+
+    kind: Kind
+    object: str
+    one: RequestClass | None = None
+
+    def explained(self, policy: Policy, held: HeldCodes | None) -> tuple[LayerExplained, ...]:
+        """Return the answers of the layers that decide about it, in order."""
+        if self.one is None:
+            return explain_grant(policy, self.object, held).layers
+        return explain(policy, self.object.partition(" ")[0], self.one.path, held).layers
+
+
+def what(policy: Policy, held: HeldCodes | None) -> list[Access]:
+    """Return all that a holder of ``held`` passes: requests by path and method, then codes to grant.
+
+    None is a visitor, who is not logged in.
+    """
+    decider = BatchDecider(policy)
+    passed = [one for one in all_requests(policy) if decider.passes_request(one, held)]
+    grants = [code for code in policy.rules.objects(GRANT) if decider.opens(GRANT, code, held)]
+    return [
+        *(Access("request", one.name, one) for one in passed),
+        *(Access("grant", code) for code in grants),
+    ]
+
+
+Needs = Literal["nothing", "login"]
+
+
+def open_requests(policy: Policy) -> list[tuple[Access, Needs]]:
+    """Return the requests that need no role, with what they need: a login, or nothing at all."""
+    visitors = {one.object for one in what(policy, None)}
+    everybody = (one for one in what(policy, NO_CODES) if one.kind == "request")
+    return [(one, "nothing" if one.object in visitors else "login") for one in everybody]

@@ -1,0 +1,76 @@
+"""Decides many requests for many sets of held codes, by few questions to the enforcer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import RequestClass, registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ANYONE, ENDPOINT, RESOURCE
+from service.authz.proof.line_answers import line_answers
+from service.kernel.codes import HeldCodes
+
+DecidingLines = tuple[tuple[str, ...], tuple[str, ...]]
+"""What decides a request: the codes of the lines of its objects, in both layers."""
+
+EVERYBODY: Final[DecidingLines] = ((ANYONE,), (ANYONE,))
+"""The deciding lines of an open public route, which asks nobody who they are."""
+_CLOSED: Final[DecidingLines] = ((), ())
+
+
+class BatchDecider:
+    """Decides requests of one policy, for many sets of held codes.
+
+    The enforcer is asked once for each way in which somebody may hold the code of a line, and not for each
+    object: see ``LineAnswers``.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        """Raises PolicyError for a model outside the closed grammar."""
+        self._policy = policy
+        self._answers = line_answers(policy.model_text)
+        self._opened: dict[HeldCodes | None, dict[str, bool]] = {}
+
+    def lines(self, one: RequestClass | None) -> DecidingLines:
+        """Return, for both layers, the codes of the lines that decide; none for what no route serves."""
+        if one is None:
+            return _CLOSED
+        if one.is_public(self._policy):  # decides alike about everybody
+            return EVERYBODY if one.passes(self._policy, None) else _CLOSED
+        rules = self._policy.rules
+        return rules.codes(RESOURCE, one.resource(self._policy)), rules.codes(ENDPOINT, one.route)
+
+    def passes(self, lines: DecidingLines, held: HeldCodes) -> bool:
+        """Tell whether somebody who is logged in and holds ``held`` passes both layers."""
+        opened = self._opened.setdefault(held, {})
+        return all(any(self._opens(code, held, opened) for code in codes) for codes in lines)
+
+    def passes_request(self, one: RequestClass, held: HeldCodes | None) -> bool:
+        """Tell whether a holder of ``held`` passes such a request; None is not logged in."""
+        if held is None:
+            return one.passes(self._policy, None)
+        return self.passes(self.lines(one), held)
+
+    def opens(self, layer: str, name: str, held: HeldCodes | None) -> bool:
+        """Tell whether a holder of ``held`` may access object ``name`` in ``layer``; None: not logged in."""
+        opened = self._opened.setdefault(held, {})
+        return any(self._opens(code, held, opened) for code in self._policy.rules.codes(layer, name))
+
+    def _opens(self, code: str, held: HeldCodes | None, opened: dict[str, bool]) -> bool:
+        if (answer := opened.get(code)) is None:
+            answer = opened[code] = self._answers.opens(code, held)
+        return answer
+
+
+def all_requests(policy: Policy, routes: Iterable[str] | None = None) -> list[RequestClass]:
+    """Return the classes of requests that ``policy`` tells apart, by path and method.
+
+    All of them, or those that ``routes`` serve.
+    """
+    served = policy.rules.objects(ENDPOINT)
+    chosen = None if routes is None else set(routes)
+    wanted = [name for name in served if chosen is None or name in chosen]
+    found = request_classes(wanted, registered(policy), serving=ResourceIndex(served))
+    return sorted(found, key=lambda one: (one.name.partition(" ")[2], one.name))

@@ -1,0 +1,24 @@
+"""Where held codes come from: the roles and the Buttons that give them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from service.authz.review.explain import LayerExplained
+from service.authz.review.subjects import Subject
+from service.records.database.transactions import Connection
+from service.records.roles import holdings
+from service.records.roles.holdings import CodeOrigin
+
+Origins = Mapping[str, Sequence[CodeOrigin]]
+"""The roles and Buttons that give a held code, by the code."""
+
+
+async def origins_of(connection: Connection, asking: Subject, layers: Iterable[LayerExplained]) -> Origins:
+    """Return the origins of all codes that fired in ``layers``: those of the user, or all that are stored."""
+    codes = {fired.code for layer in layers for fired in layer.fired}
+    found: dict[str, list[CodeOrigin]] = defaultdict(list)
+    for one in await holdings.origins(connection, codes, user_id=asking.user_id) if codes else ():
+        found[one.code].append(one)
+    return found

@@ -1,0 +1,66 @@
+"""What another set of codes of a role would change: ``/api/policy/what-if``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from msgspec import Meta, field
+
+from service.authz.publishing.live import LivePolicy
+from service.authz.review.impact import Differences, Standing
+from service.authz.review.sources import standing_of
+from service.authz.review.what_if import what_if
+from service.endpoints.policy.access import WITHIN
+from service.records.database.transactions import Database
+from service.web.requests.context import RequestContext
+from service.web.requests.dry_run import AccessChange
+from service.web.requests.marks import needs
+from service.web.requests.schema import Schema
+
+Codes = Annotated[
+    str,
+    Meta(max_length=8192, examples=["system:user:list"]),
+    Meta(description="Permission codes, separated by commas."),
+]
+
+
+class WhatIfQuery(Schema):
+    """A role, and the codes that it would no longer give, or would give too."""
+
+    role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])]
+    without: Codes = ""
+    with_: Codes = field(default="", name="with")
+
+
+class WhatIfAnswer(Schema):
+    """Who would gain and who would lose what; nothing is changed."""
+
+    gains: list[AccessChange]
+    loses: list[AccessChange]
+
+
+def what_if_answer(standing: Standing, query: WhatIfQuery) -> WhatIfAnswer:
+    """Return the answer; ValidationFailed as ``what_if``. A large policy takes a while."""
+    found: Differences = what_if(standing, query.role_code, _codes(query.without), _codes(query.with_))
+    return WhatIfAnswer.of(found)
+
+
+def _codes(text: str) -> list[str]:
+    return [code for code in text.split(",") if code]
+
+
+class WhatIf:
+    """``/api/policy/what-if``."""
+
+    def __init__(self, database: Database, live: LivePolicy) -> None:
+        self._database = database
+        self._live = live
+
+    @needs("system:policy:read")
+    async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
+        """Tell who would gain and lose what if a role gave other codes; needs no right to change it."""
+        context.policy = policy = self._live.current
+        async with self._database.snapshot(within=WITHIN) as connection:
+            standing = await standing_of(policy, connection)
+        return await asyncio.to_thread(what_if_answer, standing, query)

@@ -1,0 +1,196 @@
+"""Who passes what, as told for all roles and requests, is what single decisions say."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from itertools import combinations
+
+import pytest
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.authz.publishing.derive import derive
+from service.authz.publishing.shipped import Shipped
+from service.authz.review.access import open_requests, request_path, what, who
+from service.authz.review.impact import Standing
+from service.authz.review.what_if import what_if
+from service.errors import BadRequest, ValidationFailed
+from service.kernel.bound_resource import BoundResource
+from service.kernel.codes import HeldCodes
+from tests.support.shipped import SHIPPED
+
+CODES = ("system:user:list", "system:user:delete", "system:role:list", "x:one", "x:two")
+HELD = (*CODES, "*", "system:*", "system:*:list", "x:*")
+RESOURCES = (
+    "GET /api/user/{id}",
+    "GET /api/user/7",
+    "DELETE /api/user/{id}",
+    "GET /api/{area}/list",
+    "GET /api/role/list",
+    "POST /api/auth/logout",
+    "GET /api/nowhere",
+)
+
+
+def requests(policy: Policy) -> list[tuple[str, str]]:
+    """Return some real requests to each route."""
+    found = set()
+    for name in policy.rules.objects(ENDPOINT):
+        method, _, template = name.partition(" ")
+        for value in ("7", "8", "list"):
+            parts = [value if part.startswith("{") else part for part in template.split("/")]
+            found.add((method, "/".join(parts)))
+    return sorted(found)
+
+
+def decided(policy: Policy, method: str, path: str, held: HeldCodes | None) -> bool:
+    """Decide one request as the guard does: a route open to everybody authenticates nobody."""
+    route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
+    assert route is not None
+    public = policy.rules.codes(ENDPOINT, route) == ("@anyone",)
+    asking = None if public else held
+    resource = "@no-session" if asking is None else policy.resource_at(method, path) or "@unregistered"
+    return all(
+        policy.judge(layer, name, asking).allowed for layer, name in ((RESOURCE, resource), (ENDPOINT, route))
+    )
+
+
+def random_standing(dice: random.Random) -> Standing:
+    shipped = Shipped(
+        SHIPPED.model_text,
+        tuple(rule for rule in SHIPPED.base if rule.object != "@unregistered" or dice.random() < 0.7),
+        SHIPPED.endpoints,
+    )
+    registered = []
+    for name in dice.sample(RESOURCES, dice.randint(0, len(RESOURCES))):
+        method, _, path = name.partition(" ")
+        buttons = [(code, dice.random() < 0.8) for code in dice.sample(CODES, dice.randint(0, 2))]
+        registered.append(BoundResource(method, path, buttons))
+    policy = shipped.policy(derive(registered, dice.sample(CODES, 3)), {}, 5)
+    roles = {f"r{number}": tuple(dice.sample(HELD, dice.randint(0, 2))) for number in range(5)}
+    users = {
+        having: dice.randint(1, 4)
+        for size in range(4)
+        for having in combinations(sorted(roles), size)
+        if dice.random() < 0.3
+    }
+    return Standing(policy, roles, users)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_passes_a_request_is_what_is_decided_for_each_role_and_user(seed: int) -> None:
+    dice = random.Random(seed)
+    standing = random_standing(dice)
+    for method, path in dice.sample(requests(standing.policy), 25):
+
+        def passes(*roles: str, at: tuple[str, str] = (method, path)) -> bool:
+            return decided(standing.policy, *at, standing.held(roles))
+
+        found = who(standing, method, request_path(path))
+
+        roles = [role for role in standing.codes if passes(role)]
+        assert [one.role_code for one in found.roles] == roles
+        passing = {having: number for having, number in standing.users.items() if passes(*having)}
+        assert found.users == sum(passing.values())
+        assert set(found.role_sets) == passing.keys()
+        assert {one.roles for one in found.together} == {
+            having for having in passing if len(having) > 1 and not {*having} & {*roles}
+        }
+        assert found.visitors == decided(standing.policy, method, path, None)
+        assert found.any_login == passes()
+        for one in found.roles:
+            assert one.users == sum(
+                number for having, number in standing.users.items() if one.role_code in having
+            )
+            for layer in (one.resource, one.endpoint):
+                judged = standing.policy.judge(
+                    layer.layer, layer.object, None if found.asked.public else standing.held([one.role_code])
+                )
+                assert layer.line == str(judged.line)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_somebody_passes_is_what_is_decided_for_each_request_and_code(seed: int) -> None:
+    dice = random.Random(seed)
+    policy = random_standing(dice).policy
+    for codes in (None, *(dice.sample(HELD, dice.randint(0, 2)) for _ in range(4))):
+        held = None if codes is None else HeldCodes(codes)
+        found = what(policy, held)
+        told = {(one.object.partition(" ")[0], one.one.path) for one in found if one.one is not None}
+        index = {(one.object): one for one in found}
+        assert len(index) == len(found)
+        for method, path in told:
+            assert decided(policy, method, path, held)
+        for method, path in requests(policy):
+            route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
+            resource = policy.resource_at(method, path)
+            listed = any(
+                one.one is not None
+                and one.one.route == route
+                and policy.resource_at(method, one.one.path) == resource
+                for one in found
+            )
+            assert listed == decided(policy, method, path, held), (method, path, codes)
+        grants = [code for code in policy.rules.objects(GRANT) if policy.judge(GRANT, code, held).allowed]
+        assert [one.object for one in found if one.kind == "grant"] == grants
+
+
+def test_requests_that_need_no_role_are_those_that_visitors_or_bare_logins_pass() -> None:
+    policy = SHIPPED.policy(derive([BoundResource("GET", "/api/user/info", [("x:one", True)])]), {}, 1)
+    found = {one.object: needs for one, needs in open_requests(policy)}
+    assert found["POST /api/auth/login"] == "nothing"
+    assert found["POST /api/auth/logout"] == "login"
+    assert "GET /api/user/info" not in found
+    assert "GET /api/user/list" not in found
+
+
+def test_a_template_stands_for_any_other_value_and_the_rest_is_named() -> None:
+    seven = BoundResource("DELETE", "/api/user/7", [("x:one", True)])
+    policy = SHIPPED.policy(derive([seven]), {}, 1)
+    standing = Standing(policy, {"top": ("*",)}, Counter({("top",): 1}))
+
+    any_other = who(standing, "DELETE", request_path("/api/user/{id}"))
+    one = who(standing, "DELETE", request_path("/api/user/7"))
+
+    assert (any_other.asked.resource.object, any_other.others) == ("@unregistered", ("DELETE /api/user/7",))
+    assert (one.asked.resource.object, one.others) == ("DELETE /api/user/7", ("DELETE /api/user/{id}",))
+    with pytest.raises(BadRequest):
+        request_path("/api//user")
+    assert who(standing, "PUT", "/no/route").roles == ()
+
+
+def test_a_role_that_gives_other_codes_changes_what_single_decisions_change() -> None:
+    dice = random.Random(3)
+    for _ in range(4):
+        standing = random_standing(dice)
+        role = next(code for code, given in standing.codes.items() if given)
+        gone, come = standing.codes[role][0], "system:role:list"
+        codes = ({*standing.codes[role]} - {gone}) | {come}
+        after = Standing(standing.policy, {**standing.codes, role: tuple(codes - {gone})}, standing.users)
+
+        found = what_if(standing, role, [gone], [come])
+
+        loses = {(one.role_code, name) for one in found.loses for name in one.access}
+        gains = {(one.role_code, name) for one in found.gains for name in one.access}
+        for method, path in requests(standing.policy):
+            if not path.endswith("/8"):  # a name that no resource has, as templates stand for
+                continue
+            could, can = (
+                decided(standing.policy, method, path, each.held([role])) for each in (standing, after)
+            )
+            route = ResourceIndex(standing.policy.rules.objects(ENDPOINT)).find(method, path)
+            assert ((role, route) in loses) == (could and not can)
+            assert ((role, route) in gains) == (can and not could)
+
+
+@pytest.mark.parametrize(
+    ("role", "without", "field"),
+    [("none", ["x:one"], "roleCode"), ("r", ["x:two"], "without"), ("r", [], "without")],
+)
+def test_a_question_that_changes_nothing_is_refused(role: str, without: list[str], field: str) -> None:
+    standing = Standing(SHIPPED.policy(derive([]), {}, 1), {"r": ("x:one",)}, {})
+    with pytest.raises(ValidationFailed) as refused:
+        what_if(standing, role, without)
+    assert refused.value.extra["errors"][0]["field"] == field

@@ -1,0 +1,175 @@
+"""The questions of a reviewer, asked by an auditor over HTTP and by the operator at the command line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from service.__main__ import main
+from tests.log_reading.entries import person
+from tests.support.inside import Inside
+from tests.support.members import ids_of
+
+pytestmark = pytest.mark.anyio
+
+REPORT = {"resourceName": "Report", "resourceCode": "report", "method": "GET", "path": "/api/user/7"}
+AUDITOR = "reader"
+Ask = Callable[..., Any]
+
+
+@pytest.fixture
+async def asked(service: Inside) -> Inside:
+    """A service with an auditor, whose requests are sent; a banned, a disabled and a plain user."""
+    for name, *roles in ((AUDITOR, "auditor"), ("banned", "auditor"), ("gone", "auditor"), ("plain",)):
+        await person(service.database_url, name, *roles)
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await connection.execute("UPDATE sys.user SET status = 'disabled' WHERE user_name = 'gone'")
+        await connection.execute(
+            "INSERT INTO sys.user_ban (user_id, reason, banned_by)"
+            " SELECT id, 'test', 1 FROM sys.user WHERE user_name = 'banned'"
+        )
+    saved = await service.data("POST", "/api/resource", REPORT)
+    (button,) = await ids_of(service, "system:user:list")
+    bound = f"/api/resource/{saved['id']}/buttons"
+    await service.data("PUT", bound, {"menuIds": [button]}, ("If-Match", "*"))
+    service.token = await service.log_in(AUDITOR)
+    return service
+
+
+@pytest.fixture
+def command(service: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Ask:
+    """Run a command on the database of the service; return what it prints, or the JSON."""
+    for name, value in {
+        "DATABASE_URL": service.database_url,
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
+        "PORTCULLIS_CONFIG": "",
+        "PORTCULLIS_SERVER__DATA": str(tmp_path),
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    async def run(*arguments: str) -> Any:
+        capsys.readouterr()
+        status = await asyncio.to_thread(main, ["policy", *arguments])
+        printed = capsys.readouterr()
+        assert status == 0, printed.err
+        return json.loads(printed.out) if "--json" in arguments else printed.out
+
+    return run
+
+
+SAME = {
+    "who DELETE /api/user/1": "/api/policy/who?method=DELETE&path=/api/user/1&size=200",
+    "who GET /api/user/7": "/api/policy/who?method=GET&path=/api/user/7&size=200",
+    "who GET /api/user/7 --users": "/api/policy/who/users?method=GET&path=/api/user/7&size=200",
+    "what --role auditor": "/api/policy/what?roleCode=auditor&size=200",
+    "what --user reader": "/api/policy/what?userName=reader&size=200",
+    "what --user gone": "/api/policy/what?userName=gone&size=200",
+    "what --codes system:user:*": "/api/policy/what?codes=system:user:*&size=200",
+    "what-if --role auditor --without system:user:list": (
+        "/api/policy/what-if?roleCode=auditor&without=system:user:list"
+    ),
+    "what-if --role auditor --with system:user:delete": (
+        "/api/policy/what-if?roleCode=auditor&with=system:user:delete"
+    ),
+    "openings": "/api/policy/openings?size=200",
+}
+
+
+async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
+    asked: Inside, command: Ask
+) -> None:
+    answers = {}
+    for line, target in SAME.items():
+        answers[line] = answer = await asked.data("GET", target)
+        printed = await command(*line.split(), "--json")
+        sizes = {"size": answer.get("size"), "page": answer.get("page")}
+        assert {**printed, **sizes} == {**answer, **sizes}, line
+
+    delete = answers["who DELETE /api/user/1"]
+    assert [(one["roleCode"], one["users"]) for one in delete["items"]] == [("admin", 0), ("super", 1)]
+    assert delete["items"][0]["endpoint"]["fired"] == [{"code": "system:*", "predicate": "holdsSubtree"}]
+    read = answers["who GET /api/user/7"]
+    assert read["resource"]["object"] == "GET /api/user/7"
+    assert read["others"] == ["GET /api/user/{id}"]
+    assert [(one["roleCode"], one["users"]) for one in read["items"]] == [
+        ("admin", 0),
+        ("auditor", 1),
+        ("super", 1),
+    ]
+    users = answers["who GET /api/user/7 --users"]
+    assert [(one["userName"], one["roles"]) for one in users["items"]] == [
+        ("admin", ["super"]),
+        ("reader", ["auditor"]),
+    ]
+    role, user = answers["what --role auditor"], answers["what --user reader"]
+    assert role["items"] == user["items"]
+    assert {"GET /api/policy/what", "system:user:list"} <= {one["object"] for one in role["items"]}
+    gone = answers["what --user gone"]
+    assert (gone["keptOut"], gone["userStatus"], gone["items"]) == (True, "disabled", [])
+    without = answers["what-if --role auditor --without system:user:list"]
+    assert without["gains"] == []
+    assert without["loses"] == [
+        {"roleCode": "auditor", "users": 1, "access": ["GET /api/user/7", "GET /api/user/list"]}
+    ]
+    opened = {one["object"]: one["needs"] for one in answers["openings"]["items"]}
+    assert opened["POST /api/auth/login"] == "nothing"
+    assert opened["GET /api/user/info"] == "login"
+
+
+async def test_pages_hold_what_is_asked_for(asked: Inside) -> None:
+    whole = (await asked.data("GET", "/api/policy/what?roleCode=auditor&kind=request&size=200"))["items"]
+    second = await asked.data("GET", "/api/policy/what?roleCode=auditor&kind=request&size=7&page=2")
+    roles = await asked.data("GET", "/api/policy/who?method=GET&path=/api/user/7&size=1&page=2")
+
+    assert second["items"] == whole[7:14]
+    assert second["total"] == len(whole)
+    assert [one["roleCode"] for one in roles["items"]] == ["auditor"]
+    assert roles["total"] == 3
+
+
+@pytest.mark.parametrize(
+    ("target", "field"),
+    [
+        ("who?method=GET&path=/api//user", "path"),
+        ("who?method=GET", "path"),
+        ("who?method=TRACE&path=/", "method"),
+        ("what", "roleCode"),
+        ("what?roleCode=auditor&codes=", "roleCode"),
+        ("what?roleCode=nobody", "roleCode"),
+        ("what?userName=nobody", "userName"),
+        ("what?codes=No+code", "permissions[0]"),
+        ("what-if?roleCode=auditor&without=system:user:delete", "without"),
+    ],
+)
+async def test_a_question_about_nothing_is_refused(shared: Inside, target: str, field: str) -> None:
+    answer = await shared.ask("GET", f"/api/policy/{target}")
+    assert answer.status == 422
+    assert [one["field"] for one in answer.json["errors"]] == [field]
+
+
+@pytest.mark.usefixtures("asked")
+async def test_the_text_of_a_command_is_for_people(command: Ask) -> None:
+    told = await command("who", "get", "/api/user/7")
+    assert told.splitlines() == [
+        "GET /api/user/7",
+        "  resource: p, resource, GET /api/user/7, system:user:list",
+        "  endpoint: p, endpoint, GET /api/user/{id}, system:user:detail",
+        "ROLE     USERS  RESOURCE                      ENDPOINT",
+        "admin    0      system:user:list by system:*  system:user:detail by system:*",
+        "auditor  1      system:user:list              system:user:detail",
+        "super    1      system:user:list by *         system:user:detail by *",
+        "Another resource decides GET /api/user/{id}",
+        "3 roles, 2 users.",
+    ]
+    lost = await command("what-if", "--role", "auditor", "--without", "system:user:list")
+    assert lost.splitlines() == [
+        "- auditor (1 user)  GET /api/user/7",
+        "- auditor (1 user)  GET /api/user/list",
+    ]
