@@ -31,7 +31,7 @@ from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
 from service.launch.prepare import publish_policy
 from service.settings import Settings, load
-from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving
+from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving_worker
 from tests.support.s3 import s3_server
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
@@ -39,7 +39,6 @@ ROUNDS: Final = 5
 MEBIBYTE: Final = 1024 * 1024
 SIZE: Final = 100 * MEBIBYTE
 LARGE: Final = 200 * MEBIBYTE
-WORKER: Final = "service.launch.worker:app"
 BOUNDARY: Final = "benchmark"
 PIECE: Final = b"\x89PNG\r\n\x1a\n" + os.urandom(MEBIBYTE - 8)
 
@@ -75,7 +74,7 @@ def main() -> None:
 
 def _print_store(name: str, environ: dict[str, str]) -> None:
     settings = load(environ)
-    with serving(WORKER, environ) as server:
+    with serving_worker(environ) as server:
         token = _log_in(server)
         _upload(server, token, len(PIECE))
         before = _memory(server, "VmRSS")

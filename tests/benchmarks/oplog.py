@@ -33,7 +33,7 @@ from service.launch.prepare import publish_policy
 from service.settings import Auth, Redis, load
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.load import json_request, rate, request_bytes
-from tests.benchmarks.servers import Server, pin_to_last_core, serving
+from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
 from tests.support.running import ROOT, descendants
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
@@ -205,7 +205,7 @@ def _users(environ: Mapping[str, str]) -> list[int]:
 
 def _token(environ: Mapping[str, str]) -> str:
     credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
-    with serving("service.launch.worker:app", environ) as server:
+    with serving_worker(environ) as server:
         login = httpx.post(
             f"http://127.0.0.1:{server.port}/api/auth/login", json=credentials, trust_env=False
         )

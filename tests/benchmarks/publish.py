@@ -34,7 +34,7 @@ from service.settings import load
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.latency import latencies, percentile
 from tests.benchmarks.load import request_bytes
-from tests.benchmarks.servers import Server, pin_to_last_core, serving
+from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
 from tests.support.running import kilobytes
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 from tests.support.waiting import freeze
@@ -142,7 +142,7 @@ async def _rows_of_history(database: Database) -> int:
 def _memory(environ: Mapping[str, str]) -> str:
     """Print what a worker needs for a large policy; return a token that it issued."""
     credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
-    with serving("service.launch.worker:app", environ) as server:
+    with serving_worker(environ) as server:
         login = httpx.post(
             f"http://127.0.0.1:{server.port}/api/auth/login", json=credentials, trust_env=False
         )

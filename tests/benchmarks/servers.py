@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,17 +34,28 @@ def pin_to_last_core() -> None:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 
-@contextmanager
-def serving(factory: str, environ: Mapping[str, str]) -> Iterator[Server]:
+def serving(factory: str, environ: Mapping[str, str]) -> AbstractContextManager[Server]:
     """Run uvicorn with one worker of ``factory`` (``module:name``) and yield it; its log goes to a file."""
+    words = ["--factory", "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
+    return _running(
+        ["uvicorn", factory, *words, "--no-proxy-headers", "--no-server-header", "--port"], environ
+    )
+
+
+def serving_worker(environ: Mapping[str, str]) -> AbstractContextManager[Server]:
+    """Run one worker of the service, as the launcher runs it, and yield it; its log goes to a file."""
+    return _running(["tests.benchmarks.worker"], environ)
+
+
+@contextmanager
+def _running(module: list[str], environ: Mapping[str, str]) -> Iterator[Server]:
+    """Run a module of Python with the number of a free port as its last argument."""
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         port: int = bound.getsockname()[1]
-    words = ["--factory", "--port", str(port), "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
-    words += ["--no-proxy-headers", "--no-server-header"]
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "uvicorn", factory, *words],
+            [sys.executable, "-m", *module, str(port)],
             env={**os.environ, **environ},
             stdout=log,
             stderr=log,

@@ -30,7 +30,7 @@ from service.keyspace import SessionFacts, SessionStore
 from service.launch.prepare import publish_policy
 from service.settings import Settings, load
 from tests.benchmarks.load import Connection, json_request, request_bytes
-from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving
+from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving_worker
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
 ROUNDS = 5
@@ -43,7 +43,6 @@ FIRST_ID = 1_000_000  # of the users who are only in the store
 BATCH = 500
 LIMIT = 3.0
 PASSWORD = "three wary herons"
-WORKER = "service.launch.worker:app"
 
 
 def main() -> None:
@@ -57,7 +56,7 @@ def main() -> None:
             settings = load({**environ, "REDIS_URL": stores.redis_url})
             publish_policy(settings, read_shipped())
             _make_users(settings)
-            with serving(WORKER, {**environ, "REDIS_URL": f"{stores.redis_url}?db=1"}) as server:
+            with serving_worker({**environ, "REDIS_URL": f"{stores.redis_url}?db=1"}) as server:
                 _print_rates(server, settings)
             _print_list(environ, stores.redis_url)
 
@@ -203,7 +202,7 @@ def _print_list(environ: Mapping[str, str], redis_url: str) -> None:
         for number, size in enumerate(SIZES, 2):
             own = {**environ, "REDIS_URL": f"{redis_url}?db={number}"}
             uvloop.run(_fill(load(own), size))
-            servers.append(stack.enter_context(serving(WORKER, own)))
+            servers.append(stack.enter_context(serving_worker(own)))
         found = uvloop.run(_list_rounds(servers))
     print(f"the online list, one request at a time, {ROUNDS} rounds of {REQUESTS}:")
     for name, pairs in found.items():

@@ -37,14 +37,13 @@ from service.records.users import listing
 from service.records.users.listing import SORTS, UserFilter
 from service.settings import load
 from tests.benchmarks.load import Connection, json_request, request_bytes
-from tests.benchmarks.servers import pin_to_last_core, serving
+from tests.benchmarks.servers import pin_to_last_core, serving_worker
 from tests.support.databases import database
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
 SIZES = (1_000, 100_000)
 REQUESTS = 9
 LIMIT = 0.050  # seconds
-WORKER = "service.launch.worker:app"
 
 USERS = """
 INSERT INTO sys."user"
@@ -117,7 +116,7 @@ def main() -> None:
                 "PORTCULLIS_LOG__FORMAT": "json",
             }
             publish_policy(load(environ), read_shipped())
-            asked.append((stack.enter_context(serving(WORKER, environ)).port, cases(size)))
+            asked.append((stack.enter_context(serving_worker(environ)).port, cases(size)))
         times = uvloop.run(measured(asked))
         plans = uvloop.run(explained(many))
     show(times, plans)

@@ -1,0 +1,25 @@
+"""A script: a worker as the launcher starts it, on a port of the loopback address, without a launcher."""
+
+from __future__ import annotations
+
+import dataclasses
+import multiprocessing
+import os
+import sys
+
+from service.launch.listening import listener
+from service.launch.worker import run
+from service.settings import load
+
+
+def work(port: int) -> None:
+    """Serve ``port`` with the settings of the environment until a signal."""
+    settings = load(os.environ)
+    server = dataclasses.replace(settings.server, host="127.0.0.1", port=port)
+    settings = dataclasses.replace(settings, server=server)
+    _heard, heartbeats = multiprocessing.Pipe(duplex=False)
+    run(listener(settings), heartbeats, multiprocessing.Event(), settings)
+
+
+if __name__ == "__main__":
+    work(int(sys.argv[1]))
