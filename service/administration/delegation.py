@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from typing import Final
 
+from service.administration.users.administrators import keeping_an_administrator
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import GRANT
 from service.authz.publishing.changes import Change
+from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
 from service.errors import Needed, PermissionDenied, RefreshRequired
@@ -136,6 +139,16 @@ class Delegation:
 
     def __init__(self, live: LivePolicy) -> None:
         self._live = live
+        self._guard = InvariantGuard(live)
+
+    @asynccontextmanager
+    async def changing(self, connection: Connection) -> AsyncIterator[None]:
+        """Let the block change roles and users, in a transaction that publishes nothing.
+
+        Conflict, which rolls back, if no administrator would remain, or if it would break an invariant.
+        """
+        async with keeping_an_administrator(connection), self._guard.keeping(connection):
+            yield
 
     async def check(
         self, connection: Connection, caller: Caller, change: Change | None = None

@@ -64,7 +64,7 @@ class DryRuns:
             DRY_RUN.reset(token)
         before, after = run.seen()
         found = await asyncio.to_thread(differences, before.standing, after.standing)
-        warnings = await asyncio.to_thread(_warnings, before, after)
+        warnings = (*run.warnings, *await asyncio.to_thread(_warnings, before, after))
         return Impact(
             found.gains, found.loses, await self._store.count_sessions(map(str, run.users)), warnings
         )
@@ -80,6 +80,7 @@ class _Run:
         self._before: _Seen | None = None
         self._after: _Seen | None = None
         self.users: set[int] = set()
+        self.warnings: list[str] = []
 
     async def begin(self, connection: Connection) -> None:
         """Look at what is stored; nobody changes rights or the policy until the rollback."""
@@ -98,6 +99,10 @@ class _Run:
     def publish(self, policy: Policy) -> None:
         """Take the policy that would be in force."""
         self._policy = policy
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Take what would keep the change from being saved."""
+        self.warnings += warnings
 
     def refresh(self, user_ids: Iterable[int]) -> None:
         """Take users whose tokens would be refused until they are refreshed."""

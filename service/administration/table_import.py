@@ -11,7 +11,6 @@ from typing import Any, Final, Generic, TypeVar
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.import_rows import ImportedRow, Outcome, RowFaults
-from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.kernel.change_record import FieldChange
 from service.kernel.field_names import camel
@@ -94,7 +93,7 @@ class TableImport(ABC, Generic[Prepared, Changed]):
         prepared = await self._prepare(rows, dry_run=dry_run)
         try:
             async with self._database.transaction(within=WITHIN) as connection:
-                async with keeping_an_administrator(connection):
+                async with self._delegation.changing(connection):
                     work = Work(connection, await self._delegation.check(connection, caller))
                     changed = await self._save(work, rows, prepared)
                     work.faults.require_none()

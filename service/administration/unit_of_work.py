@@ -90,7 +90,7 @@ class UnitsOfWork:
     async def of_roles(self, caller: Caller) -> AsyncIterator[UnitOfWork]:
         """Let the block make edits of roles, which publish nothing (decision 0009)."""
         async with self._database.transaction(within=OF_ROLES_WITHIN) as connection:
-            async with keeping_an_administrator(connection):
+            async with self._delegation.changing(connection):
                 unit = UnitOfWork(connection, caller, await self._delegation.check(connection, caller))
                 yield unit
             affected = sorted(unit.refreshing)

@@ -19,6 +19,9 @@ class DryRun(Protocol):
     def publish(self, policy: Any) -> None:
         """Take the policy that would be in force."""
 
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Take sentences about what would keep the change from being saved."""
+
     def refresh(self, user_ids: Iterable[int]) -> None:
         """Take the users whose tokens would be refused until they are refreshed."""
 

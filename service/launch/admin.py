@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
+from service.authz.publishing.invariant_guard import InvariantGuard
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
 from service.errors import ValidationFailed
 from service.kernel.names import name_fault
 from service.launch.errors import NameFormatError, PasswordError, UnpreparedError
@@ -21,8 +24,9 @@ from service.settings import Settings
 def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -> int:
     """Create an enabled user with the roles of ``role_codes``, ask for the password, and return the id.
 
-    Raises ``NameFormatError``, ``PasswordError``, ``Conflict`` for a taken name, ``ValidationFailed`` for an
-    unknown role, ``UnpreparedError`` for a database that is not seeded yet, and ``Unavailable``.
+    Raises ``NameFormatError``, ``PasswordError``, ``Conflict`` for a taken name and for roles that break an
+    invariant, ``ValidationFailed`` for an unknown role, ``UnpreparedError`` for a database that is not seeded
+    yet, ``PolicyError`` and ``Unavailable``.
     """
     if fault := name_fault(user_name):
         raise NameFormatError(f"The user name {fault}")
@@ -41,19 +45,24 @@ def create_user(settings: Settings, user_name: str, role_codes: Sequence[str]) -
 
 
 async def _create(settings: Settings, user_name: str, password: str, role_codes: Sequence[str]) -> int:
+    live = LivePolicy(configured(settings.policy))
     passwords = Passwords(settings.password)
-    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    # One connection is for the policy, which is read while the other holds the lock of rights.
+    database = Database(settings.database.url, pool_size=2, timeout=settings.database.timeout)
     try:
         password_hash = await passwords.hash(password)
         async with database.transaction() as connection:
             if not await is_seeded(connection):
                 raise UnpreparedError("The database has no roles yet: start the service once, then try again")
             await rights.lock(connection)  # no role can be deleted until the commit
+            if live.invariants.about_roles:
+                await live.load(database)
             roles = await user_tables.role_ids(connection, role_codes)
             if unknown := sorted(set(role_codes) - set(roles)):
                 raise ValidationFailed(*(("role", f"there is no role {code}") for code in unknown))
             values = {"user_name": user_name, "nick_name": user_name}
-            return await edits.create(connection, password_hash, values, list(roles.values()))
+            async with InvariantGuard(live).keeping(connection):
+                return await edits.create(connection, password_hash, values, list(roles.values()))
     finally:
         passwords.close()
         await database.close()

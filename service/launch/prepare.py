@@ -13,6 +13,7 @@ from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.signing_keys import signing_keys
 from service.authz.engine.policy import Policy
+from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.lockout import locked_out
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, configured
@@ -135,7 +136,17 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
             if await revisions.latest(connection) is None and not shipped.leaves_unregistered:
                 found = await differences(connection, known_routes(check_routes(shipped)))
                 await register(connection, found.proposed)
-            return await publish_if_changed(connection, shipped, "start")
+            policy = await publish_if_changed(connection, shipped, "start")
+            broken = await broken_invariants(connection, shipped.invariants, policy)
+        # The start goes on: otherwise nobody could mend what breaks them.
+        for one in broken:
+            _log.error(
+                "an invariant of the policy is broken",
+                event_type="security",
+                invariant=one.statement.name,
+                finding=one.finding,
+            )
+        return policy
     finally:
         await database.close()
 

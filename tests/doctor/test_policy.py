@@ -228,3 +228,17 @@ def test_bit_positions_that_make_tokens_long_are_a_warning(look: Look, database_
         "warning",
         "the highest bit position is 8192, and 3 wait to be free again",
     )
+
+
+def test_a_statement_that_is_broken_is_a_fault(look: Look, tmp_path: Path) -> None:
+    stated = tmp_path / "stated.yaml"
+    stated.write_text(
+        "statements: [{name: apart, reason: two pairs of eyes, "
+        "no_role_holds: ['system:user:list', 'system:role:list'], except_roles: [super, admin]}]\n"
+    )
+
+    assert look()["invariants"].state == "ok"
+    finding = look(PORTCULLIS_POLICY__INVARIANTS=str(stated))["invariants"]
+
+    told = "apart: the role auditor holds system:user:list and system:role:list (two pairs of eyes)"
+    assert (finding.state, finding.message) == ("fault", told)

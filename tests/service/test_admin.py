@@ -41,6 +41,21 @@ def test_a_taken_name_an_unknown_role_and_a_weak_password_are_refused_in_words(e
     assert create("otter", password="password1") == ("portcullis: The password is too easy to guess\n")
 
 
+def test_roles_that_would_break_an_invariant_are_not_given(external: External, tmp_path: Path) -> None:
+    stated = tmp_path / "stated.yaml"
+    stated.write_text(
+        "statements: [{name: apart, reason: x, no_user_holds: ['system:user:list', 'system:role:list']}]\n"
+    )
+    variables = {**external.variables, "PORTCULLIS_POLICY__INVARIANTS": str(stated)}
+
+    given = f"{PASSWORD}\n"
+    done = portcullis(
+        external.folder, "admin", "create", "otter", "--role", "auditor", given=given, **variables
+    )
+
+    assert (done.status, done.errors) == (1, "portcullis: This would break what must stay true: apart\n")
+
+
 def test_a_database_that_no_start_has_filled_is_left_alone(
     tmp_path: Path, empty_database_url: str, redis_url: str
 ) -> None:

@@ -13,7 +13,6 @@ from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.users import edits
 from service.administration.users import rules as account_rules
-from service.administration.users.administrators import keeping_an_administrator
 from service.administration.users.edits import Edit, NewUser
 from service.administration.users.rules import AccountValues
 from service.authn.password_rules import PasswordRules
@@ -54,7 +53,7 @@ class Accounts:
     async def create(self, caller: Caller, new: NewUser) -> User:
         """Create a user; raises ``ValidationFailed`` also for the password."""
         password_hash = await self.hash_of(new)
-        async with self._database.transaction() as connection:
+        async with self._database.transaction() as connection, self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
             made = await edits.add(connection, check, new, password_hash)
         target = change_log.user_target(made.user_name)
@@ -145,7 +144,7 @@ class Accounts:
         self, connection: Connection, caller: Caller, user_id: int, match: Match = any_version
     ) -> AsyncIterator[tuple[DelegationCheck, Target, User]]:
         """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
-        async with keeping_an_administrator(connection):
+        async with self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
             user = await listing.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))

@@ -78,9 +78,9 @@ def request_classes(
     are served. To compare two policies, ``resources`` are those of both, and ``differing`` those of only one:
     a request may fit one resource in the first policy and another one in the second.
     """
-    by_length = _by_group(routes)
+    by_length = by_group(routes)
     seen: set[tuple[str, str]] = set()
-    beside = _by_group(map(shape, differing))
+    beside = by_group(map(shape, differing))
     for found in _candidates(by_length, map(shape, resources), beside):
         made = _class_of(*found)
         if (made.route, made.path) in seen:
@@ -107,11 +107,13 @@ def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
     served = [ResourceIndex(policy.rules.objects(ENDPOINT)) for policy in policies]
     shapes = [{shape(name) for name in policy.rules.objects(ENDPOINT)} for policy in policies]
     resources = [set(map(shape, registered(policy))) for policy in policies]
-    alone = _by_group(shapes[0] ^ shapes[1])
-    beside = _by_group(resources[0] ^ resources[1])
+    alone = by_group(shapes[0] ^ shapes[1])
+    beside = by_group(resources[0] ^ resources[1])
     seen: set[tuple[str, str]] = set()
-    for _, segments in _candidates(_by_group(shapes[0] | shapes[1]), resources[0] | resources[1], beside):
-        narrower = (_both(segments, other.split("/")) for other in alone.get(_group("/".join(segments)), ()))
+    for _, segments in _candidates(by_group(shapes[0] | shapes[1]), resources[0] | resources[1], beside):
+        narrower = (
+            _both(segments, other.split("/")) for other in alone.get(group_of("/".join(segments)), ())
+        )
         for met in (segments, *filter(None, narrower)):
             method, _, shaped = "/".join(met).partition(" ")
             path = shaped.replace(_PARAMETER, _ANY)
@@ -128,11 +130,11 @@ def _in_both(routes: Sequence[str | None], segments: list[str]) -> Compared:
     return old, new
 
 
-def _by_group(names: Iterable[str]) -> dict[tuple[str, int], list[str]]:
+def by_group(names: Iterable[str]) -> dict[tuple[str, int], list[str]]:
     """Return ``names`` by method and number of segments: others never fit the same requests."""
     found: dict[tuple[str, int], list[str]] = {}
     for one in names:
-        found.setdefault(_group(one), []).append(one)
+        found.setdefault(group_of(one), []).append(one)
     return found
 
 
@@ -146,16 +148,17 @@ def _candidates(
         for route in routes:
             yield route, shape(route).split("/")
     for resource in resources:
-        for route in by_length.get(_group(resource), ()):
+        for route in by_length.get(group_of(resource), ()):
             if (narrowed := _both(shape(route).split("/"), resource.split("/"))) is None:
                 continue
             yield route, narrowed
-            for other in beside.get(_group(resource), ()):
+            for other in beside.get(group_of(resource), ()):
                 if narrower := _both(narrowed, other.split("/")):
                     yield route, narrower
 
 
-def _group(name: str) -> tuple[str, int]:
+def group_of(name: str) -> tuple[str, int]:
+    """Return method and number of segments: requests of different groups are never the same."""
     return name.partition(" ")[0], name.count("/")
 
 

@@ -11,9 +11,9 @@ from typing import Final
 
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass, registered, request_classes
+from service.authz.engine.request_classes import RequestClass, by_group, group_of, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, RESOURCE, Rule
+from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, Rule
 from service.authz.invariants.statements import (
     Apart,
     CodeNeeded,
@@ -126,7 +126,7 @@ class _Check:
         self._serving = ResourceIndex(self._routes)
         mine = registered(situation.policy)
         theirs = mine if other is None else registered(other)
-        self._resources, self._differing = mine | theirs, mine ^ theirs
+        self._resources, self._differing = by_group(mine | theirs), by_group(mine ^ theirs)
         self._held = {role: HeldCodes(codes) for role, codes in self._holders.codes.items()}
 
     @singledispatchmethod
@@ -211,9 +211,10 @@ class _Check:
     def _own(self) -> Iterator[Rule]:
         """Yield the lines of the node's own part."""
         rules = self._policy.rules
-        return (
-            one for one in rules if one.layer == ENDPOINT or (one.layer, one.object[:1]) == (RESOURCE, "@")
-        )
+        for name in (UNREGISTERED, NO_SESSION):
+            yield from rules.of(RESOURCE, name)
+        for name in self._routes:
+            yield from rules.of(ENDPOINT, name)
 
     def _named(self, names: Iterable[str]) -> Iterator[tuple[str, RequestClass | None]]:
         """Yield each class of the requests that ``names`` name; None for a name that no route serves."""
@@ -229,8 +230,12 @@ class _Check:
         return [each for each in self._classes(self._routes, name) if _fits(wanted, each)]
 
     def _classes(self, routes: list[str], *more: str) -> Iterator[RequestClass]:
-        resources = {*self._resources, *more}
-        return request_classes(routes, resources, {*self._differing, *more}, serving=self._serving)
+        groups = set(map(group_of, routes))
+        resources, differing = (
+            [*more, *(name for group in groups for name in known.get(group, ()))]
+            for known in (self._resources, self._differing)
+        )
+        return request_classes(routes, resources, differing, serving=self._serving)
 
     def _without_codes(self, each: RequestClass) -> str:
         """Return who passes without any code, in words; empty for nobody."""

@@ -11,6 +11,8 @@ import structlog
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
+from service.authz.invariants.checking import Situation
+from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.lockout import require_way_back
 from service.authz.publishing.publisher import publish_if_changed
@@ -86,6 +88,7 @@ class PolicyChanges:
         self._shipped = shipped
         self._read = read
         self._announce = announce
+        self._guard = InvariantGuard(live)
         self._turn = asyncio.Lock()
 
     @asynccontextmanager
@@ -97,19 +100,23 @@ class PolicyChanges:
         When the block has ended, all of it is committed and in force in this process, as ``change.policy``;
         ``cause`` says who did what, and ``user_name`` who asked for it, for the list of revisions; ``within``
         is how many seconds it may take once its turn has come. No other change of any process happens between
-        the first statement of the block and the commit. What the block
-        raises undoes everything, and so does Conflict: with ``faults`` when no policy can be built from what
-        would be stored, with ``lockedOut`` when it would close to everybody what administers the policy.
+        the first statement of the block and the commit. What the block raises undoes everything, and so does
+        Conflict: with ``faults`` when no policy can be built from what would be stored, with ``lockedOut``
+        when it would close to everybody what administers the policy, with ``brokenInvariants`` when it would
+        break a statement.
         Unavailable also when the session store can't announce the revision, and when the database has lost
         revisions: workers would keep the lost ones in force. In a dry run (``DRY_RUN``) nothing is committed,
-        announced or in force, and everything is refused that would be refused otherwise.
+        announced or in force, and everything is refused that would be refused otherwise, except that a
+        broken statement is a warning.
         """
         async with self._own_turn():
             async with self._database.transaction(within=within) as connection:
                 await revisions.lock(connection)
                 change = Change(connection)
+                holders = await self._guard.holders(connection)
                 yield change
                 policy = await self._publish(change, cause, user_name)
+                await self._guard.require(connection, Situation(self._live.current, holders), policy)
                 await change.complete()
                 if (dry_run := DRY_RUN.get()) is not None:
                     dry_run.publish(policy)

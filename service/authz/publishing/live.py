@@ -10,6 +10,7 @@ from typing import Final
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
+from service.authz.invariants.statements import Invariants
 from service.authz.publishing.adapter import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
@@ -59,6 +60,11 @@ class LivePolicy:
     def own_digest(self) -> str:
         """The digest of this node's own part of the policy."""
         return self._shipped.digest
+
+    @property
+    def invariants(self) -> Invariants:
+        """The statements that changes on this node must not break."""
+        return self._shipped.invariants
 
     def confirm(self, since: float) -> None:
         """Record that at the time ``since`` (by ``now``) others knew the revision of this process."""

@@ -39,6 +39,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("log-months", log_checks.log_months_ahead),
     ("policy-files", policy_checks.policy_files),
     ("published-policy", policy_checks.published_policy),
+    ("invariants", policy_checks.invariants),
     ("policy-workers", policy_checks.policy_workers_agree),
     ("policy-own-parts", policy_checks.own_parts_agree),
     ("policy-tampering", policy_checks.tampering),

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from service.app import check_routes
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import UNREGISTERED
-from service.authz.publishing.publisher import drift
+from service.authz.publishing.invariant_guard import broken_invariants
+from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import KnownRoute, differences
 from service.authz.review.covered import covered_by
@@ -51,6 +52,21 @@ async def published_policy(patient: Installation) -> Finding:
             "POST /api/policy/reload, or start the service, publishes it anew",
         )
     return ok(f"revision {latest.revision}, {latest.line_count} lines, as derived")
+
+
+async def invariants(patient: Installation) -> Finding:
+    """A statement that is broken is no protection until somebody mends what breaks it."""
+    stated = patient.policy.invariants
+    async with patient.records() as connection:
+        policy = await derived_policy(connection, patient.policy)
+        broken = await broken_invariants(connection, stated, policy)
+    if not broken:
+        return ok(f"{len(stated.statements)} statements hold")
+    more = f", and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
+    return fault(
+        f"{'; '.join(map(str, broken[:_NAMED]))}{more}",
+        "change what is named, or the statement; changes that break it further are refused",
+    )
 
 
 async def policy_workers_agree(patient: Installation) -> Finding:

@@ -1,0 +1,95 @@
+"""Refuses changes that break a statement of ``invariants.yaml``."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from service.authz.engine.policy import Policy
+from service.authz.invariants.checking import Holders, Situation, Violation, check, newly_broken
+from service.authz.invariants.statements import Invariants
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import PATIENCE
+from service.errors import Conflict
+from service.kernel.dry_run import DRY_RUN
+from service.records.database.transactions import Connection
+from service.records.policy import revisions
+from service.records.roles import rights, role_members, roles
+
+
+async def broken_invariants(
+    connection: Connection, invariants: Invariants, policy: Policy
+) -> tuple[Violation, ...]:
+    """Return how ``policy``, with the stored roles and users, breaks ``invariants``; only reads."""
+    holders = await _holders(connection, invariants)
+    return (await asyncio.to_thread(check, invariants, policy, holders)).violations
+
+
+async def _holders(connection: Connection, invariants: Invariants) -> Holders | None:
+    if not invariants.about_roles:
+        return None
+    codes = await roles.held_codes(connection)
+    users = await role_members.names_by_roles(connection) if invariants.about_users else {}
+    return Holders(codes, users)
+
+
+class InvariantGuard:
+    """Keeps the statements that the node knows, in changes of the policy and of rights.
+
+    A statement that was broken before may stay broken. It must not break in further ways.
+    """
+
+    def __init__(self, live: LivePolicy) -> None:
+        self._live = live
+        self._invariants: Final = live.invariants
+
+    @asynccontextmanager
+    async def keeping(self, connection: Connection) -> AsyncIterator[None]:
+        """Let the block change roles and users; Conflict, which rolls back, if it breaks a statement.
+
+        Unavailable when this worker can't follow the newest policy within ``PATIENCE`` seconds.
+        """
+        before = await self.holders(connection)
+        yield
+        if before is not None:
+            latest = await revisions.latest(connection)
+            policy = await self._live.at_least(latest.revision if latest else 0, within=PATIENCE)
+            await self.require(connection, Situation(policy, before), policy)
+
+    async def holders(self, connection: Connection) -> Holders | None:
+        """Return who holds what, as far as a statement is about it, before or after a change.
+
+        Then the lock of rights is held until the transaction ends: of two changes that together would break a
+        statement, the second one is refused.
+        """
+        if self._invariants.about_roles:
+            await rights.lock(connection)
+        return await _holders(connection, self._invariants)
+
+    async def require(self, connection: Connection, before: Situation, policy: Policy) -> None:
+        """Check what is stored now, with ``policy``, against the situation ``before`` the change.
+
+        Raises Conflict with the name, the reason and a finding of each statement that breaks, as
+        ``brokenInvariants``; in a dry run it warns. Before the first policy there is nothing to compare with.
+        """
+        if not self._invariants.statements or not before.policy.revision:
+            return
+        same = policy.revision == before.policy.revision
+        after = Situation(before.policy if same else policy, await self.holders(connection))
+        found = await asyncio.to_thread(newly_broken, self._invariants, before, after)
+        if not found:
+            return
+        if (dry_run := DRY_RUN.get()) is not None:
+            dry_run.warn(f"It would be refused, since it breaks the invariant {one}" for one in found)
+            return
+        raise _conflict(found)
+
+
+def _conflict(found: list[Violation]) -> Conflict:
+    told = [
+        {"name": one.statement.name, "reason": one.statement.reason, "finding": one.finding} for one in found
+    ]
+    names = ", ".join(dict.fromkeys(one.statement.name for one in found))
+    return Conflict(f"This would break what must stay true: {names}", brokenInvariants=told)

@@ -1,0 +1,202 @@
+"""A change that breaks a statement is refused with its name, and nothing of it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
+from tests.web.driver import Answer
+
+pytestmark = pytest.mark.anyio
+
+STATEMENTS = """\
+statements:
+  - name: only-the-top-deletes
+    reason: what is deleted is lost
+    only_roles: [super, admin]
+    reach: ["DELETE /api/user/{id}"]
+  - name: apart-in-roles
+    reason: two pairs of eyes
+    no_role_holds: ["system:user:create", "system:role:permission"]
+    except_roles: [super, admin]
+  - name: apart-in-users
+    reason: two pairs of eyes, by several roles too
+    no_user_holds: ["system:menu:create", "system:menu:delete"]
+    except_roles: [super, admin]
+  - name: auditors-list-menus
+    reason: broken at first, until a resource is bound
+    only_holders_of: ["system:policy:read"]
+    reach: [GET /api/menu/list]
+"""
+PASSWORD = "six stubborn otters"
+
+
+@pytest.fixture(scope="module")
+def stated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of the administrators' own statements."""
+    path = tmp_path_factory.mktemp("stated") / "stated.yaml"
+    path.write_text(STATEMENTS, "utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+async def _service(
+    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str, stated: Path
+) -> AsyncIterator[Inside]:
+    with database(stores, seeded_template) as url:
+        async with inside(url, emptied_redis_url, PORTCULLIS_POLICY__INVARIANTS=str(stated)) as running:
+            yield running
+
+
+@pytest.fixture
+async def service(_service: Inside) -> Inside:
+    """One service for all tests of the file; each makes roles and users of its own."""
+    return _service
+
+
+def broken(answer: Answer) -> list[tuple[str, str]]:
+    """Return the names and findings with which a change was refused; none if it was made."""
+    if answer.status in (200, 201, 204):
+        return []
+    assert (answer.status, answer.json["code"]) == (409, "conflict"), answer.body
+    return [(one["name"], one["finding"]) for one in answer.json["brokenInvariants"]]
+
+
+async def buttons(service: Inside, *codes: str) -> list[int]:
+    found = (await service.data("GET", "/api/menu/list?menuType=Button&size=200"))["items"]
+    return [one["id"] for code in codes for one in found if one["authMark"] == code]
+
+
+async def role(service: Inside, code: str, *codes: str) -> int:
+    made = await service.data("POST", "/api/role", {"roleName": code, "roleCode": code})
+    answer = await give(service, made["id"], *codes)
+    assert broken(answer) == []
+    number: int = made["id"]
+    return number
+
+
+async def give(service: Inside, role_id: int, *codes: str, query: str = "") -> Answer:
+    menu_ids = await buttons(service, *codes)
+    return await service.ask("PUT", f"/api/role/{role_id}/permissions{query}", {"menuIds": menu_ids})
+
+
+async def user(service: Inside, name: str, *role_ids: int) -> Answer:
+    body = {"userName": name, "nickName": name, "password": PASSWORD, "roleIds": list(role_ids)}
+    return await service.ask("POST", "/api/user", body)
+
+
+async def test_a_role_is_not_given_what_only_others_may(service: Inside) -> None:
+    clerk = await role(service, "clerk", "system:user:list")
+
+    answer = await give(service, clerk, "system:user:list", "system:user:delete")
+
+    assert broken(answer) == [
+        ("only-the-top-deletes", "the role clerk can send DELETE /api/user/{id}"),
+    ]
+    assert answer.json["brokenInvariants"][0]["reason"] == "what is deleted is lost"
+    assert answer.json["detail"] == "This would break what must stay true: only-the-top-deletes"
+    kept = await service.data("GET", f"/api/role/{clerk}/permissions")
+    assert kept["menuIds"] == await buttons(service, "system:user:list")
+
+
+async def test_a_role_that_would_violate_the_separation_of_duties_is_refused(service: Inside) -> None:
+    chief = await role(service, "chief", "system:user:create")
+
+    answer = await give(service, chief, "system:user:create", "system:role:permission")
+
+    assert broken(answer) == [
+        ("apart-in-roles", "the role chief holds system:user:create and system:role:permission"),
+    ]
+
+
+async def test_a_disabled_role_that_would_violate_it_is_not_enabled(service: Inside) -> None:
+    both = await role(service, "both", "system:user:create")
+    await service.data("PUT", f"/api/role/{both}", {"roleName": "both", "enabled": False})
+    assert broken(await give(service, both, "system:user:create", "system:role:permission")) == []
+
+    answer = await service.ask("PUT", f"/api/role/{both}", {"roleName": "both", "enabled": True})
+
+    assert [name for name, _ in broken(answer)] == ["apart-in-roles"]
+
+
+async def test_a_user_who_would_violate_it_by_two_roles_is_not_created_edited_or_enabled(
+    service: Inside,
+) -> None:
+    one = await role(service, "creates", "system:menu:create")
+    two = await role(service, "deletes", "system:menu:delete")
+    finding = "holds system:menu:create and system:menu:delete, by creates, deletes"
+
+    assert broken(await user(service, "ann", one, two)) == [("apart-in-users", f"the user ann {finding}")]
+    ann = (await user(service, "ann", one)).json["data"]["id"]
+    edit = {"nickName": "ann", "roleIds": [one, two]}
+    assert broken(await service.ask("PUT", f"/api/user/{ann}", edit)) == [
+        ("apart-in-users", f"the user ann {finding}")
+    ]
+    await service.data("PUT", f"/api/user/{ann}/status", {"status": "disabled"})
+    assert broken(await service.ask("PUT", f"/api/user/{ann}", edit)) == []
+    enabled = await service.ask("PUT", f"/api/user/{ann}/status", {"status": "enabled"})
+    assert [name for name, _ in broken(enabled)] == ["apart-in-users"]
+
+
+async def test_a_dry_run_warns_and_tells_what_would_change(service: Inside) -> None:
+    guard = await role(service, "guard", "system:user:list")
+
+    answer = await give(service, guard, "system:user:delete", query="?dryRun=true")
+
+    assert answer.status == 200
+    told: Any = answer.json["data"]
+    assert [(one["roleCode"], one["access"]) for one in told["gains"]] == [
+        ("guard", ["DELETE /api/user/{id}"])
+    ]
+    (warning,) = told["warnings"]
+    assert warning == (
+        "It would be refused, since it breaks the invariant only-the-top-deletes: "
+        "the role guard can send DELETE /api/user/{id} (what is deleted is lost)"
+    )
+
+
+async def test_an_import_that_breaks_a_statement_is_refused_whole(service: Inside) -> None:
+    table = b"roleCode,roleName,permissions\nnewer,Newer,system:user:list\nworse,Worse,system:user:delete\n"
+
+    answer = await service.ask_raw("POST", "/api/role/import", table, ("Content-Type", "text/csv"))
+
+    assert broken(answer) == [("only-the-top-deletes", "the role worse can send DELETE /api/user/{id}")]
+    assert (await service.data("GET", "/api/role/list?roleCode=newer"))["items"] == []
+
+
+async def test_a_binding_is_refused_that_breaks_anew_what_another_had_mended(service: Inside) -> None:
+    (found,) = (
+        one
+        for one in (await service.data("GET", "/api/resource/list?size=200"))["items"]
+        if (one["method"], one["path"]) == ("GET", "/api/menu/list")
+    )
+    target = f"/api/resource/{found['id']}/buttons"
+    reading, listing = await buttons(service, "system:policy:read", "system:menu:list")
+
+    mended = await service.ask("PUT", target, {"menuIds": [reading]})
+    answer = await service.ask("PUT", target, {"menuIds": [reading, listing]})
+
+    assert broken(mended) == []
+    assert broken(answer) == [
+        ("auditors-list-menus", "a holder of system:menu:list can send GET /api/menu/list"),
+    ]
+    disabled = await service.ask("PUT", f"/api/resource/{found['id']}/enabled", {"enabled": False})
+    assert [name for name, _ in broken(disabled)] == ["auditors-list-menus"]
+
+
+async def test_a_button_is_not_enabled_by_which_a_role_would_break_a_statement(service: Inside) -> None:
+    (deleting,) = await buttons(service, "system:user:delete")
+    stored = await service.data("GET", f"/api/menu/{deleting}")
+    said = {key: stored[key] for key in ("parentId", "title", "authMark")}
+    await service.data("PUT", f"/api/menu/{deleting}", {**said, "enabled": False})
+    await role(service, "sleeper", "system:user:delete")
+
+    answer = await service.ask("PUT", f"/api/menu/{deleting}", {**said, "enabled": True})
+
+    assert broken(answer) == [("only-the-top-deletes", "the role sleeper can send DELETE /api/user/{id}")]
