@@ -45,7 +45,10 @@ PROGRAMS = {
 IN_PARALLEL = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile", "--durations=20")
 SELECTIONS = {
     "--fast": ("-m", "not stores and not extended"),
-    "--extended": ("-m", "extended or (hypothesis and not stores)", "--hypothesis-profile=extended"),
+    "--extended": (
+        *("-m", "extended or (hypothesis and not stores)"),
+        *("--hypothesis-profile=extended", "--timeout=900"),
+    ),
 }
 CHECKS = (
     ("ruff", "check"),

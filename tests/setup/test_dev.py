@@ -100,6 +100,7 @@ def test_tests_run_in_the_checkout_on_all_cores_and_arguments_come_last(checkout
                 "-m",
                 "extended or (hypothesis and not stores)",
                 "--hypothesis-profile=extended",
+                "--timeout=900",
                 "tests/web",
             ],
         ),
