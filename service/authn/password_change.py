@@ -78,11 +78,12 @@ class PasswordChange:
 
         await self._set(account, new, authorize, expected_hash=known.password_hash, keep=caller)
 
-    async def reset(self, new: str, authorize: Authorize) -> None:
+    async def reset(self, new: str, authorize: Authorize) -> str:
         """Set the password of the user that ``authorize`` returns, and end all sessions of that user.
 
-        ``authorize`` is awaited first, and again at the start of the transaction that saves. Raises what it
-        raises, ``NotFound``, ``ValidationFailed``, ``Conflict`` and ``Unavailable``.
+        Returns the name of the user. ``authorize`` is awaited first, and again at the start of the
+        transaction that saves. Raises what it raises, ``NotFound``, ``ValidationFailed``, ``Conflict`` and
+        ``Unavailable``.
         """
         async with self._database.transaction() as connection:
             target = await authorize(connection)
@@ -92,6 +93,7 @@ class PasswordChange:
             raise NotFound("There is no such user")
         await self._set(account, new, authorize, expected_hash=known.password_hash, keep=None)
         self._entries.by_other("password_reset", account.user_id, account.user_name)
+        return account.user_name
 
     async def _set(
         self, account: Info, new: str, authorize: Authorize, *, expected_hash: str, keep: Caller | None

@@ -39,7 +39,7 @@ SIZE = 20
 FILL = """
 INSERT INTO sys.operation_log (create_time, event_id, request_id, user_id, user_name, device, module, action,
     kind, method, url, client_ip, user_agent, status, error, elapsed_ms, decision, decision_id,
-    policy_revision)
+    policy_revision, targets)
 SELECT timestamptz '2025-12-01Z' + interval '1 second' * ({year}::float8 * n / {all}), uuidv7(), md5(n::text),
     n % 997, 'user' || n % 997, 'web',
     CASE WHEN n % 50021 = 0 THEN 'policy' ELSE (ARRAY['user', 'role', 'menu', 'file', 'auth'])[1 + n % 5] END,
@@ -47,7 +47,8 @@ SELECT timestamptz '2025-12-01Z' + interval '1 second' * ({year}::float8 * n / {
     'POST', '/api/thing/' || n, inet '10.0.0.0' + n % 65521, 'Mozilla/5.0 (X11; Linux x86_64) Firefox/145.0',
     CASE WHEN n % 2003 = 0 THEN 500 WHEN n % 53 = 0 THEN 403 ELSE 200 END,
     CASE WHEN n % 53 = 0 THEN 'permission_denied' END, 3.5,
-    CASE WHEN n % 53 = 0 THEN 'deny' ELSE 'allow' END, 'r12-9be1a6f0-5f0c39d1a2b4', 12
+    CASE WHEN n % 53 = 0 THEN 'deny' ELSE 'allow' END, 'r12-9be1a6f0-5f0c39d1a2b4', 12,
+    CASE WHEN n % 50021 = 0 THEN ARRAY['role:auditor'] WHEN n % 20 = 0 THEN ARRAY['user:u' || n % 9973] END
 FROM generate_series({first}, {last}) n
 """
 INDEXES = """
@@ -60,6 +61,7 @@ READING: Final = (
     "operation_log_kind_create_time_idx",
     "operation_log_failed_idx",
     "operation_log_denied_idx",
+    "operation_log_targets_idx",
 )
 """The indexes that only these filters need."""
 
@@ -71,6 +73,10 @@ PAGES: Final[dict[str, OperationFilter]] = {
     "a busy module": OperationFilter(module="role"),
     "a rare module": OperationFilter(module="policy"),
     "a rare kind": OperationFilter(kind=["BAN"]),
+    "two kinds": OperationFilter(kind=["INSERT", "BAN"]),
+    "two rare kinds": OperationFilter(kind=["BAN", "KICK"]),
+    "a record": OperationFilter(target="role:auditor"),
+    "a record nobody touched": OperationFilter(target="role:nobody"),
     "status 403": OperationFilter(status=(403, 403)),
     "status 4xx": OperationFilter(status=(400, 499)),
     "status 5xx": OperationFilter(status=(500, 599)),
@@ -183,7 +189,7 @@ def _faults(url: str, wanted: OperationFilter) -> set[str]:
     """Return the scans of the plan that use no index, on tables that have entries."""
     statement = OPERATIONS.statement(wanted, None, SIZE + 1, newest_first=True)
     with engine(url).connect() as connection:
-        compiled = statement.compile(dialect=connection.dialect)
+        compiled = statement.compile(dialect=connection.dialect, compile_kwargs={"render_postcompile": True})
         explain = f"EXPLAIN (ANALYZE, FORMAT JSON) {compiled}"
         (plan,) = connection.exec_driver_sql(explain, compiled.construct_params()).scalar_one()
     return {

@@ -127,6 +127,19 @@ async def test_an_attempt_on_a_role_that_gives_more_than_the_caller_holds_is_fou
     assert (row["targets"], row["changes"]) == (["role:super"], None)
 
 
+async def test_a_refused_creation_and_a_refused_new_name_leave_no_trace_of_what_was_sent(
+    logged: Logged,
+) -> None:
+    token = await logged.log_in(await logged.person("admin"))
+    held = await button(logged, "system:kept")
+    body = {"menuType": "Button", "title": "Canary", "authMark": "canary:do"}
+    edit = {"parentId": None, "title": "Canary", "authMark": "canary:do"}
+    created = await logged.entry(await logged.ask("POST", "/api/menu", body, token=token))
+    renamed = await logged.entry(await logged.ask("PUT", f"/api/menu/{held}", edit, token=token))
+    assert (created["error"], created["targets"]) == ("permission_denied", None)
+    assert (renamed["error"], renamed["targets"]) == ("permission_denied", ["button:system:kept"])
+
+
 async def test_a_dry_run_names_its_record_and_changes_nothing(logged: Logged) -> None:
     calls = Calls(logged)
     role_id, code = await role(logged)
@@ -220,8 +233,9 @@ async def test_the_life_of_a_user_is_told_without_passwords(logged: Logged) -> N
     await calls.ask("PUT", status, {"status": "disabled"})
     await calls.ask("PUT", status, {"status": "disabled"})
     await calls.ask("POST", f"/api/online/{user_id}/ban", {"reason": "x"})
+    await calls.ask("PUT", f"/api/user/{user_id}/password", {"newPassword": f"{PASSWORD} 2"})
     await calls.ask("DELETE", f"/api/user/{user_id}")
-    created, edited, disabled, again, banned, deleted = await calls.entries()
+    created, edited, disabled, again, banned, reset, deleted = await calls.entries()
 
     assert created["changes"] == [
         change("user:alice", "userName", None, "alice"),
@@ -238,6 +252,7 @@ async def test_the_life_of_a_user_is_told_without_passwords(logged: Logged) -> N
     assert disabled["changes"] == [change("user:alicia", "status", "enabled", "disabled")]
     assert (again["targets"], again["changes"]) == (["user:alicia"], None)
     assert (banned["targets"], banned["changes"]) == (["user:alicia"], None)
+    assert (reset["status"], reset["targets"], reset["changes"]) == (200, ["user:alicia"], None)
     assert change("user:alicia", "email", "a@example.org", None) in deleted["changes"]
     for row in (created, edited, disabled, deleted):
         assert PASSWORD not in json.dumps(row["changes"])

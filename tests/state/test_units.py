@@ -10,12 +10,15 @@ from service.administration.menus import edits as menu_edits
 from service.administration.resources import edits as resource_edits
 from service.administration.roles import edits as role_edits
 from service.administration.unit_of_work import UnitOfWork
-from service.errors import Conflict, PermissionDenied
+from service.authn.revocations import Revocations
+from service.errors import Conflict, PermissionDenied, Unavailable
+from service.kernel.origin import ORIGIN
 from service.records.menus.menus import MenuValues
 from service.records.policy import revisions
 from service.records.resources.resources import ResourceValues
 from service.records.roles import role_tables
 from service.records.roles.roles import RoleValues
+from service.web.requests.context import RequestContext
 from tests.state.conftest import Ground
 
 pytestmark = pytest.mark.anyio
@@ -81,3 +84,35 @@ async def test_the_last_administrator_is_asked_for_when_all_edits_are_made(groun
             await role_edits.set_menus(unit, super_.id, [], anyhow)
 
     assert 1 in unit.refreshing
+
+
+async def twice(unit: UnitOfWork, values: RoleValues) -> None:
+    """Create a role, and another one with the same name."""
+    await role_edits.create(unit, "undone", values)
+    await role_edits.create(unit, "undone-2", values)
+
+
+async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> None:
+        raise Unavailable
+
+    context = RequestContext({"type": "http", "headers": []})
+    token = ORIGIN.set(context)
+    monkeypatch.setattr(Revocations, "mark_all", fail)
+    caller = await ground.administrator()
+    with pytest.raises(Unavailable):
+        async with ground.units.of_roles(caller) as unit:
+            await role_edits.create(unit, "reporter", RoleValues(role_name="Reporter"))
+    with pytest.raises(Conflict):
+        async with ground.units.of_roles(caller) as unit:
+            await twice(unit, RoleValues(role_name="Undone"))
+    ORIGIN.reset(token)
+
+    assert context.recorded is not None
+    assert context.recorded.targets == ("role:reporter",)
+    assert [(one.field, one.before, one.after) for one in context.recorded.changes] == [
+        ("roleName", None, "Reporter"),
+        ("enabled", None, True),
+    ]

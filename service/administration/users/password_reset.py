@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.administration import change_log
 from service.administration.delegation import Delegation
 from service.authn.password_change import PasswordChange
 from service.errors import Conflict
@@ -31,4 +32,5 @@ class PasswordReset:
             check = await self._delegation.check(connection, caller)
             return await check.target(connection, user_id)
 
-        await self._passwords.reset(new, authorize)
+        user_name = await self._passwords.reset(new, authorize)
+        change_log.concerns(change_log.user_target(user_name))
