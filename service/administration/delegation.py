@@ -14,7 +14,7 @@ from typing import Final
 
 from service.administration.users.administrators import keeping_an_administrator
 from service.authz.engine.policy import Decision, Policy
-from service.authz.engine.rules import GRANT
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, UNREGISTERED
 from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
@@ -91,6 +91,19 @@ class DelegationCheck:
         """
         codes = await rights.codes_of_menus(connection, menu_ids)
         await self.require(codes, "Among the Buttons are permissions that you do not hold")
+
+    def require_request(self, method: str, path: str, template: str) -> None:
+        """Return when the caller may send a request to ``path``, which the endpoint ``template`` serves.
+
+        For a request that makes the edits of others: PermissionDenied with the layer that would refuse the
+        edit by itself.
+        """
+        registered = self._policy.resource_at(method, path) or UNREGISTERED
+        for layer, name in ((RESOURCE, registered), (ENDPOINT, f"{method} {template}")):
+            for held in self._held:
+                decision = self._policy.judge(layer, name, held)
+                if not decision.allowed:
+                    raise PermissionDenied(f"It includes {method} {path}, which you may not send", decision)
 
     async def target(self, connection: Connection, user_id: int) -> Target:
         """Return the user as somebody on whom the caller may act; there need not be such a user.

@@ -13,7 +13,7 @@ from service.administration.delegation import Delegation, DelegationCheck
 from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
-from service.authz.publishing.changes import WITHIN, PolicyChanges
+from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
 from service.kernel.change_record import FieldChange
 from service.kernel.identity import Caller
 from service.records.database.transactions import Connection, Database
@@ -28,12 +28,14 @@ class UnitOfWork:
 
     ``check`` says what the caller may grant. Edits add to ``refreshing`` the users whose tokens must be
     refreshed, to ``changes`` what they change, and to ``targets`` which other records that is about: the
-    operation log is told both after the commit. ``policy`` is set after the commit of a unit that publishes.
+    operation log is told both after the commit. A unit that publishes has the ``change`` of the policy, and
+    after the commit its ``policy``.
     """
 
     connection: Connection
     caller: Caller
     check: DelegationCheck
+    change: Change | None = None
     refreshing: set[int] = field(default_factory=set)
     changes: list[FieldChange] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
@@ -77,7 +79,7 @@ class UnitsOfWork:
         async with begun as change:
             async with keeping_an_administrator(change.connection):
                 check = await self._delegation.check(change.connection, caller, change)
-                unit = UnitOfWork(change.connection, caller, check)
+                unit = UnitOfWork(change.connection, caller, check, change)
                 yield unit
             affected = sorted(unit.refreshing)
             # Nobody has to refresh for a change that the policy it would publish forbids.

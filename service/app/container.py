@@ -12,6 +12,7 @@ import msgspec
 
 from service.administration.delegation import Delegation
 from service.administration.menus.menus import MenuChanges
+from service.administration.policy.restore import PolicyRestore
 from service.administration.resources.resources import ResourceChanges
 from service.administration.roles.importing import RoleImport
 from service.administration.roles.roles import RoleChanges
@@ -135,6 +136,7 @@ class Container:
             ResourceChanges(units),
             RoleChanges(units),
         )
+        self.restore = PolicyRestore(units)
         self.user_import = UserImport(
             self.database, delegation, self.revocations, self.passwords, password_rules
         )

@@ -132,6 +132,7 @@ CATALOGUE: Final = (
             "GET /api/policy/openings",
         ),
         ("reload", "Reload the policy", "POST /api/policy/reload"),
+        ("restore", "Restore past revisions", "POST /api/policy/revisions/{revision}/restore"),
     ),
     _page(
         "online",

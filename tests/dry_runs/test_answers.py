@@ -102,6 +102,7 @@ WRITES: list[tuple[str, str, Any]] = [
     ("PUT", "/api/user/{user}", {"nickName": "N", "roleIds": [], "status": "disabled"}),
     ("PUT", "/api/user/{user}/status", {"status": "disabled"}),
     ("DELETE", "/api/user/{user}", None),
+    ("POST", "/api/policy/revisions/{past}/restore", None),
 ]
 
 
@@ -116,6 +117,7 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(service: Inside) -
         "spare_role": await role(service, "spare"),
         "user": await user(service, "wanda", reading),
         "resource": await resource(service, "GET", "/api/file/list"),
+        "past": (await service.data("GET", "/api/policy"))["revision"],
     }
     await service.data(
         "PUT",
@@ -129,7 +131,8 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(service: Inside) -
         answer = await service.ask(method, path.format(**ids) + DRY, body)
 
         assert answer.status == 200, (method, path, answer.body)
-        assert set(answer.json["data"]) == {"gains", "loses", "sessions", "warnings"}
+        edits = {"edits"} if path.endswith("/restore") else set()
+        assert set(answer.json["data"]) == {"gains", "loses", "sessions", "warnings"} | edits
         assert answer.header("etag") is None
         assert answer.header("x-policy-in-force") is None
         assert await stored(service) == before, (method, path)
@@ -156,7 +159,8 @@ async def test_every_write_of_rights_has_a_dry_run(service: Inside) -> None:
         "spare_role": "id",
         "user": "id",
     }
-    mine = {f"{method} {path.format(**dict.fromkeys(named, '{id}'))}" for method, path, _ in WRITES}
+    templates = {**dict.fromkeys(named, "{id}"), "past": "{revision}"}
+    mine = {f"{method} {path.format(**templates)}" for method, path, _ in WRITES}
 
     assert having - imports == mine
     for path in ("/api/resource", "/api/menu", "/api/role"):

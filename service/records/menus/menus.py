@@ -147,6 +147,13 @@ async def enabled_buttons(connection: AsyncConnection) -> list[Button]:
     return await BUTTON.all(connection, select(*BUTTON.columns).where(*wanted).order_by(menu.c.auth_mark))
 
 
+async def with_codes(connection: AsyncConnection, codes: Collection[str]) -> dict[str, Menu]:
+    """Return the Buttons that carry these codes, disabled ones too, by code."""
+    wanted = (menu.c.menu_type == "Button", menu.c.auth_mark.in_(codes))
+    found = await MENU.all(connection, select(*MENU.columns).where(*wanted))
+    return {one.auth_mark: one for one in found if one.auth_mark is not None}
+
+
 async def buttons_by_code(connection: AsyncConnection) -> dict[str, int]:
     """Return the ids of all enabled Buttons, by code."""
     wanted = (menu.c.menu_type == "Button", menu.c.enabled)

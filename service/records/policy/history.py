@@ -7,6 +7,7 @@ revision are those with ``since <= revision < until``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, Select, case, delete, func, select, text, true, update
@@ -132,8 +133,24 @@ async def lines_at(
         segments = func.cardinality(func.string_to_array(func.split_part(line.object, " ", 2), "/"))
         same_method = func.split_part(line.object, " ", 1) == method
         deciding = (line.layer == "resource") & same_method & (segments == len(path.split("/")))
-    in_force = (line.since <= revision) & (line.until.is_(None) | (line.until > revision))
-    return await _lines(connection, _select().where(in_force, deciding))
+    return await _lines(connection, _select().where(_in_force(revision), deciding))
+
+
+async def codes_at(
+    connection: AsyncConnection, revision: int, objects: Collection[str]
+) -> dict[str, list[str]]:
+    """Return, by object of the resource layer, the codes of its lines in ``revision``, in order."""
+    line = policy_line.c
+    wanted = (line.layer == "resource") & line.object.in_(objects)
+    found: dict[str, list[str]] = {}
+    for one in await _lines(connection, _select().where(_in_force(revision), wanted)):
+        found.setdefault(one.object, []).append(one.code)
+    return found
+
+
+def _in_force(revision: int) -> ColumnElement[bool]:
+    line = policy_line.c
+    return (line.since <= revision) & (line.until.is_(None) | (line.until > revision))
 
 
 def _select() -> Select[tuple[str, str, str]]:

@@ -112,6 +112,13 @@ async def resources_of(connection: AsyncConnection, menu_id: int) -> tuple[Resou
     return tuple(await RESOURCE.all(connection, statement))
 
 
+async def resources_of_any(connection: AsyncConnection, menu_ids: Collection[int]) -> list[Resource]:
+    """Return the resources that are bound to one of these Buttons, disabled ones too, by id."""
+    bound = select(action_resource.c.resource_id).where(action_resource.c.menu_id.in_(menu_ids))
+    statement = select(*RESOURCE.columns).where(resource.c.id.in_(bound)).order_by(resource.c.id)
+    return await RESOURCE.all(connection, statement)
+
+
 async def bind_buttons(connection: AsyncConnection, resource_id: int, menu_ids: Sequence[int]) -> None:
     """Replace the Buttons of an existing resource.
 

@@ -6,12 +6,13 @@ commit.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
 from sqlalchemy import delete as delete_from
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, insert, select, tuple_
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -94,6 +95,19 @@ async def registered(connection: AsyncConnection) -> list[Resource]:
     """Return all resources, disabled ones too, by path and method."""
     ordered = select(*RESOURCE.columns).order_by(resource.c.path, resource.c.method)
     return await RESOURCE.all(connection, ordered)
+
+
+async def matching(
+    connection: AsyncConnection,
+    *,
+    shapes: Collection[tuple[str, str]] = (),
+    ids: Collection[int] = (),
+    codes: Collection[str] = (),
+) -> list[Resource]:
+    """Return the resources, disabled ones too, that have one of the ids, codes, or methods with shapes."""
+    same_requests = tuple_(resource.c.method, resource.c.shape).in_(shapes)
+    wanted = same_requests | resource.c.id.in_(ids) | resource.c.resource_code.in_(codes)
+    return await RESOURCE.all(connection, select(*RESOURCE.columns).where(wanted).order_by(resource.c.id))
 
 
 async def paths_beside(connection: AsyncConnection, method: str, path: str, *, but: int) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.dry_runs import Impact
 from service.kernel.identity import Caller
@@ -39,8 +39,34 @@ class AccessChange(Schema):
     access: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
 
 
+class FieldEdit(Schema):
+    """A field before and after an edit; `before` is null for what is created."""
+
+    field: Annotated[str, Meta(examples=["buttons"])]
+    before: str | bool | list[str] | None
+    after: str | bool | list[str] | None
+
+
+class MadeEdit(Schema):
+    """An edit that a request consists of: the request that makes it by itself, and what it changes.
+
+    `name` is the permission code of a Button, or method and path of a resource. In a dry run the path keeps
+    `{id}` for what would be created.
+    """
+
+    request: Annotated[str, Meta(examples=["PUT /api/resource/12/buttons"])]
+    name: Annotated[str, Meta(examples=["GET /api/report/{id}"])]
+    changes: list[FieldEdit]
+
+
+class Edited(Schema):
+    """The base of answers to requests that consist of several edits."""
+
+    edits: list[MadeEdit]
+
+
 class DryRunAnswer(Schema):
-    """What a change would do; nothing was saved."""
+    """What a change would do; nothing was saved. `edits` is there where the write itself answers them."""
 
     gains: list[AccessChange]
     loses: list[AccessChange]
@@ -48,6 +74,7 @@ class DryRunAnswer(Schema):
         int, Meta(ge=0, examples=[2], description="Sessions that would have to refresh, or would end.")
     ]
     warnings: Annotated[list[str], Meta(examples=[[]])]
+    edits: list[MadeEdit] | UnsetType = UNSET
 
 
 async def dry_answer(
@@ -58,11 +85,19 @@ async def dry_answer(
 ) -> DryRunAnswer:
     """Return what ``write`` would change; raise what it raises.
 
-    What it says of the record and the policy that it would have saved is not sent.
+    What it says of the record and the policy that it would have saved is not sent; its edits are.
     """
     policy, headers = context.policy, list(context.headers)
+    done: list[Any] = []
+
+    async def written() -> None:
+        done.append(await write(context, **arguments))
+
     try:
-        found = await impact_of(context.user, lambda: write(context, **arguments))
+        found = await impact_of(context.user, written)
     finally:
         context.policy, context.headers = policy, headers
-    return DryRunAnswer.of(found)
+    answer = DryRunAnswer.of(found)
+    if isinstance(done[0], Edited):
+        answer.edits = done[0].edits
+    return answer

@@ -1,0 +1,1 @@
+"""Rules for restoring past revisions of the policy."""

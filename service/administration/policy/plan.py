@@ -1,0 +1,323 @@
+"""Computes the edits that bring the shared lines of a past revision back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from service.administration.menus.tree import place_fault
+from service.administration.policy.steps import (
+    Bind,
+    CreateButton,
+    CreateResource,
+    DeleteButton,
+    DeleteResource,
+    Step,
+    UpdateButton,
+    UpdateResource,
+    in_order,
+)
+from service.authz.engine.paths import shape
+from service.authz.engine.rules import GRANT, LOGIN, NOBODY, RESOURCE
+from service.errors import Conflict
+from service.records.database.transactions import Connection
+from service.records.menus import menus, uses
+from service.records.menus.menus import Menu, MenuValues
+from service.records.policy import history, past_rows
+from service.records.policy.past_rows import PastButton, PastResource
+from service.records.resources import bindings, resources
+from service.records.resources.resources import Resource, ResourceValues
+
+MOST: Final = 1000
+"""The most resources and permission codes whose lines a restore brings back or removes."""
+
+_NAMED: Final = 5  # roles of a Button that a refusal lists
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """What can't return, a resource or a permission code, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A resource as it has to be: bound to the Buttons of ``codes``; ``row`` is as it was, if kept."""
+
+    name: str
+    codes: tuple[str, ...]
+    row: PastResource | None
+
+    @property
+    def at(self) -> tuple[str, str]:
+        """Its method and path."""
+        method, _, path = self.name.partition(" ")
+        return method, path
+
+
+async def plan(connection: Connection, revision: int, newest: int) -> tuple[list[Step], list[Obstacle]]:
+    """Return the edits that lead from ``newest`` back to the lines of ``revision``, and what can't return.
+
+    What a line names goes back as a whole: a resource to its bindings of then, disabled Buttons included, and
+    those Buttons to their state of then; what has other lines by that goes back too. Everything else stays.
+    The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
+    """
+    found = await history.difference(connection, newest, revision)
+    names = {(line.layer, line.object) for line in (*found.added, *found.removed)}
+    if len(names) > MOST:
+        raise Conflict(
+            f"{len(names)} resources and permission codes differ from revision {revision}; "
+            f"at most {MOST} can be restored at once"
+        )
+    kept = await past_rows.nearest(connection, revision)
+    planner = _Planner(connection, revision, newest if kept is None else kept)
+    await planner.buttons(
+        [line.object for line in found.added if line.layer == GRANT],
+        [line.object for line in found.removed if line.layer == GRANT],
+    )
+    await planner.resources({name for layer, name in names if layer == RESOURCE})
+    return in_order(planner.steps), sorted(planner.obstacles, key=lambda one: one.name)
+
+
+class _Planner:
+    """Plans one restore, by the rows of ``rows``: of ``revision`` itself, or the next one that has any."""
+
+    def __init__(self, connection: Connection, revision: int, rows: int) -> None:
+        self._connection = connection
+        self._revision = revision
+        self._rows = rows
+        self._exact = rows == revision
+        self.steps: list[Step] = []
+        self.obstacles: list[Obstacle] = []
+        self._returning: dict[str, tuple[Menu | None, PastButton]] = {}
+        self._leaving: list[Menu] = []
+        self._codes: set[str] = set()
+        self._states: dict[str, bool] = {}
+        self._wanted: dict[str, _Wanted] = {}
+
+    async def buttons(self, returning: Collection[str], leaving: Collection[str]) -> None:
+        """Plan which Buttons come back, and which go; their states follow from the resources."""
+        connection = self._connection
+        past = await past_rows.buttons_at(connection, self._rows, returning)
+        going = {one.id: one for one in (await menus.with_codes(connection, leaving)).values()}
+        for code in returning:
+            if (row := past.get(code)) is None:
+                self._refuse(code, "what its Button was called is not kept")
+            else:
+                self._returning[code] = going.pop(row.menu_id, None), row
+        self._leaving = list(going.values())
+        for menu in self._leaving:
+            used = await uses.of(connection, menu.id, _NAMED)
+            if used.role_count:
+                roles = ", ".join(used.roles)
+                self._refuse(str(menu.auth_mark), f"its Button would go, and roles give it: {roles}")
+            else:
+                self.steps.append(DeleteButton(menu))
+        self._codes = {*await menus.all_codes(connection)}.difference(leaving).union(returning)
+
+    async def resources(self, names: set[str]) -> None:
+        """Plan the resources of these names, and all that depends on the Buttons that change."""
+        moved = [menu.id for menu, _ in self._returning.values() if menu is not None]
+        freed = await bindings.resources_of_any(self._connection, [one.id for one in self._leaving])
+        names |= {_name(one) for one in freed if one.enabled}
+        names |= await self._open_by(moved)
+        pending = names
+        seen: set[str] = set()
+        while pending:
+            seen |= pending
+            await self._want(pending)
+            pending = await self._open_by(await self._changing()) - seen
+        await self._place(seen, [one for one in freed if not one.enabled])
+        await self._set_states()
+
+    async def _open_by(self, menu_ids: Collection[int]) -> set[str]:
+        """Return the names of the enabled resources that are bound to one of these Buttons."""
+        found = await bindings.resources_of_any(self._connection, menu_ids) if menu_ids else []
+        return {_name(one) for one in found if one.enabled}
+
+    async def _changing(self) -> list[int]:
+        """Return the ids of the Buttons whose state has to change."""
+        stored = await menus.with_codes(self._connection, self._states)
+        return [one.id for code, one in stored.items() if one.enabled != self._states[code]]
+
+    async def _want(self, names: Collection[str]) -> None:
+        """Find out how the resources of these names were, and by that how Buttons have to be."""
+        lines = await history.codes_at(self._connection, self._revision, names)
+        rows = {
+            one.object: one
+            for one in await past_rows.resources_at(self._connection, self._rows, objects=names)
+        }
+        ids = [one.resource_id for one in rows.values()]
+        bound = await past_rows.bound_at(self._connection, self._rows, ids)
+        for name, opens in lines.items():
+            row = rows.get(name)
+            codes = self._bound(name, opens, None if row is None else bound.get(row.resource_id, {}))
+            self._wanted[name] = _Wanted(name, codes, row)
+            for code in codes:
+                if self._states.setdefault(code, code in opens) != (code in opens):
+                    self._refuse(name, f"whether the Button of {code} was enabled is not kept")
+
+    def _bound(self, name: str, opens: list[str], bound: dict[str, bool] | None) -> tuple[str, ...]:
+        """Return the codes that the resource was bound to: as kept, or as its lines tell."""
+        if bound is not None and _opens(bound) == opens:
+            codes = tuple(code for code in bound if code in self._codes)
+        else:
+            codes = tuple(code for code in opens if code not in (LOGIN, NOBODY))
+        if opens == [NOBODY] and not codes:
+            self._refuse(name, "by which disabled Buttons it was closed is not kept")
+        return codes
+
+    async def _place(self, names: Collection[str], freed: Iterable[Resource]) -> None:
+        """Plan the edits of resources; ``freed`` are disabled ones that are bound to Buttons that go."""
+        wanted = {_requests(*one.at): one for one in self._wanted.values()}
+        rows = [one.row for one in wanted.values() if one.row is not None]
+        shapes = {_requests(*name.split(" ", 1)) for name in names}
+        found = await resources.matching(
+            self._connection,
+            shapes=shapes,
+            ids=[row.resource_id for row in rows],
+            codes=[row.resource_code for row in rows],
+        )
+        stored = {one.id: one for one in found}
+        at = {_requests(one.method, one.path): one for one in stored.values()}
+        free = (one for key, one in at.items() if key not in wanted)
+        spare = {one.id: one for one in free if not one.enabled or _name(one) in names}
+        going = {id_: one for id_, one in spare.items() if one.enabled}
+        going |= {one.id: one for one in freed if one.id in spare or one.id not in stored}
+        adopted: list[tuple[Resource, _Wanted]] = []
+        missing: list[_Wanted] = []
+        for key, one in wanted.items():
+            if (there := at.get(key)) is not None:
+                adopted.append((there, one))
+            elif one.row is not None and (there := _same(one.row, spare)) is not None:
+                del spare[there.id]
+                going.pop(there.id, None)
+                adopted.append((there, one))
+            else:
+                missing.append(one)
+        bound = await bindings.codes_of(self._connection, [*(one.id for one, _ in adopted), *going])
+        for there, one in adopted:
+            self._adapt(there, one, bound.get(there.id, []))
+        deleted = await self._retire(going, bound)
+        await self._create(missing, deleted)
+
+    def _adapt(self, stored: Resource, wanted: _Wanted, bound: Collection[str]) -> None:
+        """Plan the edits of a resource that there is."""
+        method, path = wanted.at
+        if (stored.method, stored.path, stored.enabled) != (method, path, True):
+            self.steps.append(UpdateResource(stored, method, path, enabled=True))
+        self._bind(wanted.name, stored, bound, wanted.codes)
+
+    def _bind(self, name: str, stored: Resource, bound: Collection[str], codes: Collection[str]) -> None:
+        # By code: a Button that gets its code back is the same one, and bound already.
+        renamed = {
+            str(menu.auth_mark): code for code, (menu, _) in self._returning.items() if menu is not None
+        }
+        now = {renamed.get(code, code) for code in bound}
+        if now != {*codes}:
+            self.steps.append(Bind(name, stored.id, tuple(sorted(bound)), tuple(sorted(codes))))
+
+    async def _retire(self, going: dict[int, Resource], bound: dict[int, list[str]]) -> set[int]:
+        """Plan how resources go that had no lines: disabled if they were, else deleted; return whose ids.
+
+        Where it is not kept how they were, they are disabled, so that nothing is lost.
+        """
+        past = {
+            one.resource_id: one
+            for one in await past_rows.resources_at(self._connection, self._rows, ids=going)
+        }
+        then = await past_rows.bound_at(self._connection, self._rows, past)
+        leaving = {one.auth_mark for one in self._leaving}
+        deleted = set()
+        for one in going.values():
+            row = past.get(one.id)
+            if self._exact and (row is None or row.enabled):
+                self.steps.append(DeleteResource(one))
+                deleted.add(one.id)
+                continue
+            if one.enabled:
+                self.steps.append(UpdateResource(one, one.method, one.path, enabled=False))
+            if leaving.intersection(bound.get(one.id, [])):
+                if self._exact:
+                    self._bind(_name(one), one, bound[one.id], then.get(one.id, {}))
+                else:
+                    self._refuse(_name(one), "to which Buttons it was bound is not kept")
+        return deleted
+
+    async def _create(self, missing: Collection[_Wanted], deleted: Collection[int]) -> None:
+        """Plan the resources that are gone, where their names are kept and free."""
+        rows = {one.name: one.row for one in missing if one.row is not None}
+        codes = [row.resource_code for row in rows.values()]
+        taken = {
+            one.resource_code: one.id
+            for one in await resources.matching(self._connection, codes=codes)
+            if one.id not in deleted
+        }
+        for one in missing:
+            row = rows.get(one.name)
+            if row is None:
+                self._refuse(one.name, "what it was called is not kept")
+            elif row.resource_code in taken:
+                holder = taken[row.resource_code]
+                self._refuse(one.name, f"its code {row.resource_code} is now that of resource {holder}")
+            else:
+                at = (row.method, row.path)
+                values = ResourceValues(row.resource_name, row.resource_code, *at, row.description, True)
+                self.steps.append(CreateResource(values))
+                if one.codes:
+                    self.steps.append(Bind(one.name, None, (), tuple(sorted(one.codes))))
+
+    async def _set_states(self) -> None:
+        """Plan the edits of Buttons: those that come back, and those whose state has to change."""
+        parents = {one.id: one for one in await menus.every(self._connection)} if self._returning else {}
+        for code, (menu, row) in self._returning.items():
+            enabled = self._states.get(code, row.enabled)
+            if menu is not None:
+                self.steps.append(UpdateButton(menu, code, enabled))
+                continue
+            place = row.parent_id if _fits(parents, row.parent_id) else None
+            values = MenuValues(
+                row.title, place, row.name, icon=row.icon, auth_mark=code, sort=row.sort, enabled=enabled
+            )
+            self.steps.append(CreateButton(code, values))
+        stored = await menus.with_codes(self._connection, self._states)
+        for code, menu in stored.items():
+            if menu.enabled != self._states[code]:
+                self.steps.append(UpdateButton(menu, code, self._states[code]))
+
+    def _refuse(self, name: str, reason: str) -> None:
+        self.obstacles.append(Obstacle(name, reason))
+
+
+def _same(row: PastResource, spare: dict[int, Resource]) -> Resource | None:
+    """Return the resource that ``row`` was, or that was created with its code when it was gone."""
+    if row.resource_id in spare:
+        return spare[row.resource_id]
+    return next((one for one in spare.values() if one.resource_code == row.resource_code), None)
+
+
+def _opens(bound: dict[str, bool]) -> list[str]:
+    """Return the codes of the lines of a resource by the Buttons that it is bound to: see ``derive``."""
+    if not bound:
+        return [LOGIN]
+    return sorted(code for code, enabled in bound.items() if enabled) or [NOBODY]
+
+
+def _fits(known: dict[int, Menu], parent_id: int | None) -> bool:
+    """Return whether a Button can be put below ``parent_id``."""
+    if parent_id is None or parent_id not in known or known[parent_id].menu_type != "Menu":
+        return False
+    parents = {one.id: one.parent_id for one in known.values()}
+    return place_fault(parents, None, parent_id) is None
+
+
+def _name(resource: Resource) -> str:
+    return f"{resource.method} {resource.path}"
+
+
+def _requests(method: str, path: str) -> tuple[str, str]:
+    """Return a key that is equal for resources that match the same requests."""
+    return method, shape(path)

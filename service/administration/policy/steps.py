@@ -1,0 +1,241 @@
+"""The edits that a restore makes: each is one request to the API, made by the edit behind that endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from service.administration.menus import edits as menu_edits
+from service.administration.resources import edits as resource_edits
+from service.administration.unit_of_work import UnitOfWork
+from service.records.menus import menus
+from service.records.menus.menus import Menu, MenuValues
+from service.records.resources.resources import Resource, ResourceValues
+
+Method = Literal["POST", "PUT", "DELETE"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field before and after an edit."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """What an edit does: its endpoint, the id of its record, its name, and the fields that change.
+
+    ``id`` is None for a record that the restore makes itself. The name is a permission code for a Button,
+    and the object, such as ``GET /api/report/{id}``, for a resource.
+    """
+
+    method: Method
+    template: str
+    name: str
+    id: int | None = None
+    changes: tuple[FieldChange, ...] = ()
+
+    @property
+    def request(self) -> str:
+        """The request that makes the edit; its path keeps ``{id}`` while there is no id."""
+        path = self.template if self.id is None else self.template.replace("{id}", str(self.id))
+        return f"{self.method} {path}"
+
+
+class Step(Protocol):
+    """An edit that can be made."""
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it, on the record of that id; return the id of a record that it has created."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateButton:
+    """Creates a Button that is gone."""
+
+    code: str
+    values: MenuValues
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        told = {"title": self.values.title, "enabled": self.values.enabled}
+        return Edit("POST", "/api/menu", self.code, changes=_new(told))
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
+        """Make it; raises as ``edits.create``."""
+        return (await menu_edits.create(unit, "Button", self.values)).id
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateButton:
+    """Gives a Button back its code and its state."""
+
+    menu: Menu
+    code: str
+    enabled: bool
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        changes = _changed(
+            authMark=(self.menu.auth_mark, self.code), enabled=(self.menu.enabled, self.enabled)
+        )
+        return Edit("PUT", "/api/menu/{id}", self.code, self.menu.id, changes)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.update``."""
+        kept = {name: getattr(self.menu, name) for name in ("title", "parent_id", "name", "icon", "sort")}
+        values = MenuValues(**kept, auth_mark=self.code, enabled=self.enabled)
+        await menu_edits.update(unit, record_id, "Button", values, _anything)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteButton:
+    """Deletes a Button that did not exist."""
+
+    menu: Menu
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        return Edit("DELETE", "/api/menu/{id}", self.menu.auth_mark or "", self.menu.id)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.delete``."""
+        await menu_edits.delete(unit, record_id, _anything)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateResource:
+    """Registers a resource that is gone."""
+
+    values: ResourceValues
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        told = {"resourceName": self.values.resource_name, "resourceCode": self.values.resource_code}
+        name = f"{self.values.method} {self.values.path}"
+        return Edit("POST", "/api/resource", name, changes=_new(told))
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
+        """Make it; raises as ``edits.create``."""
+        return (await resource_edits.create(unit, self.values)).id
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateResource:
+    """Moves a resource back, or enables or disables it."""
+
+    resource: Resource
+    method: str
+    path: str
+    enabled: bool
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        before = self.resource
+        changes = _changed(
+            method=(before.method, self.method),
+            path=(before.path, self.path),
+            enabled=(before.enabled, self.enabled),
+        )
+        return Edit("PUT", "/api/resource/{id}", f"{self.method} {self.path}", before.id, changes)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.update``."""
+        before = self.resource
+        values = ResourceValues(
+            before.resource_name,
+            before.resource_code,
+            self.method,
+            self.path,
+            before.description,
+            self.enabled,
+        )
+        await resource_edits.update(unit, record_id, values, _anything)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteResource:
+    """Deletes a resource that did not exist."""
+
+    resource: Resource
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        name = f"{self.resource.method} {self.resource.path}"
+        return Edit("DELETE", "/api/resource/{id}", name, self.resource.id)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.delete``."""
+        await resource_edits.delete(unit, record_id, _anything)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Binds a resource to the Buttons of these codes; one without ``resource_id`` is created before."""
+
+    name: str
+    resource_id: int | None
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        changes = _changed(buttons=(list(self.before), list(self.after)))
+        return Edit("PUT", "/api/resource/{id}/buttons", self.name, self.resource_id, changes)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.bind_buttons``."""
+        found = await menus.with_codes(unit.connection, self.after)
+        ids = [found[code].id for code in self.after]
+        await resource_edits.bind_buttons(unit, record_id, ids, _anything)
+        return None
+
+
+_ORDER: Final = (
+    (CreateButton, UpdateButton),
+    (DeleteResource,),
+    (UpdateResource, CreateResource),
+    (Bind,),
+    (DeleteButton,),
+)
+
+
+def in_order(steps: Iterable[Step]) -> list[Step]:
+    """Return ``steps`` in an order in which each can be made: what others need is free or there by then."""
+
+    def place(step: Step) -> tuple[int, str]:
+        number = next(number for number, kinds in enumerate(_ORDER) if isinstance(step, kinds))
+        return number, step.edit.name
+
+    return sorted(steps, key=place)
+
+
+def _changed(**fields: tuple[Any, Any]) -> tuple[FieldChange, ...]:
+    return tuple(FieldChange(name, *pair) for name, pair in fields.items() if pair[0] != pair[1])
+
+
+def _new(fields: dict[str, Any]) -> tuple[FieldChange, ...]:
+    return tuple(FieldChange(name, None, value) for name, value in fields.items())
+
+
+def _anything(_stored: object) -> None:
+    """Accept any stored record: it was read in this transaction."""

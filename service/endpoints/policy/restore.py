@@ -1,0 +1,44 @@
+"""Bringing a past revision of the policy back: ``/api/policy/revisions/{revision}/restore``."""
+
+from __future__ import annotations
+
+from service.administration.policy.restore import PolicyRestore
+from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
+from service.web.requests.context import RequestContext
+from service.web.requests.dry_run import Edited, MadeEdit
+from service.web.requests.marks import dry_run, logged, needs, publishes, refuses
+from service.web.requests.preconditions import require_match, version_tag
+from service.web.requests.schema import Id, Revision
+
+
+class RestoredRevision(Edited, kw_only=True):
+    """The edits that were made, and the revision from which they are in force."""
+
+    policy_revision: Revision
+
+
+class Restore:
+    """``/api/policy/revisions/{revision}/restore``."""
+
+    def __init__(self, restore: PolicyRestore) -> None:
+        self._restore = restore
+
+    @needs("system:policy:restore")
+    @dry_run
+    @logged("policy", "restore", "UPDATE")
+    @publishes
+    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
+        """Bring back the shared lines of a past revision, as a new one.
+
+        Resources, bindings and Buttons are edited, all or none, and callers need the rights for each edit.
+        `cannotReturn` of a 409 names what can't return. `If-Match` may name the revision in force (`"12"`),
+        such as that of a dry run: 412 when there is a newer one.
+        """
+        done = await self._restore.restore(
+            context.user, revision, lambda newest: require_match(context, version_tag(newest))
+        )
+        context.policy = done.policy
+        return RestoredRevision(
+            edits=[MadeEdit.of(one) for one in done.edits], policy_revision=done.policy.revision
+        )

@@ -1,0 +1,329 @@
+"""A restore brings exactly the shared lines of a past revision back, by edits that the caller may make."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, Final
+
+import psycopg
+import pytest
+
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+ANY: Final = ("If-Match", "*")
+PASSWORD: Final = "six stubborn otters"
+PATHS: Final = ("/api/report", "/api/report/{id}", "/api/report/{number}", "/api/report/new", "/api/x/{a}")
+
+
+class Ledger:
+    """A service whose policy is changed at random, and restored."""
+
+    def __init__(self, service: Inside, seed: int = 0) -> None:
+        self.service = service
+        self.dice = random.Random(seed)
+        self._made = 0
+
+    async def button(self, code: str, **values: Any) -> int:
+        body = {"menuType": "Button", "title": f"May {code}", "authMark": code, **values}
+        return int((await self.service.data("POST", "/api/menu", body))["id"])
+
+    async def resource(self, method: str, path: str, **values: Any) -> int:
+        self._made += 1
+        body = {
+            "resourceName": f"R{self._made}",
+            "resourceCode": f"r{self._made}",
+            "method": method,
+            "path": path,
+        }
+        return int((await self.service.data("POST", "/api/resource", body | values))["id"])
+
+    async def bind(self, resource: int, *buttons: int) -> None:
+        body = {"menuIds": list(buttons)}
+        await self.service.data("PUT", f"/api/resource/{resource}/buttons", body, ANY)
+
+    async def revision(self) -> int:
+        return int((await self.service.data("GET", "/api/policy/revisions?size=1"))["items"][0]["revision"])
+
+    async def restore(self, revision: int, *headers: tuple[str, str], token: str | None = None) -> Any:
+        path = f"/api/policy/revisions/{revision}/restore"
+        return await self.service.ask("POST", path, None, *headers, token=token)
+
+    async def dry(self, revision: int) -> Any:
+        return await self.service.data("POST", f"/api/policy/revisions/{revision}/restore?dryRun=true")
+
+    async def differing(self, one: int, other: int) -> list[str]:
+        found = await self.service.data("GET", f"/api/policy/diff?from={one}&to={other}")
+        return [*found["addedLines"], *found["removedLines"]]
+
+    async def change(self) -> None:
+        """Make some change; it may be refused."""
+        buttons = (await self.service.data("GET", "/api/menu/list?authMark=x:&size=200"))["items"]
+        resources = (await self.service.data("GET", "/api/resource/list?resourceCode=r&path=/api/&size=200"))[
+            "items"
+        ]
+        mine = [one for one in resources if one["resourceCode"][1:].isdigit()]
+        kinds = [self._new_button, self._new_resource]
+        kinds += [self._edit_button, self._drop_button] if buttons else []
+        kinds += [self._edit_resource, self._drop_resource, self._bind_some, self._bind_some] if mine else []
+        method, path, body = self.dice.choice(kinds)(buttons, mine)
+        await self.service.ask(method, path, body, ANY)
+
+    def _new_button(self, *_known: Any) -> tuple[str, str, Any]:
+        code = f"x:{self.dice.randrange(6)}"
+        on = self.dice.random() < 0.6
+        return "POST", "/api/menu", {"menuType": "Button", "title": "B", "authMark": code, "enabled": on}
+
+    def _edit_button(self, buttons: Any, _mine: Any) -> tuple[str, str, Any]:
+        one = self.dice.choice(buttons)
+        code = one["authMark"] if self.dice.random() < 0.6 else f"x:{self.dice.randrange(6)}"
+        body = {"title": "B2", "authMark": code, "parentId": None, "enabled": self.dice.random() < 0.5}
+        return "PUT", f"/api/menu/{one['id']}", body
+
+    def _drop_button(self, buttons: Any, _mine: Any) -> tuple[str, str, Any]:
+        return "DELETE", f"/api/menu/{self.dice.choice(buttons)['id']}", None
+
+    def _new_resource(self, *_known: Any) -> tuple[str, str, Any]:
+        self._made += 1
+        method, path = self.dice.choice(("GET", "PUT")), self.dice.choice(PATHS)
+        said = {"resourceName": "N", "resourceCode": f"r{self._made}", "method": method, "path": path}
+        return "POST", "/api/resource", said | {"enabled": self.dice.random() < 0.8}
+
+    def _edit_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:
+        one = self.dice.choice(mine)
+        said = {name: one[name] for name in ("resourceCode", "method", "path", "resourceName")}
+        if self.dice.random() < 0.5:
+            said["path"] = self.dice.choice(PATHS)
+        return "PUT", f"/api/resource/{one['id']}", said | {"enabled": self.dice.random() < 0.6}
+
+    def _drop_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:
+        return "DELETE", f"/api/resource/{self.dice.choice(mine)['id']}", None
+
+    def _bind_some(self, buttons: Any, mine: Any) -> tuple[str, str, Any]:
+        ids = [one["id"] for one in buttons if self.dice.random() < 0.4]
+        return "PUT", f"/api/resource/{self.dice.choice(mine)['id']}/buttons", {"menuIds": ids}
+
+
+@pytest.fixture
+def ledger(service: Inside) -> Ledger:
+    return Ledger(service)
+
+
+async def member(ledger: Ledger, name: str, *codes: str) -> str:
+    """Return the token of a new user who holds these codes."""
+    known = (await ledger.service.data("GET", "/api/menu/list?menuType=Button&size=200"))["items"]
+    ids = [one["id"] for one in known if one["authMark"] in codes]
+    role = (await ledger.service.data("POST", "/api/role", {"roleName": name, "roleCode": name}))["id"]
+    await ledger.service.data("PUT", f"/api/role/{role}/permissions", {"menuIds": ids}, ANY)
+    user = {"userName": name, "nickName": name, "password": PASSWORD, "roleIds": [role]}
+    await ledger.service.data("POST", "/api/user", user)
+    return await ledger.service.log_in(name, PASSWORD)
+
+
+async def _brings_lines_back(service: Inside, seed: int, *, changes: int, restores: int) -> None:
+    ledger, restored = Ledger(service, seed), 0
+    for _ in range(restores):
+        for _ in range(changes):
+            await ledger.change()
+        newest = await ledger.revision()
+        past = ledger.dice.randint(1, newest)
+        tried = await service.ask("POST", f"/api/policy/revisions/{past}/restore?dryRun=true")
+        assert await ledger.revision() == newest
+
+        answer = await ledger.restore(past)
+
+        assert answer.status == tried.status, (seed, past, newest, answer.body)
+        if answer.status != 200:  # the code of a resource has moved to one that has to stay
+            assert {one["reason"].split(" r")[0] for one in answer.json["cannotReturn"]} == {"its code"}
+            continue
+        told, done = tried.json["data"], answer.json["data"]
+        assert await ledger.differing(past, done["policyRevision"]) == [], (seed, past, newest)
+        assert len(done["edits"]) == len(told["edits"])
+        assert (done["policyRevision"] > newest) == bool(done["edits"])
+        restored += 1
+    assert restored > restores / 2
+
+
+async def test_a_restore_after_random_changes_brings_exactly_the_same_lines_back(service: Inside) -> None:
+    await _brings_lines_back(service, 1, changes=12, restores=4)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("seed", range(6, 10))
+async def test_many_restores_after_random_changes_bring_the_same_lines_back(
+    service: Inside, seed: int
+) -> None:
+    await _brings_lines_back(service, seed, changes=14, restores=8)
+
+
+async def test_names_disabled_buttons_and_bindings_return(ledger: Ledger) -> None:
+    service = ledger.service
+    closed = await ledger.button("x:closed", enabled=False)
+    gone = await ledger.button("x:gone")
+    kept = await ledger.resource("GET", "/api/report/{id}", description="Long ago")
+    await ledger.bind(kept, closed, gone)
+    await service.data(
+        "PUT", f"/api/menu/{gone}", {"title": "Newer", "authMark": "x:gone", "parentId": None}, ANY
+    )
+    past = await ledger.revision()
+    await service.data("DELETE", f"/api/resource/{kept}", None, ANY)
+    await service.data("DELETE", f"/api/menu/{gone}", None, ANY)
+
+    told = await ledger.dry(past)
+    done = (await ledger.restore(past)).json["data"]
+
+    requests = ["POST /api/menu", "POST /api/resource", "PUT /api/resource/{id}/buttons"]
+    assert [one["request"] for one in told["edits"]] == requests
+    assert [one["name"] for one in told["edits"]] == ["x:gone", *["GET /api/report/{id}"] * 2]
+    (bound,) = told["edits"][2]["changes"]
+    assert bound == {"field": "buttons", "before": [], "after": ["x:closed", "x:gone"]}
+    assert {"field": "title", "before": None, "after": "Newer"} in told["edits"][0]["changes"]
+    (made,) = (await service.data("GET", "/api/resource/list?path=/api/report"))["items"]
+    assert done["edits"][2]["request"] == f"PUT /api/resource/{made['id']}/buttons"
+    assert (made["resourceName"], made["description"]) == ("R1", "Long ago")
+    buttons = (await service.data("GET", f"/api/resource/{made['id']}/buttons"))["buttons"]
+    assert {one["authMark"]: one["enabled"] for one in buttons} == {"x:closed": False, "x:gone": True}
+    (revision,) = (await service.data("GET", "/api/policy/revisions?size=1"))["items"]
+    assert revision["cause"] == f"revision {past} restored by admin"
+    assert revision["revision"] == done["policyRevision"]
+
+
+async def test_a_button_keeps_its_roles_when_it_gets_its_code_back(ledger: Ledger) -> None:
+    service = ledger.service
+    button = await ledger.button("x:old")
+    past = await ledger.revision()
+    await service.data(
+        "PUT", f"/api/menu/{button}", {"title": "B", "authMark": "x:new", "parentId": None}, ANY
+    )
+    token = await member(ledger, "holder", "x:new")
+
+    done = (await ledger.restore(past)).json["data"]
+
+    assert [one["request"] for one in done["edits"]] == [f"PUT /api/menu/{button}"]
+    assert (await service.ask("GET", "/api/user/info", token=token)).code == "refresh_required"
+    token = await service.log_in("holder", PASSWORD)
+    answer = await service.ask("GET", "/api/user/info", token=token)
+    assert answer.json["data"]["permissions"] == ["x:old"]
+
+
+async def test_everything_that_can_not_return_is_named_and_nothing_is_changed(ledger: Ledger) -> None:
+    past = await ledger.revision()
+    await ledger.button("x:given")
+    await member(ledger, "holder", "x:given")
+    first = await ledger.resource("GET", "/api/report", resourceCode="mine")
+    other = await ledger.resource("GET", "/api/other")
+    middle = await ledger.revision()
+    await ledger.service.data("DELETE", f"/api/resource/{first}", None, ANY)
+    said = {"resourceName": "R", "resourceCode": "mine", "method": "GET", "path": "/api/other"}
+    await ledger.service.data("PUT", f"/api/resource/{other}", said, ANY)
+    newest = await ledger.revision()
+
+    used = await ledger.restore(past)
+    taken = await ledger.restore(middle)
+
+    assert (used.status, taken.status) == (409, 409)
+    reason = "its Button would go, and roles give it: holder"
+    assert used.json["cannotReturn"] == [{"name": "x:given", "reason": reason}]
+    reason = f"its code mine is now that of resource {other}"
+    assert taken.json["cannotReturn"] == [{"name": "GET /api/report", "reason": reason}]
+    assert await ledger.revision() == newest
+
+
+async def test_callers_need_the_rights_of_every_edit_and_to_grant_what_they_touch(ledger: Ledger) -> None:
+    secret = await ledger.button("x:secret")
+    kept = await ledger.resource("GET", "/api/report")
+    await ledger.bind(kept, secret)
+    past = await ledger.revision()
+    await ledger.service.data("DELETE", f"/api/resource/{kept}", None, ANY)
+    newest = await ledger.revision()
+    codes = ["system:policy:restore", "system:resource:create"]
+    alone = await member(ledger, "alone", *codes[:1])
+    some = await member(ledger, "some", *codes)
+    most = await member(ledger, "most", *codes, "system:resource:bind")
+    enough = await member(ledger, "enough", *codes, "system:resource:bind", "x:secret")
+
+    refused = [await ledger.restore(past, token=token) for token in (alone, some, most)]
+
+    told = [(one.code, one.json["layer"], one.json["required"]) for one in refused]
+    assert told == [
+        ("permission_denied", "endpoint", ["system:resource:create"]),
+        ("permission_denied", "endpoint", ["system:resource:bind"]),
+        ("permission_denied", "grant", ["x:secret"]),
+    ]
+    assert await ledger.revision() == newest
+    assert (await ledger.restore(past, token=enough)).status == 200
+    assert await ledger.differing(past, newest + 1) == []
+
+
+async def test_a_restore_that_would_lock_everybody_out_is_refused(ledger: Ledger) -> None:
+    service = ledger.service
+    off = await ledger.button("x:off", enabled=False)
+    guard = await ledger.resource("POST", "/api/guarded", enabled=True)
+    await ledger.bind(guard, off)
+    past = await ledger.revision()
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        # As if that revision had closed it: no request can make one that does.
+        for table, column in (("policy_line", "object"), ("resource_history", "path")):
+            before, after = ("POST /api/guarded", "POST /api/policy/reload")
+            if column == "path":
+                before, after = before.removeprefix("POST "), after.removeprefix("POST ")
+            statement = f"UPDATE sys.{table} SET {column} = '{after}' WHERE {column} = '{before}'"
+            await connection.execute(statement.encode())
+    await service.data("DELETE", f"/api/resource/{guard}", None, ANY)
+    newest = await ledger.revision()
+
+    answer = await ledger.restore(past)
+
+    assert answer.status == 409, answer.body
+    assert "POST /api/policy/reload" in answer.json["lockedOut"]
+    assert await ledger.revision() == newest
+
+
+async def test_a_restore_is_refused_when_the_policy_is_no_longer_the_one_that_was_looked_at(
+    ledger: Ledger,
+) -> None:
+    past = await ledger.revision()
+    await ledger.resource("GET", "/api/report")
+    seen = await ledger.revision()
+    await ledger.resource("GET", "/api/other")
+
+    late = await ledger.restore(past, ("If-Match", f'"{seen}"'))
+    in_time = await ledger.restore(past, ("If-Match", f'"{await ledger.revision()}"'))
+
+    assert (late.status, in_time.status) == (412, 200)
+
+
+async def test_a_revision_without_kept_rows_returns_as_far_as_its_lines_tell(ledger: Ledger) -> None:
+    service = ledger.service
+    button, off = await ledger.button("x:one"), await ledger.button("x:off", enabled=False)
+    kept, lost = await ledger.resource("GET", "/api/report"), await ledger.resource("GET", "/api/other")
+    await ledger.bind(kept, button)
+    past = await ledger.revision()
+    await ledger.bind(lost, off)
+    closed = await ledger.revision()
+    await ledger.bind(kept)
+    await ledger.bind(lost)
+    unknown = await ledger.resource("GET", "/api/later")
+    newest = await ledger.revision()
+    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        # As a migration from the version before leaves it: the rows of the newest revision alone.
+        await connection.execute(f"UPDATE sys.policy_revision SET rows_kept = revision = {newest}".encode())
+        for table in ("resource_history", "button_history", "binding_history"):
+            await connection.execute(f"DELETE FROM sys.{table} WHERE until IS NOT NULL".encode())
+            await connection.execute(f"UPDATE sys.{table} SET since = {newest}".encode())
+
+    told = await ledger.restore(closed)
+    done = await ledger.restore(past)
+
+    reason = "by which disabled Buttons it was closed is not kept"
+    assert told.json["cannotReturn"] == [{"name": "GET /api/other", "reason": reason}]
+    assert done.status == 200, done.body
+    requests = [one["request"] for one in done.json["data"]["edits"]]
+    # What is not known to have been deleted is disabled.
+    assert requests == [f"PUT /api/resource/{unknown}", f"PUT /api/resource/{kept}/buttons"]
+    assert await ledger.differing(past, newest + 1) == []
+
+
+async def test_unknown_revisions_are_not_found(ledger: Ledger) -> None:
+    assert (await ledger.restore(999)).code == "not_found"
