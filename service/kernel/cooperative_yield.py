@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from time import perf_counter, sleep
 from typing import Final, TypeVar
 
@@ -47,6 +48,15 @@ def cooperatively(items: Iterable[T]) -> Iterator[T]:
                 sleep(_THREAD_REST)
             began = perf_counter()
         yield item
+
+
+def in_parts(items: Iterable[T], size: int = 64) -> Iterator[list[T]]:
+    """Yield ``items`` in lists, in a worker thread, and pause like ``cooperatively``.
+
+    For work that takes less than a microsecond for each item: a list comprehension does it faster.
+    """
+    remaining = iter(items)
+    return cooperatively(iter(lambda: list(islice(remaining, size)), []))
 
 
 class CooperativeYield:

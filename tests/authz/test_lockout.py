@@ -3,13 +3,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule
 from service.authz.publishing.lockout import locked_out, require_way_back
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Conflict
+from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING, codes_by_endpoint
 
 SHIPPED = read_shipped()
@@ -108,3 +113,33 @@ async def test_taking_away_the_resource_that_keeps_one_request_open_is_refused()
         )
 
     assert refused.value.extra["lockedOut"] == ["PUT /api/menu/7"]
+
+
+PATHS = ["PUT /api/menu/{id}", "PUT /api/menu/7", "PUT /api/{any}/{id}", "POST /api/menu", "GET /api/x/{id}"]
+shared_lines = st.dictionaries(st.sampled_from(PATHS), st.sampled_from(["@nobody", "@login"]))
+
+
+@given(shared_lines, shared_lines)
+async def test_only_what_a_candidate_changes_is_looked_at_and_nothing_is_missed(
+    before: dict[str, str], after: dict[str, str]
+) -> None:
+    in_force, candidate = (
+        policy_of(*(Rule("resource", name, code) for name, code in codes.items()))
+        for codes in (before, after)
+    )
+    names = registered(in_force) | registered(candidate)
+    serving = ResourceIndex(candidate.rules.objects("endpoint"))
+    everything = HeldCodes(["*"])
+    lost = sorted(
+        one.name
+        for one in request_classes(list(ADMINISTERING), names, names, serving=serving)
+        if one.passes(in_force, everything) and not one.passes(candidate, everything)
+    )
+    refused = []
+    try:
+        await require_way_back(candidate, in_force)
+    except Conflict as conflict:
+        refused = conflict.extra["lockedOut"]
+
+    assert [name for name in refused if name not in lost] == []
+    assert bool(refused) == bool(lost)

@@ -68,7 +68,13 @@ async def test_an_object_without_codes_has_no_line_any_more(database: Database) 
 
 
 @pytest.mark.parametrize(
-    "values", ["('g', 'a', 'b', 'c', NULL)", "('p', 'a', 'b', NULL, NULL)", "('p', 'a', 'b', 'c', 'd')"]
+    "values",
+    [
+        "('g', 'a', 'b', 'c', NULL)",
+        "('p', 'a', 'b', NULL, NULL)",
+        "('p', 'a', 'b', 'c', 'd')",
+        "('p', 'a', 'b', E'c\\nd', NULL)",
+    ],
 )
 async def test_rows_that_are_no_lines_are_counted_and_can_be_mended(database: Database, values: str) -> None:
     await publish(database, {OBJECT: ("a",)})
@@ -85,7 +91,7 @@ async def test_repeated_lines_are_told(database: Database) -> None:
     assert await stored(database) == ({"resource": {"GET /a": ("a", "a")}}, 0)
 
 
-words = st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"]))
+words = st.text(st.characters(blacklist_characters="\0\n", blacklist_categories=["Cs"]))
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

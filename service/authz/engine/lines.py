@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import GRANT, LAYERS, RESOURCE, Rule, code_fault, object_fault
-from service.kernel.cooperative_yield import cooperatively
+from service.kernel.cooperative_yield import cooperatively, in_parts
 
 Objects: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
 """The codes of lines, by layer and object."""
@@ -121,12 +121,9 @@ def changes(before: Objects, after: Objects) -> Changes:
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     for layer in {**before, **after}:
         old, new = before.get(layer, {}), after.get(layer, {})
-        if old is new:
-            continue
-        found.update(
-            ((layer, name), codes) for name, codes in cooperatively(new.items()) if old.get(name) != codes
-        )
-        found.update(((layer, name), ()) for name in cooperatively(old) if name not in new)
+        for part in in_parts(new.items()):
+            found.update([((layer, name), codes) for name, codes in part if old.get(name) != codes])
+        found.update([((layer, name), ()) for name in old.keys() - new.keys()])
     return found
 
 

@@ -14,7 +14,6 @@ from service.authz.engine.predicates import ANONYMOUS
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import NO_SESSION, NOBODY, RESOURCE, UNREGISTERED, Rule
 from service.kernel.codes import HeldCodes
-from service.kernel.cooperative_yield import cooperatively
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 
@@ -101,8 +100,8 @@ class Policy:
             return ResourceIndex(name for name in names if not name.startswith("@"))
         known = like.rules.objects(RESOURCE)
         return like._resources.changed(  # noqa: SLF001 - of this class
-            [name for name in cooperatively(known) if name not in names and not name.startswith("@")],
-            [name for name in cooperatively(names) if name not in known and not name.startswith("@")],
+            (name for name in known - names if not name.startswith("@")),
+            (name for name in names - known if not name.startswith("@")),
         )
 
     def resource_for(self, method: str, path: str, caller: Caller | None) -> str:

@@ -14,7 +14,7 @@ from service.authz.engine.lines import Lines, changes
 from service.authz.engine.rules import GRANT, LOGIN, NOBODY, RESOURCE
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import is_code
-from service.kernel.cooperative_yield import cooperatively
+from service.kernel.cooperative_yield import cooperatively, in_parts
 
 _NOTHING: Final = Lines()
 
@@ -58,9 +58,9 @@ def digest_of(shared: Lines, bits: Mapping[str, int]) -> str:
     """
     digest = hashlib.sha256()
     for layer, objects in shared.by_object.items():
-        for name, codes in cooperatively(objects.items()):
-            start = f"p, {layer}, {name}, "
-            digest.update("".join([f"{start}{code}\n" for code in codes]).encode())
+        for part in in_parts(objects.items()):
+            text = "".join([f"p, {layer}, {name}, {code}\n" for name, codes in part for code in codes])
+            digest.update(text.encode())
     digest.update(b"\n")
     for code, bit in sorted(bits.items(), key=lambda item: item[1]):
         digest.update(f"{code}={bit}\n".encode())

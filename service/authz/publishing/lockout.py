@@ -6,10 +6,11 @@ import asyncio
 from operator import attrgetter
 from typing import Final
 
+from service.authz.engine.lines import changes
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
 from service.errors import Conflict
 from service.kernel.codes import HeldCodes
 from service.kernel.permission_catalogue import ADMINISTERING
@@ -24,7 +25,7 @@ def locked_out(policy: Policy) -> list[str]:
     one alone. The enforcer of ``policy`` is asked, in both layers. A hundred thousand resources take about a
     second: call it off the event loop.
     """
-    return [one.name for one in _administering(policy, policy) if not one.passes(policy, _EVERYTHING)]
+    return [one.name for one in _administering(policy) if not one.passes(policy, _EVERYTHING)]
 
 
 def closing_resources(policy: Policy) -> dict[str, list[str]]:
@@ -33,7 +34,7 @@ def closing_resources(policy: Policy) -> dict[str, list[str]]:
     Requests that are closed because no resource matches are listed under ``@unregistered``.
     """
     found: dict[str, list[str]] = {}
-    for one in _administering(policy, policy):
+    for one in _administering(policy):
         if not one.passes(policy, _EVERYTHING):
             found.setdefault(one.resource(policy), []).append(one.name)
     return found
@@ -60,10 +61,20 @@ def _newly_locked_out(candidate: Policy, in_force: Policy) -> list[str]:
     ]
 
 
-def _administering(one: Policy, other: Policy) -> list[RequestClass]:
-    """Return the requests that administer the policy, as the two policies tell them apart, by name."""
+def _administering(one: Policy, other: Policy | None = None) -> list[RequestClass]:
+    """Return the requests that administer the policy, by name.
+
+    With ``other``, only requests that the two could decide differently, as the two tell them apart.
+    """
     served = one.rules.objects(ENDPOINT)
     routes = [name for name in served if name in ADMINISTERING]
-    mine, theirs = registered(one), registered(other)
-    found = request_classes(routes, mine | theirs, mine ^ theirs, serving=ResourceIndex(served))
+    resources, differing = registered(one), set()
+    if other is not None:
+        changed = changes(other.rules.by_object, one.rules.by_object)
+        differing = registered(one) ^ registered(other)
+        resources |= differing
+        if not differing and all(layer == GRANT or name in resources for layer, name in changed):
+            # A request goes to the same resource in both, and is decided alike where that has not changed.
+            resources = {name for layer, name in changed if layer == RESOURCE}
+    found = request_classes(routes, resources, differing, serving=ResourceIndex(served))
     return sorted(found, key=attrgetter("name"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
@@ -32,6 +33,7 @@ _IS_LINE: Final = (
     & _rule.v0.is_not(None)
     & _rule.v1.is_not(None)
     & _rule.v2.is_not(None)
+    & ~_rule.v2.contains("\n")
     & _rule.v3.is_(None)
     & _rule.v4.is_(None)
     & _rule.v5.is_(None)
@@ -50,16 +52,16 @@ def stored(connection: Connection) -> Stored:
 
     Inside ``AsyncConnection.run_sync``, other requests are served between two parts.
     """
-    codes = func.array_agg(aggregate_order_by(_rule.v2, _rule.v2.collate("C")))
+    # One text instead of an array: a hundred thousand lists would keep the garbage collector busy.
+    codes = func.string_agg(_rule.v2, aggregate_order_by(text("E'\\n'"), _rule.v2.collate("C")))
     statement = select(_rule.v0, _rule.v1, codes).where(_IS_LINE).group_by(_rule.v0, _rule.v1)
     objects: dict[str, dict[str, tuple[str, ...]]] = {}
-    shared: dict[tuple[str, ...], tuple[str, ...]] = {}  # many objects have the same codes
+    split = cache(lambda found: tuple(found.split("\n")))  # many objects have the same codes
     pauses = CooperativeYield()
     with connection.execute(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         for part in rows.partitions():
             for layer, name, found in part:
-                one = tuple(found)
-                objects.setdefault(layer, {})[name] = shared.setdefault(one, one)
+                objects.setdefault(layer, {})[name] = split(found)
             give_way_if_async(pauses)
     strangers = connection.execute(
         select(func.count()).select_from(casbin_rule).where(~_IS_LINE)

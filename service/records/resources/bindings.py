@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from sqlalchemy import Column, delete, func, insert, select
+from sqlalchemy import Column, Text, cast, delete, func, insert, select, text
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -37,9 +37,10 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     """
     marks = select(menu.c.id, menu.c.auth_mark, menu.c.enabled).where(menu.c.auth_mark.is_not(None))
     buttons = {row[0]: BoundButton(row[1], row[2]) for row in await connection.execute(marks)}
-    ids = func.array_agg(aggregate_order_by(action_resource.c.menu_id, action_resource.c.menu_id)).label(
-        "ids"
-    )
+    # One text instead of an array: a hundred thousand lists would keep the garbage collector busy.
+    ids = func.string_agg(
+        cast(action_resource.c.menu_id, Text), aggregate_order_by(text("' '"), action_resource.c.menu_id)
+    ).label("ids")
     each = select(action_resource.c.resource_id, ids).group_by(action_resource.c.resource_id).subquery()
     statement = (
         select(resource.c.method, resource.c.path, each.c.ids)
@@ -48,14 +49,14 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     )
 
     @cache  # many resources are bound to the same Buttons
-    def named(menu_ids: tuple[int, ...]) -> tuple[BoundButton, ...]:
-        return tuple(sorted(buttons[menu_id] for menu_id in menu_ids if menu_id in buttons))
+    def named(menu_ids: str) -> tuple[BoundButton, ...]:
+        return tuple(sorted(buttons[menu_id] for menu_id in map(int, menu_ids.split()) if menu_id in buttons))
 
     found: list[BoundResource] = []
     pauses = CooperativeYield()
     async with connection.stream(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         async for part in rows.partitions():
-            found += [BoundResource(method, path, named(tuple(ids or ()))) for method, path, ids in part]
+            found += [BoundResource(method, path, named(ids or "")) for method, path, ids in part]
             await pauses.give_way()
     return found
 
