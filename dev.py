@@ -56,6 +56,7 @@ CHECKS = (
     ("mypy",),
     ("lint-imports", "--no-logo"),
     ("python", "-m", "service", "policy", "test", "--coverage", "--mutate"),
+    ("python", "-m", "service", "policy", "lint"),
     ("hadolint", "deploy/Dockerfile"),
     ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
 )

@@ -13,6 +13,7 @@ from service.authz.publishing.shipped import policy_folder, read_shipped
 from service.authz.review.tested import as_text, run_tests
 from service.launch.lazy_commands import add_json
 from service.launch.output import show
+from service.launch.paths import near
 
 UNREADABLE = 2  # the exit status when there is nothing that could be tested
 
@@ -35,18 +36,12 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """Test, and print the result; returns 0 if all holds, 1 if not, 2 if files can't be read."""
     settings = table.load(environ).policy
     try:
-        own = read_shipped(settings.model, settings.folder, settings.invariants)
-        folder = policy_folder(settings.folder)
+        folder = near(policy_folder(settings.folder))
+        own = read_shipped(settings.model, folder, settings.invariants)
         paths = [Path(path) for path in options.paths] or [folder / "cases"]
-        found = run_tests(own, map(_near, paths), coverage=options.coverage, mutate=options.mutate)
+        found = run_tests(own, map(near, paths), coverage=options.coverage, mutate=options.mutate)
     except PolicyError as error:
         print(f"portcullis: {error}", file=sys.stderr)
         return UNREADABLE
     show(options, found, lambda: as_text(found))
     return 0 if found.passed else 1
-
-
-def _near(path: Path) -> Path:
-    """Return ``path`` as seen from the working directory, if it is below it."""
-    absolute = path.absolute()
-    return absolute.relative_to(Path.cwd()) if absolute.is_relative_to(Path.cwd()) else path

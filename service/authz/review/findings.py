@@ -1,0 +1,106 @@
+"""Findings of a lint, and the file in which a reviewer accepts them with a reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+import msgspec
+
+from service.authz.engine.errors import PolicyError
+from service.kernel.strict_yaml import Document, YamlError, read_yaml
+
+FILE = "accepted.yaml"
+"""The file of acceptances, in the folder of the policy."""
+
+STALE = "acceptance-without-finding"
+"""The code of an acceptance that accepts nothing."""
+
+
+class Finding(msgspec.Struct, frozen=True, rename="camel"):
+    """Something that a reviewer should look at.
+
+    ``finding`` is its code, which stays the same over versions. ``place`` is a file and line, a request, a
+    resource, a code or a role. ``accepted`` is the reason of the acceptance, None without one.
+    """
+
+    finding: str
+    place: str
+    reason: str
+    accepted: str | None = None
+
+    def __str__(self) -> str:
+        told = f"{self.finding}: {self.place}: {self.reason}"
+        return told if self.accepted is None else f"{told} (accepted: {self.accepted})"
+
+
+class _Acceptance(msgspec.Struct, forbid_unknown_fields=True):
+    finding: str
+    place: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise ValueError("an acceptance needs a reason")
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    accepted: list[_Acceptance]
+
+
+class Accepted:
+    """The acceptances of a file."""
+
+    def __init__(self, read: Document[_File] | None) -> None:
+        self._read = read
+
+    def applied(self, findings: Iterable[Finding], looked_for: Collection[str]) -> list[Finding]:
+        """Return ``findings`` with their acceptances, and one for each acceptance that accepts nothing.
+
+        ``looked_for`` are the codes of findings that this lint could make: acceptances of others are not
+        judged, as those of resources are not when no database is looked at.
+        """
+        acceptances = self._read.value.accepted if self._read else []
+        used = set()
+        found = []
+        for finding in findings:
+            for number, one in enumerate(acceptances):
+                if one.finding == finding.finding and _fits(one.place, finding.place):
+                    used.add(number)
+                    found.append(msgspec.structs.replace(finding, accepted=one.reason.strip()))
+                    break
+            else:
+                found.append(finding)
+        for number, one in enumerate(acceptances):
+            if self._read and number not in used and one.finding in looked_for:
+                place = self._read.place("accepted", number)
+                found.append(Finding(STALE, place, f"there is no {one.finding} at {one.place}"))
+        return found
+
+
+def read_accepted(folder: Path, codes: Collection[str]) -> Accepted:
+    """Read ``accepted.yaml`` of ``folder``, which may be missing.
+
+    ``codes`` are all that findings may have. Raises PolicyError with file, line and reason.
+    """
+    path = folder / FILE
+    if not path.exists():
+        return Accepted(None)
+    try:
+        read = read_yaml(path, _File)
+    except YamlError as error:
+        raise PolicyError(*error.faults) from error
+    faults = [
+        f"{read.place('accepted', number, 'finding')}: there is no finding {one.finding!r}"
+        for number, one in enumerate(read.value.accepted)
+        if one.finding not in codes
+    ]
+    if faults:
+        raise PolicyError(*faults)
+    return Accepted(read)
+
+
+def _fits(accepted: str, place: str) -> bool:
+    """True if ``accepted`` is ``place``; a ``*`` in it stands for any text."""
+    return re.fullmatch(re.escape(accepted).replace(r"\*", ".*"), place) is not None

@@ -1,0 +1,179 @@
+"""What a lint finds in the database: resources, bindings, permission codes and roles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Final
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.request_classes import registered, request_classes
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ANYONE, ENDPOINT, NOBODY, RESOURCE
+from service.authz.lint.overlap import losing
+from service.authz.proof.line_answers import line_answers
+from service.authz.publishing.discovery import unregistered, unrouted
+from service.authz.review.findings import Finding
+from service.authz.review.impact import Standing
+from service.kernel.codes import HeldCodes
+
+UNROUTED: Final = "resource-without-route"
+UNREGISTERED: Final = "route-unregistered"
+OVERLAP: Final = "resource-takes-requests"
+OPEN: Final = "resource-open"
+DISABLED: Final = "binding-to-disabled-button"
+CLOSED: Final = "request-closed"
+CONTRADICTION: Final = "binding-contradicts-endpoint"
+UNHELD: Final = "code-held-by-nobody"
+BY_WILDCARD: Final = "code-held-by-wildcards-only"
+EQUAL: Final = "roles-equal"
+CONTAINS: Final = "role-contains-role"
+
+CODES: Final = (
+    UNROUTED,
+    UNREGISTERED,
+    OVERLAP,
+    OPEN,
+    DISABLED,
+    CLOSED,
+    CONTRADICTION,
+    UNHELD,
+    BY_WILDCARD,
+    EQUAL,
+    CONTAINS,
+)
+"""The codes of the findings in a database."""
+
+_EVERYTHING: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResource:
+    """A registered resource, such as ``GET /api/user/{id}``, and its Buttons: code, and whether enabled."""
+
+    name: str
+    enabled: bool
+    buttons: tuple[tuple[str, bool], ...]
+
+
+def stored_findings(standing: Standing, resources: Collection[StoredResource]) -> list[Finding]:
+    """Return what there is to say about ``resources``, and about the roles and users of ``standing``.
+
+    Its policy is the one derived from ``resources``. Roles that hold ``*`` count neither as holders nor as
+    containing others: they pass everything by design.
+    """
+    return [*_resources(standing, resources), *_Holders(standing).findings()]
+
+
+def _resources(standing: Standing, resources: Collection[StoredResource]) -> Iterator[Finding]:
+    rules = standing.policy.rules
+    routes = list(rules.objects(ENDPOINT))
+    enabled = [one for one in resources if one.enabled]
+    for name in unrouted((one.name for one in enabled), routes):
+        yield Finding(UNROUTED, name, "no route serves such a request: its bindings guard nothing")
+    guarded = [name for name in routes if rules.codes(ENDPOINT, name) != (ANYONE,)]
+    for name in unregistered(guarded, (one.name for one in resources)):
+        yield Finding(UNREGISTERED, name, "no resource is registered for it: administrators can't guard it")
+    for name, other in _overlaps([one.name for one in enabled]):
+        yield Finding(OVERLAP, name, f"it takes requests from {other}, whose bindings don't guard them")
+    for one in enabled:
+        if not one.buttons:
+            yield Finding(OPEN, one.name, "nothing is bound to it: it is open to everybody logged in")
+        for code, works in one.buttons:
+            if not works:
+                yield Finding(DISABLED, f"{one.name} {code}", "the Button is disabled: it opens nothing")
+
+
+def _overlaps(names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield each resource with each more general one that loses requests to it."""
+    groups: dict[tuple[str, int], list[str]] = {}
+    for name in names:
+        method, _, path = name.partition(" ")
+        groups.setdefault((method, path.count("/")), []).append(path)
+    for (method, _), paths in groups.items():
+        general = [path for path in paths if "{" in path]
+        for path in paths:
+            for other in losing(path, [one for one in general if one != path]):
+                yield f"{method} {path}", f"{method} {other}"
+
+
+class _Holders:
+    """What the roles and users of a standing hold and pass, those aside who hold ``*``."""
+
+    def __init__(self, standing: Standing) -> None:
+        self._policy = standing.policy
+        self._answers = line_answers(standing.policy.model_text)
+        self._roles = {
+            role: HeldCodes(codes)
+            for role, codes in sorted(standing.codes.items())
+            if codes and _EVERYTHING not in codes
+        }
+        together = {standing.held(roles) for roles in standing.users}
+        self._callers = [held for held in {*self._roles.values(), *together} if _EVERYTHING not in held.codes]
+        self._opening: dict[tuple[str, ...], frozenset[HeldCodes]] = {}
+
+    def findings(self) -> Iterator[Finding]:
+        yield from self._requests()
+        yield from self._codes()
+        yield from self._alike()
+
+    def _requests(self) -> Iterator[Finding]:
+        rules = self._policy.rules
+        routes = [name for name in rules.objects(ENDPOINT) if rules.codes(ENDPOINT, name) != (ANYONE,)]
+        serving = ResourceIndex(rules.objects(ENDPOINT))
+        for one in request_classes(routes, registered(self._policy), serving=serving):
+            resource = one.resource(self._policy)
+            bound, needed = rules.codes(RESOURCE, resource), rules.codes(ENDPOINT, one.route)
+            if set(bound) <= {NOBODY}:
+                yield Finding(CLOSED, one.name, f"{resource} is closed to everybody: nobody passes")
+                continue
+            by_binding, by_endpoint = self._passing(bound), self._passing(needed)
+            if by_binding and by_endpoint and by_binding.isdisjoint(by_endpoint):
+                told = f"{resource} needs {_either(bound)}, the endpoint {_either(needed)}"
+                yield Finding(CONTRADICTION, one.name, f"{told}: some pass one of them, nobody both")
+
+    def _passing(self, codes: tuple[str, ...]) -> frozenset[HeldCodes]:
+        if (found := self._opening.get(codes)) is None:
+            found = frozenset(held for held in self._callers if self._opens(codes, held))
+            self._opening[codes] = found
+        return found
+
+    def _opens(self, codes: Iterable[str], held: HeldCodes) -> bool:
+        return any(self._answers.opens(code, held) for code in codes)
+
+    def _codes(self) -> Iterator[Finding]:
+        for code, where in sorted(_needed(self._policy.rules).items()):
+            holders = [held for held in self._roles.values() if self._answers.opens(code, held)]
+            if not holders:
+                yield Finding(UNHELD, code, f"{where} needs it, and no enabled role gives it, except by *")
+            elif not any(code in held.codes for held in holders):
+                yield Finding(BY_WILDCARD, code, f"{where} needs it, and roles give it by wildcards only")
+
+    def _alike(self) -> Iterator[Finding]:
+        for one, other in permutations(self._roles, 2):
+            if not self._covers(one, other):
+                continue
+            if not self._covers(other, one):
+                yield Finding(CONTAINS, f"{one} {other}", f"{one} holds all that {other} holds, and more")
+            elif one < other:
+                yield Finding(EQUAL, f"{one} {other}", "the two roles hold the same")
+
+    def _covers(self, one: str, other: str) -> bool:
+        mine, theirs = self._roles[one], self._roles[other]
+        return all(code in mine.codes or self._answers.opens(code, mine) for code in theirs.codes)
+
+
+def _needed(rules: Lines) -> dict[str, str]:
+    """Return each permission code that a request needs, with the first object that names it."""
+    found: dict[str, str] = {}
+    for layer in (ENDPOINT, RESOURCE):
+        for name in rules.objects(layer):
+            for code in rules.codes(layer, name):
+                if not code.startswith("@"):
+                    found.setdefault(code, name)
+    return found
+
+
+def _either(codes: Iterable[str]) -> str:
+    return " or ".join(codes)

@@ -1,0 +1,112 @@
+"""``portcullis policy lint``: the files, and with a database also resources, bindings, codes and roles."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+
+import msgspec
+
+from service import settings as table
+from service.app import check_routes
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.publisher import derived_policy
+from service.authz.publishing.shipped import configured, policy_folder, read_shipped
+from service.authz.review import file_findings, stored_findings
+from service.authz.review.findings import FILE, Finding, read_accepted
+from service.authz.review.sources import standing_of
+from service.authz.review.stored_findings import StoredResource
+from service.launch.database import with_database
+from service.launch.lazy_commands import add_data, add_json
+from service.launch.output import counted, show
+from service.launch.paths import near
+from service.launch.stores import reachable
+from service.records.database.transactions import Database
+from service.records.resources import bindings, resources
+from service.settings import Settings
+from service.web.requests.routes import RoutesError
+
+UNREADABLE = 2  # the exit status when the acceptances can't be read
+_WITHIN = 60.0  # seconds for reading resources, roles and users
+
+
+class Linted(msgspec.Struct, frozen=True, rename="camel"):
+    """The findings, the accepted ones too; ``database`` says whether one was looked at."""
+
+    passed: bool
+    database: bool
+    findings: tuple[Finding, ...]
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    """Add ``--data`` and ``--json``."""
+    add_data(parser)
+    add_json(parser)
+
+
+def run(options: Namespace, environ: Mapping[str, str]) -> int:
+    """Lint, and print the findings; returns 0 if all are accepted, 1 if not, 2 if that can't be said.
+
+    The database is looked at if ``--data`` or the settings name one; raises SchemaError and Unavailable.
+    """
+    settings = table.load(environ)
+    folder = near(policy_folder(settings.policy.folder))
+    try:
+        accepted = read_accepted(folder, (*file_findings.CODES, *stored_findings.CODES))
+    except PolicyError as error:
+        print(f"portcullis: {error}", file=sys.stderr)
+        return UNREADABLE
+    found, stored = _files(settings), False
+    if any(one.finding == file_findings.POLICY for one in found):
+        looked_for = {file_findings.POLICY}  # the rest could not be looked at
+    else:
+        looked_for = {*file_findings.CODES}
+        if stored := bool(settings.database.url or options.data):
+            looked_for.update(stored_findings.CODES)
+            with reachable(settings) as there:
+                found += _stored(there)
+    findings = accepted.applied(found, looked_for)
+    linted = Linted(all(one.accepted is not None for one in findings), stored, tuple(findings))
+    show(options, linted, lambda: _as_text(linted))
+    return 0 if linted.passed else 1
+
+
+def _files(settings: Settings) -> list[Finding]:
+    policy, folder = settings.policy, near(policy_folder(settings.policy.folder))
+    try:
+        own = read_shipped(policy.model, folder, policy.invariants)
+    except PolicyError as error:
+        return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
+    found = []
+    try:
+        check_routes(own)
+    except RoutesError as error:
+        found += file_findings.refused(file_findings.ROUTES, error.faults, str(folder / "endpoints.csv"))
+    return [*found, *file_findings.file_findings(own, [folder / "cases"])]
+
+
+def _stored(settings: Settings) -> list[Finding]:
+    shipped = configured(settings.policy)
+
+    async def look(database: Database) -> list[Finding]:
+        async with database.snapshot(within=_WITHIN) as connection:
+            policy = await derived_policy(connection, shipped)
+            standing = await standing_of(policy, connection)
+            bound = {f"{one.method} {one.path}": one.buttons for one in await bindings.bound(connection)}
+            known = [
+                StoredResource(name, one.enabled, tuple((code, works) for code, works in bound.get(name, ())))
+                for one in await resources.registered(connection)
+                for name in [f"{one.method} {one.path}"]
+            ]
+        return await asyncio.to_thread(stored_findings.stored_findings, standing, known)
+
+    return with_database(settings, look)
+
+
+def _as_text(linted: Linted) -> str:
+    left = [finding for finding in linted.findings if finding.accepted is None]
+    where = "files and database" if linted.database else "files"
+    accepted = f"{len(linted.findings) - len(left)} more are accepted in {FILE}"
+    return "\n".join([*map(str, left), f"{counted(len(left), 'finding')} in {where}; {accepted}."])

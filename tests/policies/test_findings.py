@@ -1,0 +1,177 @@
+"""What ``portcullis policy lint`` finds in resources, bindings, codes and roles, without a database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from service.authz.engine.errors import PolicyError
+from service.authz.engine.rules import Rule
+from service.authz.publishing.derive import derive
+from service.authz.publishing.shipped import Shipped
+from service.authz.review import file_findings, stored_findings
+from service.authz.review.findings import Finding, read_accepted
+from service.authz.review.impact import Roles, Standing
+from service.authz.review.stored_findings import StoredResource
+from service.kernel.bound_resource import BoundResource
+from tests.docs.pages import between
+from tests.policies.stock import POLICIES, SHIPPED
+
+OWN = Shipped(
+    SHIPPED.model_text,
+    SHIPPED.base,
+    (
+        Rule("endpoint", "POST /login", "@anyone"),
+        Rule("endpoint", "GET /mine", "@login"),
+        Rule("endpoint", "GET /user/list", "user:list"),
+        Rule("endpoint", "GET /user/{id}", "user:read"),
+    ),
+)
+NAMES = ("GET /mine", "GET /user/list", "GET /user/{id}")
+ROLES = {"root": ("*",), "lister": ("user:list",), "reader": ("user:read",)}
+BOUND = {"GET /mine": ("user:list",), "GET /user/list": ("user:list",), "GET /user/{id}": ("user:read",)}
+
+
+def found(
+    bound: Mapping[str, tuple[str, ...]] = BOUND,
+    roles: Mapping[str, tuple[str, ...]] = ROLES,
+    users: Mapping[Roles, int] | None = None,
+    disabled_resources: tuple[str, ...] = (),
+) -> set[tuple[str, str]]:
+    """Return code and place of the findings; a Button's code that starts with ``-`` is disabled."""
+    resources = [
+        StoredResource(
+            name, name not in disabled_resources, tuple((code.lstrip("-"), code[0] != "-") for code in codes)
+        )
+        for name, codes in bound.items()
+    ]
+    enabled = [
+        BoundResource(one.name.partition(" ")[0], one.name.partition(" ")[2], one.buttons)
+        for one in resources
+        if one.enabled
+    ]
+    standing = Standing(OWN.policy(derive(enabled), {}, 1), roles, users or {})
+    return {(one.finding, one.place) for one in stored_findings.stored_findings(standing, resources)}
+
+
+OVERLAPPING = {("resource-takes-requests", "GET /user/list")}
+
+
+def test_resources_that_fit_routes_bindings_and_roles_have_one_finding_for_the_overlap() -> None:
+    assert found() == OVERLAPPING
+
+
+@pytest.mark.parametrize(
+    ("more", "finding"),
+    [
+        ({"GET /report": ("user:list",)}, ("resource-without-route", "GET /report")),
+        ({"GET /user/7": ("user:read",)}, ("resource-takes-requests", "GET /user/7")),
+        ({"GET /mine": ()}, ("resource-open", "GET /mine")),
+        ({"GET /mine": ("user:list", "-old:code")}, ("binding-to-disabled-button", "GET /mine old:code")),
+        ({"GET /mine": ("-user:list",)}, ("request-closed", "GET /mine")),
+        ({"GET /user/list": ("user:read",)}, ("binding-contradicts-endpoint", "GET /user/list")),
+        ({"GET /mine": ("user:list", "user:own")}, ("code-held-by-nobody", "user:own")),
+    ],
+)
+def test_a_fault_of_resources_and_bindings_is_named(
+    more: dict[str, tuple[str, ...]], finding: tuple[str, str]
+) -> None:
+    assert finding not in found()
+    assert finding in found({**BOUND, **more})
+
+
+def test_a_shadowed_resource_is_named() -> None:
+    """A literal path takes requests from the resource that guarded them."""
+    assert ("resource-takes-requests", "GET /user/7") in found({**BOUND, "GET /user/7": ()})
+
+
+def test_a_route_that_nothing_registers_is_named_also_where_a_resource_is_disabled() -> None:
+    without = {name: codes for name, codes in BOUND.items() if name != "GET /mine"}
+
+    assert found(without) == {*OVERLAPPING, ("route-unregistered", "GET /mine")}
+    assert ("route-unregistered", "GET /mine") not in found(disabled_resources=("GET /mine",))
+    assert ("route-unregistered", "POST /login") not in found(without)
+
+
+@pytest.mark.parametrize(
+    ("roles", "finding"),
+    [
+        ({"lister": ("user:*",)}, ("code-held-by-wildcards-only", "user:list")),
+        ({"lister": ()}, ("code-held-by-nobody", "user:list")),
+        ({"copy": ("user:read",)}, ("roles-equal", "copy reader")),
+        ({"boss": ("user:*",)}, ("role-contains-role", "boss reader")),
+        ({"both": ("user:read", "user:list")}, ("role-contains-role", "both lister")),
+    ],
+)
+def test_a_fault_of_roles_is_named(roles: dict[str, tuple[str, ...]], finding: tuple[str, str]) -> None:
+    assert finding not in found()
+    assert finding in found(roles={**ROLES, **roles})
+
+
+def test_a_user_with_two_roles_may_pass_both_layers_so_that_nothing_contradicts() -> None:
+    bound = {**BOUND, "GET /user/list": ("user:read",)}
+
+    assert ("binding-contradicts-endpoint", "GET /user/list") in found(bound)
+    assert ("binding-contradicts-endpoint", "GET /user/list") not in found(
+        bound, users={("lister", "reader"): 1}
+    )
+
+
+def accepted(folder: Path, text: str) -> list[Finding]:
+    (folder / "accepted.yaml").write_text(text)
+    findings = [
+        Finding("resource-open", "GET /a", "it is open"),
+        Finding("resource-open", "GET /b", "it is open"),
+    ]
+    codes = ("resource-open", "roles-equal", "public-change")
+    return read_accepted(folder, codes).applied(findings, ("resource-open", "public-change"))
+
+
+ENTRY = "accepted:\n  - {finding: resource-open, place: GET /a, reason: meant}\n"
+
+
+def test_an_acceptance_gives_its_reason_to_the_finding_of_its_place(tmp_path: Path) -> None:
+    assert [one.accepted for one in accepted(tmp_path, ENTRY)] == ["meant", None]
+
+
+def test_a_star_accepts_all_places_of_a_pattern(tmp_path: Path) -> None:
+    assert [one.accepted for one in accepted(tmp_path, ENTRY.replace("GET /a", "GET /*"))] == ["meant"] * 2
+
+
+def test_an_acceptance_that_accepts_nothing_is_a_finding_unless_nobody_looked_for_it(tmp_path: Path) -> None:
+    more = "  - {finding: public-change, place: POST /x, reason: meant}\n"
+    other = "  - {finding: roles-equal, place: a b, reason: meant}\n"
+
+    stale = [one for one in accepted(tmp_path, ENTRY + more + other) if one.place.startswith(str(tmp_path))]
+
+    assert [(one.finding, one.accepted) for one in stale] == [("acceptance-without-finding", None)]
+    assert stale[0].place.endswith("accepted.yaml:3")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        (
+            ENTRY.replace("resource-open", "resource-opn"),
+            "accepted.yaml:2: there is no finding 'resource-opn'",
+        ),
+        (ENTRY.replace("meant", "' '"), "accepted.yaml:2: an acceptance needs a reason"),
+        (ENTRY.replace(", reason: meant", ""), "accepted.yaml:2: Object missing required field `reason`"),
+    ],
+)
+def test_a_file_of_acceptances_is_read_strictly(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(PolicyError) as error:
+        accepted(tmp_path, text)
+    assert fault in str(error.value)
+
+
+def test_the_page_lists_every_finding() -> None:
+    page = between((POLICIES / "README.md").read_text("utf-8"), "findings")
+    listed = re.findall(
+        r"`([a-z-]+)`", "".join(line.split("|")[1] for line in page.splitlines() if "`" in line)
+    )
+
+    assert sorted(listed) == sorted({*file_findings.CODES, *stored_findings.CODES})

@@ -1,0 +1,166 @@
+"""Faults that a policy might have: each is found by ``policy test`` or ``policy lint``."""
+
+from __future__ import annotations
+
+import shutil
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from service.kernel.codes import HeldCodes
+from service.launch.policy import lint, test
+from tests.policies.stock import MODEL, POLICIES
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of model and policies, in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(POLICIES, tmp_path / "policies")
+    shutil.copy(MODEL, tmp_path / "model.conf")
+    return tmp_path
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    def ran(command: ModuleType, *arguments: str) -> tuple[int, str]:
+        parser = ArgumentParser()
+        command.add_arguments(parser)
+        environ = {
+            "PORTCULLIS_CONFIG": "",
+            "PORTCULLIS_POLICY__MODEL": str(folder / "model.conf"),
+            "PORTCULLIS_POLICY__FOLDER": "policies",
+        }
+        options: Namespace = parser.parse_args(arguments)
+        status = command.run(options, environ)
+        return status, "".join(capsys.readouterr())
+
+    return ran
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_the_shipped_files_have_no_finding_that_is_not_accepted(run: Run) -> None:
+    assert run(lint) == (0, "0 findings in files; 7 more are accepted in accepted.yaml.\n")
+
+
+def test_a_widened_wildcard_is_found_by_the_cases(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``system:*`` opens ``system`` as well."""
+    narrow = HeldCodes.holds_subtree
+
+    def wide(self: HeldCodes, code: str) -> bool:
+        return narrow(self, code) or tuple(code.split(":")) in self.subtrees
+
+    monkeypatch.setattr(HeldCodes, "holds_subtree", wide)
+    status, told = run(test, "policies/cases/wildcards.yaml")
+
+    assert status == 1
+    assert "system asks GET /api/c in the layer resource, plain: outcome is allow, not deny" in told
+
+
+def test_a_line_with_a_wildcard_is_found_by_the_invariants(run: Run, folder: Path) -> None:
+    lines = folder / "policies" / "endpoints.csv"
+    edit(lines, "DELETE /api/user/{id}, system:user:delete", "DELETE /api/user/{id}, system:*")
+
+    status, told = run(lint)
+
+    assert status == 1
+    assert "invariant-broken: policies/invariants.yaml:" in told
+    assert "codes: the code system:* has another form than" in told
+
+
+def test_a_deleted_requirement_is_found_by_the_cases_and_against_the_routes(run: Run, folder: Path) -> None:
+    lines = folder / "policies" / "endpoints.csv"
+    edit(lines, "p, endpoint, DELETE /api/user/{id}, system:user:delete\n", "")
+
+    assert (
+        "deleter asks DELETE /api/user/7, indexed: outcome is deny"
+        in run(test, "policies/cases/accounts.yaml")[1]
+    )
+    status, told = run(lint)
+    assert status == 1
+    assert (
+        "routes-differ: policies/endpoints.csv: DELETE /api/user/{id}: the route has no endpoint line" in told
+    )
+    assert "case-about-unknown-object: policies/cases/accounts.yaml:" in told
+
+
+def test_a_dropped_equality_is_found_in_the_model(run: Run, folder: Path) -> None:
+    edit(folder / "model.conf", "r.object == p.object && ", "")
+
+    status, told = run(lint)
+
+    assert status == 1
+    assert told.startswith("policy-refused: ")
+    assert "'r.object == p.object' must be demanded of every line" in told
+
+
+@pytest.mark.parametrize(
+    "back_door",
+    ['|| p.object == "POST /api/user/import"', '|| (isLoggedIn(r.caller) && p.code == "system:user:create")'],
+)
+def test_a_back_door_in_the_matcher_is_found_in_the_model(run: Run, folder: Path, back_door: str) -> None:
+    edit(
+        folder / "model.conf",
+        "|| holdsPattern(r.caller, p.code) \\",
+        f"|| holdsPattern(r.caller, p.code) \\\n    {back_door} \\",
+    )
+
+    status, told = run(lint)
+
+    assert status == 1
+    assert told.startswith("policy-refused: ")
+    assert "is not allowed: beside the two outer equalities, a comparison is" in told
+    assert run(test)[0] == 2
+
+
+def test_an_opening_that_voids_a_binding_is_found_in_the_lines(run: Run, folder: Path) -> None:
+    opening = "p, resource, @unregistered, @login\n"
+    edit(folder / "policies" / "base.csv", opening, f"{opening}p, resource, GET /api/role/list, @login\n")
+
+    status, told = run(lint)
+
+    assert status == 1
+    assert "only @unregistered and @no-session are objects here, not 'GET /api/role/list'" in told
+
+
+def test_a_login_that_is_enough_to_change_something_is_found(run: Run, folder: Path) -> None:
+    lines = folder / "policies" / "endpoints.csv"
+    edit(lines, "DELETE /api/user/{id}, system:user:delete", "DELETE /api/user/{id}, @login")
+
+    assert "login-alone-changes: DELETE /api/user/{id}: " in run(lint)[1]
+
+
+def test_a_case_about_a_mistyped_object_is_found(run: Run, folder: Path) -> None:
+    cases = folder / "policies" / "cases" / "openings.yaml"
+    edit(
+        cases, "    required: []\n    reason: no_line\n\n  # An opening", "    required: []\n\n  # An opening"
+    )
+
+    status, told = run(lint)
+
+    assert status == 1
+    assert "no line of the layer endpoint names GET /api/never/declared" in told
+
+
+def test_cases_and_invariants_that_do_not_parse_are_found(run: Run, folder: Path) -> None:
+    edit(folder / "policies" / "cases" / "tables.yaml", "callers:", "caller:")
+    assert "table-unreadable: policies/cases/tables.yaml:" in run(lint)[1]
+
+    edit(folder / "policies" / "invariants.yaml", "\ncodes:", "\ncode:")
+    assert "policy-refused: policies/invariants.yaml:" in run(lint)[1]
+
+
+def test_acceptances_that_can_not_be_read_give_the_status_2(run: Run, folder: Path) -> None:
+    edit(folder / "policies" / "accepted.yaml", "\naccepted:", "\naccept:")
+
+    assert run(lint)[0] == 2
