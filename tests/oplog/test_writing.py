@@ -11,10 +11,12 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import select
 
+from service.kernel.change_record import MOST_TARGETS, ChangeRecord, values_change
 from service.keyspace import LogCounts
 from service.oplog.audit import Audit
 from service.oplog.chain import Chain
 from service.oplog.chained_writer import Writing
+from service.oplog.changes import MOST_VALUES, kept_changes
 from service.oplog.collector import Counts
 from service.oplog.entries import encode
 from service.oplog.stream_consumer import Writer
@@ -47,6 +49,25 @@ async def test_entries_that_come_again_are_not_written_again(place: Place) -> No
     assert await write(place, *GOOD[5:15], *GOOD[5:10]) == set()
     assert await write(place, *GOOD[:15]) == set()
     assert await place.actions() == [f"action {number}" for number in range(15)]
+    assert await is_whole(place)
+
+
+async def test_an_entry_about_a_thousand_records_is_written_whole_and_chained(place: Place) -> None:
+    record = ChangeRecord()
+    record.concern(f"user:{'ü' * 60}{number:04}" for number in range(MOST_TARGETS + 500))
+    removed = [f"code:{number}" for number in range(500)]
+    for target in record.targets:
+        record.changes += values_change(target, "roles", removed, ["\0"])
+    event = operation(
+        targets=record.targets, changes=kept_changes(record.changes), change_count=len(record.changes)
+    )
+    assert await write(place, GOOD[1], encode(event), GOOD[2]) == set()
+
+    row = (await place.rows())[1]
+    assert (row.change_count, len(row.targets), row.targets[-1][-4:]) == (1000, MOST_TARGETS, "0999")
+    assert 10 < len(row.changes) < 1000
+    assert (len(row.changes[0]["before"]), row.changes[0]["removed"]) == (MOST_VALUES, 500)
+    assert row.changes[0]["after"] == ["\ufffd"]
     assert await is_whole(place)
 
 
