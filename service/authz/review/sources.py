@@ -16,8 +16,9 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, Rule, read_rules
+from service.authz.lint.model import lint_model
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import MODEL, POLICIES, Shipped, read_model, read_shipped
+from service.authz.publishing.shipped import MODEL, POLICIES, Lint, Shipped, read_model, read_shipped
 from service.authz.review.export import LINES
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
@@ -59,17 +60,17 @@ def source_named(name: str) -> Source:
     raise PolicyError(f"{name!r} is no policy: name {NAMES}")
 
 
-def read_folder(folder: Path) -> Policy:
+def read_folder(folder: Path, lint: Lint = lint_model) -> Policy:
     """Return the policy of ``folder``, as revision 0: its own part alone, or all lines of an export.
 
     A folder with ``policies`` is laid out like the shipped files and read as strictly; one with
     ``policy.csv`` is an export, in which any line of the grammar may stand, so that a changed one can be
-    reviewed. Raises PolicyError with file, line and reason of every fault.
+    reviewed. ``lint`` checks the model. Raises PolicyError with file, line and reason of every fault.
     """
     if (folder / LINES).exists():
-        return _read_export(folder)
+        return _read_export(folder, lint)
     if (folder / POLICIES).is_dir():
-        return own_policy(read_shipped(folder / MODEL, folder / POLICIES))
+        return own_policy(read_shipped(folder / MODEL, folder / POLICIES, lint=lint))
     raise PolicyError(f"{folder} has neither {POLICIES} nor {LINES} beside {MODEL}")
 
 
@@ -78,8 +79,8 @@ def own_policy(shipped: Shipped) -> Policy:
     return shipped.policy(Lines(), {}, 0)
 
 
-def _read_export(folder: Path) -> Policy:
-    model_text = read_model(folder / MODEL)
+def _read_export(folder: Path, lint: Lint) -> Policy:
+    model_text = read_model(folder / MODEL, lint)
     base: list[Rule] = []
     endpoints: list[Rule] = []
     shared: list[Rule] = []

@@ -18,6 +18,7 @@ COMMANDS: Final = (
     Command("what-if", "print who gains and loses what if a role gave other codes"),
     Command("openings", "print the requests that need no role"),
     Command("lint", "find what a start does not refuse, in files and in a database"),
+    Command("prove", "print the exact condition of a request, or whether two policies are equivalent"),
     Command("sync", "register the routes that are not registered"),
     Command("test", "run decision tables and invariants, and find what they would not notice"),
     Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),

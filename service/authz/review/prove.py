@@ -1,0 +1,150 @@
+"""The exact condition on which a request passes, and where two policies differ, as commands show them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from service.authz.engine.paths import shape
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import RequestClass
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.proof.comparison import PossibleCaller, differing_requests, smallest_example
+from service.authz.proof.conditions import Condition, condition_of
+from service.authz.proof.representatives import wildcards_of
+from service.authz.review.access import request_path
+from service.authz.review.batch_decider import all_requests
+
+
+class ProvedLayer(msgspec.Struct, frozen=True, rename="camel"):
+    """What one layer asks of callers who are logged in: its object, and the lines of it.
+
+    ``needs``: ``nothing`` for a layer that is open to all of them, ``code`` for one that needs a code, each
+    of ``opened_by`` by itself, and ``never`` for a closed one.
+    """
+
+    layer: str
+    object: str
+    lines: tuple[str, ...]
+    needs: Literal["nothing", "code", "never"]
+    opened_by: tuple[str, ...]
+
+
+class ProvedRequest(msgspec.Struct, frozen=True, rename="camel"):
+    """Who passes with such requests: ``visitors``, and logged-in callers who hold one of ``smallest``.
+
+    ``smallest`` are the smallest sets of held codes, wildcards included: a caller passes exactly if one of
+    them is part of what the caller holds. An empty set is every caller who is logged in; without any set
+    nobody passes.
+    """
+
+    request: str
+    visitors: bool
+    layers: tuple[ProvedLayer, ...]
+    smallest: tuple[tuple[str, ...], ...]
+
+
+class Proof(msgspec.Struct, frozen=True, rename="camel"):
+    """One answer for each class of the requests that were asked about; none where no route serves them."""
+
+    method: str
+    path: str
+    revision: int
+    requests: tuple[ProvedRequest, ...]
+
+
+class ExampleCaller(msgspec.Struct, frozen=True, rename="camel"):
+    """A caller who may exist, with the codes that the caller holds."""
+
+    logged_in: bool
+    codes: tuple[str, ...]
+
+
+class Differing(msgspec.Struct, frozen=True, rename="camel"):
+    """A request, or in the layer ``grant`` a code, that two policies don't decide alike.
+
+    ``gains`` is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first
+    does; null where there is none.
+    """
+
+    name: str
+    layer: str | None
+    gains: ExampleCaller | None
+    loses: ExampleCaller | None
+
+
+class Equivalence(msgspec.Struct, frozen=True, rename="camel"):
+    """Whether two policies decide alike for every possible caller.
+
+    ``differing`` is in the order of names, requests first, and ``simplest`` the position in it of the
+    request whose example needs the least; null if they are equivalent.
+    """
+
+    equivalent: bool
+    differing: tuple[Differing, ...]
+    simplest: int | None
+
+
+def prove(policy: Policy, method: str, path: str) -> Proof:
+    """Return on which condition requests of ``method`` to ``path`` pass, for every possible caller.
+
+    The template of a route, such as ``/api/user/{id}``, stands for all its requests: registered resources
+    may split them, so that some need other codes. Raises BadRequest for a path that no request may have, and
+    PolicyError for a code with too many wildcards to list.
+    """
+    requests = tuple(_proved(policy, one) for one in _asked(policy, method, path))
+    return Proof(method, path, policy.revision, requests)
+
+
+def compare(before: Policy, after: Policy) -> Equivalence:
+    """Return whether two policies decide alike; PolicyError for a model outside the closed grammar."""
+    found = differing_requests(before, after)
+    differing = tuple(Differing(one.name, one.layer, _caller(one.gains), _caller(one.loses)) for one in found)
+    simplest = smallest_example(found)
+    return Equivalence(not found, differing, None if simplest is None else found.index(simplest[0]))
+
+
+def _asked(policy: Policy, method: str, path: str) -> Iterable[RequestClass]:
+    routes = policy.rules.objects(ENDPOINT)
+    wanted = shape(f"{method} {path}")
+    if wanted in map(shape, routes):
+        return all_requests(policy, [route for route in routes if shape(route) == wanted])
+    place = request_path(path)
+    route = ResourceIndex(routes).find(method, place)
+    return () if route is None else (RequestClass(route, place, f"{method} {path}"),)
+
+
+def _proved(policy: Policy, one: RequestClass) -> ProvedRequest:
+    condition = condition_of(policy, one)
+    layers = ((RESOURCE, one.resource(policy)), (ENDPOINT, one.route))
+    return ProvedRequest(
+        request=one.name,
+        visitors=one.passes(policy, None),
+        layers=tuple(_layer(policy, condition, *each) for each in layers),
+        smallest=tuple(tuple(sorted(held)) for held in condition.smallest(_held(condition.codes))),
+    )
+
+
+def _layer(policy: Policy, whole: Condition, layer: str, name: str) -> ProvedLayer:
+    condition = Condition(whole.answers, (policy.rules.codes(layer, name),))
+    opening = condition.smallest(_held(condition.codes))
+    return ProvedLayer(
+        layer=layer,
+        object=name,
+        lines=tuple(map(str, policy.rules.of(layer, name))),
+        needs="never" if not opening else "code" if opening[0] else "nothing",
+        opened_by=tuple(code for held in opening if len(held) == 1 for code in held),
+    )
+
+
+def _held(codes: Iterable[str]) -> list[str]:
+    """Return every held code that holds one of ``codes``, which words never are."""
+    known = sorted(code for code in codes if not code.startswith("@"))
+    return list(dict.fromkeys([*known, *(one for code in known for one in wildcards_of(code))]))
+
+
+def _caller(caller: PossibleCaller | None) -> ExampleCaller | None:
+    return None if caller is None else ExampleCaller(caller.held is not None, caller.held or ())

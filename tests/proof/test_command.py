@@ -1,0 +1,197 @@
+"""``portcullis policy prove``, on files."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from service.__main__ import main
+from tests.policies.stock import ROOT
+
+PAGE = (ROOT / "docs" / "reviewing.md").read_text("utf-8").partition("## For every possible caller\n")[2]
+SHOWN = re.findall(r"```sh\n(portcullis policy prove .*?)\n```\n```text\n(.*?)```", PAGE, re.DOTALL)
+
+
+class Done(NamedTuple):
+    status: int
+    out: str
+    errors: str
+
+
+Prove = Callable[..., Done]
+
+
+@pytest.fixture
+def prove(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Prove:
+    """Run ``portcullis policy prove``."""
+    monkeypatch.setenv("PORTCULLIS_CONFIG", "")
+
+    def run(*arguments: str) -> Done:
+        capsys.readouterr()
+        status = main(["policy", "prove", *arguments])
+        return Done(status, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the shipped policy."""
+    shutil.copytree(ROOT / "policies", tmp_path / "policies")
+    shutil.copy(ROOT / "model.conf", tmp_path)
+    return tmp_path
+
+
+def change(path: Path, old: str, new: str = "") -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def exported(folder: Path, *lines: str) -> Path:
+    """Write an export of the shipped policy with more ``lines``."""
+    shipped = [*(ROOT / "policies" / name for name in ("base.csv", "endpoints.csv"))]
+    folder.mkdir()
+    shutil.copy(ROOT / "model.conf", folder)
+    (folder / "policy.csv").write_text("\n".join([*(path.read_text() for path in shipped), *lines, ""]))
+    return folder
+
+
+@pytest.mark.parametrize(("line", "answer"), SHOWN)
+def test_the_page_shows_what_the_command_prints(prove: Prove, line: str, answer: str) -> None:
+    assert prove(*shlex.split(line)[3:]) == (0, answer, "")
+
+
+def test_the_page_shows_both_forms() -> None:
+    assert len(SHOWN) == 2
+
+
+def test_where_both_layers_need_a_code_one_of_each_is_needed(prove: Prove, tmp_path: Path) -> None:
+    policy = exported(tmp_path / "one", "p, resource, DELETE /api/user/{id}, x")
+
+    done = prove("DELETE", "/api/user/{id}", "--policy", str(policy), "--json")
+    (found,) = json.loads(done.out)["requests"]
+    told = prove("DELETE", "/api/user/{id}", "--policy", str(policy)).out
+
+    alone = [codes[0] for codes in found["smallest"] if len(codes) == 1]
+    assert alone == ["*"]
+    assert ["system:user:delete", "x"] in found["smallest"]
+    assert {"x"} == {code for codes in found["smallest"] if len(codes) == 2 for code in codes} - set(
+        found["layers"][1]["openedBy"]
+    )
+    assert "  With a login, and one of:\n    *\n  Or with one of:\n    x\n  together with one of:\n" in told
+
+
+def test_each_part_of_a_route_that_resources_split_has_its_own_condition(
+    prove: Prove, tmp_path: Path
+) -> None:
+    policy = exported(
+        tmp_path / "one",
+        "p, resource, DELETE /api/user/7, @nobody",
+        "p, resource, DELETE /api/user/{id}, system:user:*",
+    )
+
+    whole = json.loads(prove("DELETE", "/api/user/{id}", "--policy", str(policy), "--json").out)
+    alone = json.loads(prove("delete", "/api/user/7", "--policy", str(policy), "--json").out)
+
+    by_name = {one["request"]: one for one in whole["requests"]}
+    assert sorted(by_name) == ["DELETE /api/user/7", "DELETE /api/user/{id}"]
+    assert by_name["DELETE /api/user/7"]["smallest"] == []
+    assert [layer["needs"] for layer in by_name["DELETE /api/user/7"]["layers"]] == ["never", "code"]
+    assert alone["requests"] == [by_name["DELETE /api/user/7"]]
+    assert "never passes, whatever codes" in prove("DELETE", "/api/user/7", "--policy", str(policy)).out
+
+
+def test_what_needs_no_code_is_told_in_words(prove: Prove) -> None:
+    assert prove("GET", "/api/user/info").out.endswith(
+        "  Without a login: never passes.\n  With a login: passes, whatever codes are held.\n"
+    )
+    assert "Without a login: passes." in prove("POST", "/api/auth/login").out
+    assert prove("GET", "/nowhere").out == "GET /nowhere\n  No route serves it: nobody passes.\n"
+
+
+def test_a_dropped_requirement_is_found_with_a_smallest_caller(prove: Prove, folder: Path) -> None:
+    change(
+        folder / "policies" / "endpoints.csv",
+        "p, endpoint, DELETE /api/user/{id}, system:user:delete",
+        "p, endpoint, DELETE /api/user/{id}, @login",
+    )
+
+    done = prove("--equivalent", "shipped", str(folder), "--json")
+    found = json.loads(done.out)
+
+    assert done.status == 2
+    assert found == {
+        "equivalent": False,
+        "differing": [
+            {
+                "name": "DELETE /api/user/{id}",
+                "layer": None,
+                "gains": {"loggedIn": True, "codes": []},
+                "loses": None,
+            }
+        ],
+        "simplest": 0,
+    }
+
+
+def test_a_dropped_row_of_the_matcher_is_found_though_the_lines_are_the_same(
+    prove: Prove, folder: Path
+) -> None:
+    change(folder / "model.conf", "    || holdsPattern(r.caller, p.code) \\\n")
+
+    done = prove("--equivalent", "shipped", str(folder))
+
+    assert done.status == 2
+    assert "DELETE /api/user/{id}: only shipped lets pass a holder of *:user:delete" in done.out
+
+
+def test_a_line_that_changes_no_answer_makes_no_difference(prove: Prove, folder: Path) -> None:
+    line = "p, endpoint, GET /api/user/info, @login\n"
+    change(folder / "policies" / "endpoints.csv", line, f"{line}{line.replace('@login', 'system:x')}")
+
+    assert prove("--equivalent", "shipped", str(folder)).status == 0
+
+
+def test_a_wildcard_that_a_new_binding_lets_through_is_found(prove: Prove, tmp_path: Path) -> None:
+    narrow = exported(tmp_path / "one", "p, resource, DELETE /api/user/{id}, report:delete")
+    wide = exported(tmp_path / "two", "p, resource, DELETE /api/user/{id}, report:*")
+
+    done = prove("--equivalent", str(narrow), str(wide))
+
+    assert done.status == 2
+    assert f"only {wide} lets pass a holder of" not in done.out
+    assert f"only {narrow} lets pass a holder of report:delete and system:user:delete" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "name a request by METHOD and PATH, or two policies"),
+        (["GET"], "name a request by METHOD and PATH, or two policies"),
+        (["GET", "/a//b"], "The path holds an empty"),
+        (["GET", "/a", "--equivalent", "shipped", "shipped"], "name a request or two policies, not both"),
+        (["GET", "/a", "--policy", "nowhere"], "'nowhere' is no policy"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_in_words(prove: Prove, arguments: list[str], reason: str) -> None:
+    done = prove(*arguments)
+
+    assert done.status == 1
+    assert reason in done.errors
+
+
+def test_a_model_outside_the_closed_grammar_is_refused_with_its_line(prove: Prove, folder: Path) -> None:
+    change(folder / "model.conf", "holdsPattern(r.caller", 'r.layer == "resource" && holdsPattern(r.caller')
+
+    done = prove("--equivalent", "shipped", str(folder))
+
+    assert done.status == 1
+    assert re.search(r"model\.conf:\d+: .* is not allowed", done.errors)
