@@ -11,7 +11,7 @@ from pathlib import Path
 
 from service import __version__
 from service.installation import InstallationError, check_installation
-from service.launch import policy
+from service.launch import policy, state
 from service.launch.lazy_commands import add_commands
 
 _SETTINGS = {
@@ -58,6 +58,8 @@ def _parser() -> argparse.ArgumentParser:
     families.add_parser("settings", help="print the table of settings")
 
     add_commands(families.add_parser("policy", help="the policy"), policy.__name__, policy.COMMANDS)
+    stated = families.add_parser("state", help="roles, menus, resources and bindings as a reviewed file")
+    add_commands(stated, state.__name__, state.COMMANDS)
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     _add_admin(families.add_parser, data)
@@ -65,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")
     doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
     doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
+    doctor.add_argument("--state", metavar="FILE", type=Path, help="name what is not as in this state file")
     return parser
 
 

@@ -73,9 +73,8 @@ class UnitsOfWork:
         seconds. Raises also what ``PolicyChanges.begin`` raises, and ``PermissionDenied`` if a code that the
         edits add turns out to be one that the caller may not grant.
         """
-        begun = self._changes.begin(
-            f"{cause} by {caller.user_name}", user_name=caller.user_name, within=within
-        )
+        user_name = None if caller.is_operator else caller.user_name
+        begun = self._changes.begin(f"{cause} by {caller.user_name}", user_name=user_name, within=within)
         async with begun as change:
             async with keeping_an_administrator(change.connection):
                 check = await self._delegation.check(change.connection, caller, change)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from service.kernel.codes import HeldCodes
+
+OPERATOR_ID: Final = 0
+"""The user id of the operator at the command line, who is no user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +27,8 @@ class Caller:
     roles: tuple[str, ...]
     held: HeldCodes
     issued_at: float
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether it is the operator; ``user_name`` is then the name of an account of the system."""
+        return self.user_id == OPERATOR_ID

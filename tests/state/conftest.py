@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 
 import pytest
 
 from service.administration.delegation import Delegation
+from service.administration.dry_runs import DryRuns
+from service.administration.state import stored
+from service.administration.state.applying import Applied, StateChanges
+from service.administration.state.planning import Plan, plan
+from service.administration.state.state import State
 from service.administration.unit_of_work import UnitsOfWork
 from service.authn.revocations import Revocations
 from service.authz.publishing.announced import leave_to_workers
@@ -20,6 +26,7 @@ from service.keyspace import SessionStore
 from service.records.database.transactions import Connection, Database
 from service.records.roles import rights
 from service.settings import Auth, Redis
+from tests.support.databases import NewDatabase
 from tests.support.seeded import create_user
 from tests.support.shipped import SHIPPED
 
@@ -31,6 +38,25 @@ class Ground:
     database: Database
     live: LivePolicy
     units: UnitsOfWork
+    dry_runs: DryRuns
+    store: SessionStore
+
+    async def state(self) -> State:
+        """Return the state that is stored."""
+        async with self.database.snapshot() as connection:
+            return (await stored.read(connection)).state
+
+    async def plan(self, wanted: State, *, prune: bool = False) -> Plan:
+        """Return what applying ``wanted`` would do."""
+        return await plan(self.database, SHIPPED, wanted, prune=prune)
+
+    async def apply(self, caller: Caller, wanted: State, *, prune: bool = False) -> Applied:
+        """Apply ``wanted`` under the rights of ``caller``."""
+        return await StateChanges(self.units).apply(caller, wanted, prune=prune, cause="test")
+
+    async def is_marked(self, caller: Caller) -> bool:
+        """Whether the tokens of the caller must be refreshed."""
+        return (await self.store.check(caller.login_id, "")).marker is not None
 
     async def user(self, name: str, *role_codes: str) -> Caller:
         """Create a user in roles, and return the caller with the rights of that user."""
@@ -42,21 +68,37 @@ class Ground:
             return await _caller(connection, 1, "admin")
 
 
+NewGround = Callable[[], AbstractAsyncContextManager[Ground]]
+
+
 async def _caller(connection: Connection, user_id: int, name: str) -> Caller:
     found = await rights.of(connection, user_id)
     return Caller(user_id, str(user_id), name, name, "", found.roles, HeldCodes(found.permissions), 0.0)
 
 
-@pytest.fixture
-async def ground(seeded_database_url: str, redis_url: str) -> AsyncIterator[Ground]:
-    database, store = Database(seeded_database_url), SessionStore(Redis(url=redis_url), Auth())
+@asynccontextmanager
+async def _ground(url: str, redis_url: str) -> AsyncIterator[Ground]:
+    database, store = Database(url), SessionStore(Redis(url=redis_url), Auth())
     async with database.transaction(within=30) as connection:
         await publish_if_changed(connection, SHIPPED, "start")
     live = LivePolicy(SHIPPED)
     await live.load(database)
     changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, leave_to_workers)
-    yield Ground(
-        database, live, UnitsOfWork(database, changes, Delegation(live), Revocations(database, store))
-    )
-    await store.close()
-    await database.close()
+    units = UnitsOfWork(database, changes, Delegation(live), Revocations(database, store))
+    try:
+        yield Ground(database, live, units, DryRuns(live, store), store)
+    finally:
+        await store.close()
+        await database.close()
+
+
+@pytest.fixture
+async def ground(seeded_database_url: str, redis_url: str) -> AsyncIterator[Ground]:
+    async with _ground(seeded_database_url, redis_url) as made:
+        yield made
+
+
+@pytest.fixture
+def new_ground(new_database: NewDatabase, seeded_template: str, redis_url: str) -> NewGround:
+    """Make another installation."""
+    return lambda: _ground(new_database(seeded_template), redis_url)

@@ -36,7 +36,7 @@ async def create(unit: UnitOfWork, menu_type: MenuType, values: MenuValues) -> M
     await _require(unit, values.auth_mark)
     known = await _check_place(unit.connection, None, values.parent_id)
     parent = _title(known, values.parent_id)
-    saved = await writes.create(unit.connection, menu_type, values, unit.caller.user_id)
+    saved = await writes.create(unit.connection, menu_type, values, _asking(unit))
     fields = change_log.menu_fields(saved, parent)
     unit.changes += field_changes(change_log.menu_target(saved), {}, fields)
     return saved
@@ -62,7 +62,7 @@ async def update(
     known: Known = {}
     if values.parent_id != before.parent_id:
         known = await _check_place(unit.connection, before, values.parent_id)
-    saved = await writes.update(unit.connection, before, values, unit.caller.user_id)
+    saved = await writes.update(unit.connection, before, values, _asking(unit))
     unit.targets.append(change_log.menu_target(saved))
     fields = (change_log.menu_fields(menu, _title(known, menu.parent_id)) for menu in (before, saved))
     unit.changes += field_changes(change_log.menu_target(before), *fields)
@@ -79,7 +79,7 @@ async def delete(unit: UnitOfWork, menu_id: int, match: Callable[[Menu], None]) 
     uses = await menu_uses.of(unit.connection, menu_id, NAMED)
     if uses:
         raise _in_use(uses)
-    await writes.delete(unit.connection, before, unit.caller.user_id)
+    await writes.delete(unit.connection, before, _asking(unit))
     unit.changes += field_changes(change_log.menu_target(before), change_log.menu_fields(before), {})
 
 
@@ -108,6 +108,11 @@ def _check(menu_type: MenuType, values: MenuValues) -> None:
         ]
     if faults:
         raise ValidationFailed(*faults)
+
+
+def _asking(unit: UnitOfWork) -> int | None:
+    """Return the user whose quota of bit positions counts; None for the operator, who has none."""
+    return None if unit.caller.is_operator else unit.caller.user_id
 
 
 async def _require(unit: UnitOfWork, code: str | None) -> None:

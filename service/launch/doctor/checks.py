@@ -10,6 +10,7 @@ from service.launch.doctor import (
     log_checks,
     policy_checks,
     settings_checks,
+    state_checks,
     store_checks,
     user_checks,
 )
@@ -50,3 +51,6 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("first-administrator", user_checks.first_administrator),
 )
 """Each checks one thing; the first sentence of its docstring says why it matters."""
+
+ASKED_FOR: Final[tuple[tuple[str, Check], ...]] = (("state-file", state_checks.state_file),)
+"""What is checked as well when a state file is given."""

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from pathlib import Path
 
 from service import settings as table
 from service.authz.engine.errors import PolicyError
@@ -15,7 +16,7 @@ from service.embedded import EmbeddedError
 from service.errors import Unavailable
 from service.keyspace.inspection import StoreFacts
 from service.keyspace.inspection import inspect as ask_store
-from service.launch.doctor.checks import CHECKS, Check
+from service.launch.doctor.checks import ASKED_FOR, CHECKS, Check
 from service.launch.doctor.findings import Finding, fault, unknown
 from service.launch.doctor.installation import WITHIN, Installation, Unanswered
 from service.launch.stores import reachable
@@ -27,9 +28,10 @@ Findings = list[tuple[str, Finding]]
 """The name of each check with its finding."""
 
 
-def diagnose(environ: Mapping[str, str]) -> Findings:
+def diagnose(environ: Mapping[str, str], state_file: Path | None = None) -> Findings:
     """Check the installation that ``environ`` describes; errors become findings.
 
+    With ``state_file``, also whether what is stored is what that file says.
     Existing embedded stores are started for the checks if no service runs them.
     """
     try:
@@ -47,11 +49,12 @@ def diagnose(environ: Mapping[str, str]) -> Findings:
                 found.append(("embedded-stores", fault(_in_one_line(wrong), "see the logs in server.data")))
         else:
             found.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
-        return found + asyncio.run(_examine(environ, settings))
+        return found + asyncio.run(_examine(environ, settings, state_file))
 
 
-async def _examine(environ: Mapping[str, str], settings: Settings) -> Findings:
-    installation = Installation(environ, settings, shipped=_shipped(settings))
+async def _examine(environ: Mapping[str, str], settings: Settings, state_file: Path | None) -> Findings:
+    installation = Installation(environ, settings, shipped=_shipped(settings), state_file=state_file)
+    checks = CHECKS if state_file is None else CHECKS + ASKED_FOR
     database = None
     if settings.database.url:
         database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
@@ -59,7 +62,7 @@ async def _examine(environ: Mapping[str, str], settings: Settings) -> Findings:
     if settings.redis.url:
         installation = replace(installation, store=await _store(settings))
     try:
-        return [(name, await _made(check, installation)) for name, check in CHECKS]
+        return [(name, await _made(check, installation)) for name, check in checks]
     finally:
         if database is not None:
             await database.close()

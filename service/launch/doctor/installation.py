@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
@@ -24,7 +25,8 @@ class Unanswered(Exception):  # noqa: N818 - not an error of this program
 class Installation:
     """One installation.
 
-    ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults.
+    ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults,
+    ``state_file`` if none is to be compared.
     """
 
     environ: Mapping[str, str]
@@ -33,6 +35,7 @@ class Installation:
     server: ServerFacts | None = None
     store: StoreFacts | None = None
     shipped: Shipped | None = None
+    state_file: Path | None = None
 
     @asynccontextmanager
     async def records(self) -> AsyncIterator[Connection]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,13 +19,12 @@ from service.authz.publishing.lockout import closing_resources
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured
 from service.errors import Conflict
-from service.keyspace import SessionStore
 from service.launch.database import with_database
 from service.launch.lazy_commands import add_data
+from service.launch.log_entry import enter
 from service.launch.operator import operator_name, tell_security
 from service.launch.output import say
 from service.launch.stores import reachable
-from service.oplog.journal import Journal
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
 from service.records.menus import menus
@@ -121,7 +119,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
         policy_revision=done.revision,
         user_name=operator_name(),
     )
-    asyncio.run(_enter(settings, event))
+    asyncio.run(enter(settings, event))
     did = ", ".join(done.done)
     return f"Resource {resource_id}, {done.name}: {did}. In force with revision {done.revision}."
 
@@ -145,16 +143,3 @@ async def _unlock(settings: Settings, database: Database, resource_id: int) -> _
             await bindings.bind_buttons(change.connection, resource_id, [*(one.id for one in bound), top])
             done.append("bound to the Button *")
     return _Unlocked(f"{found.method} {found.path}", tuple(done), change.policy.revision)
-
-
-async def _enter(settings: Settings, event: OperationEvent) -> None:
-    """Write ``event`` to the operation log: through the session store, else directly."""
-    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
-    store = SessionStore(settings.redis, settings.auth)
-    journal = Journal(settings.oplog, database, store.log, f"policy:{secrets.token_hex(8)}")
-    journal.collector.operation(event)
-    try:
-        await journal.finish()
-    finally:
-        await store.close()
-        await database.close()

@@ -40,7 +40,7 @@ async def report_life(connection: AsyncConnection, seconds: int) -> None:
     await connection.execute(delete(token_life).where(over))
 
 
-async def give(connection: AsyncConnection, user_id: int) -> int:
+async def give(connection: AsyncConnection, user_id: int | None) -> int:
     """Return a position for a code that ``user_id`` adds or changes: the lowest free one, else a new one.
 
     RateLimited, with the time of the next attempt, while too many positions are not free yet.
@@ -62,7 +62,7 @@ async def give(connection: AsyncConnection, user_id: int) -> int:
     return await _new(connection) if position is None else position
 
 
-async def retire(connection: AsyncConnection, position: int, user_id: int) -> None:
+async def retire(connection: AsyncConnection, position: int, user_id: int | None) -> None:
     """Retire ``position``: it has no code any more. Stores until when tokens can carry it.
 
     The time is stored now, since it depends on the token lives that workers report now. The next policy
@@ -98,8 +98,10 @@ async def overview(connection: AsyncConnection) -> Positions:
     return Positions(row[0], row[1])
 
 
-async def _require_quota(connection: AsyncConnection, user_id: int) -> None:
+async def _require_quota(connection: AsyncConnection, user_id: int | None) -> None:
     """Raise RateLimited if too many positions are not free yet; those without a user do not count."""
+    if user_id is None:
+        return
     mine = retired_bit.c.user_id == user_id
     wait = func.extract("epoch", func.min(retired_bit.c.free_time) - func.now())
     for whose, most in ((mine, OF_USER), (retired_bit.c.user_id.is_not(None), OF_ALL)):

@@ -20,11 +20,13 @@ from service.records.menus.menus import MENU, Menu, MenuType, MenuValues
 from service.records.schema import menu
 
 
-async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuValues, user_id: int) -> Menu:
+async def create(
+    connection: AsyncConnection, menu_type: MenuType, values: MenuValues, user_id: int | None
+) -> Menu:
     """Write a new menu, enabled unless ``values`` say otherwise; a Button gets its own bit position.
 
-    ``user_id`` is the user who asks for it. Conflict if the code belongs to another Button; RateLimited as
-    ``bit_positions.give``.
+    ``user_id`` is the user who asks for it, if any. Conflict if the code belongs to another Button;
+    RateLimited as ``bit_positions.give``.
     """
     stored = column_values(menu, asdict(values)) | {"menu_type": menu_type}
     if menu_type == "Button":
@@ -36,8 +38,8 @@ async def create(connection: AsyncConnection, menu_type: MenuType, values: MenuV
     return await MENU.one(connection, written)
 
 
-async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int) -> Menu:
-    """Store ``values`` in the existing menu ``before``; ``user_id`` is the user who asks for it.
+async def update(connection: AsyncConnection, before: Menu, values: MenuValues, user_id: int | None) -> Menu:
+    """Store ``values`` in the existing menu ``before``; ``user_id`` is the user who asks for it, if any.
 
     A Button whose code changes gets another bit: a token with the old bit must not grant the new code.
     Conflict if the code belongs to another Button; RateLimited as ``bit_positions.give``.
@@ -51,13 +53,13 @@ async def update(connection: AsyncConnection, before: Menu, values: MenuValues, 
     return await MENU.one(connection, written)
 
 
-async def delete(connection: AsyncConnection, before: Menu, user_id: int) -> None:
-    """Delete a menu that nothing refers to; ``user_id`` is the user who asks for it."""
+async def delete(connection: AsyncConnection, before: Menu, user_id: int | None) -> None:
+    """Delete a menu that nothing refers to; ``user_id`` is the user who asks for it, if any."""
     await connection.execute(delete_from(menu).where(menu.c.id == before.id))
     await _retire(connection, before, user_id)
 
 
-async def _retire(connection: AsyncConnection, before: Menu, user_id: int) -> None:
+async def _retire(connection: AsyncConnection, before: Menu, user_id: int | None) -> None:
     if before.bit_position is not None:
         await bit_positions.retire(connection, before.bit_position, user_id)
 

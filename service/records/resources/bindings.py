@@ -61,6 +61,12 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     return found
 
 
+async def every(connection: AsyncConnection) -> list[tuple[int, int]]:
+    """Return all bindings, as ids of a resource and of a Button."""
+    statement = select(action_resource.c.resource_id, action_resource.c.menu_id)
+    return [(row.resource_id, row.menu_id) for row in await connection.execute(statement)]
+
+
 async def buttons_of(connection: AsyncConnection, resource_id: int) -> tuple[Button, ...]:
     """Return the Buttons that a resource is bound to, by id."""
     statement = (

@@ -95,6 +95,17 @@ async def read(connection: AsyncConnection, role_id: int) -> Role:
     return found
 
 
+async def every(connection: AsyncConnection) -> list[Role]:
+    """Return all roles, disabled ones too, by id."""
+    return await ROLE.all(connection, select(*ROLE.columns).order_by(role.c.id))
+
+
+async def every_menu(connection: AsyncConnection) -> list[tuple[int, int]]:
+    """Return which roles give which menus and Buttons, as ids of a role and of a menu."""
+    statement = select(role_menu.c.role_id, role_menu.c.menu_id)
+    return [(row.role_id, row.menu_id) for row in await connection.execute(statement)]
+
+
 async def create(connection: AsyncConnection, role_code: str, values: RoleValues) -> Role:
     """Write a new role without menus.
 

@@ -1,0 +1,148 @@
+"""The state: all that decides who may do what, except users, by names that every installation shares."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+from urllib.parse import unquote
+
+from service.authz.engine.paths import shape
+
+Kind = Literal["menu", "button", "resource", "role"]
+"""What an object of the state is."""
+
+_SPECIAL: Final = re.compile("[%/#\x00-\x1f\x7f]")
+_SEGMENT: Final = re.compile(r"(?P<name>[^#/]+)(?:#(?P<number>[1-9][0-9]{0,5}))?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MenuState:
+    """A Menu: a page, or a folder of pages. Its key is its place in the tree, so that it has no parent."""
+
+    title: str
+    name: str | None = None
+    path: str | None = None
+    component: str | None = None
+    icon: str | None = None
+    sort: int = 0
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ButtonState:
+    """A Button, whose key is its permission code; ``menu`` is the key of the Menu above, None at the top."""
+
+    title: str
+    menu: str | None = None
+    name: str | None = None
+    icon: str | None = None
+    sort: int = 0
+    enabled: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceState:
+    """A resource, whose key is ``METHOD /path``; ``buttons`` are the sorted codes that it is bound to."""
+
+    code: str
+    name: str
+    description: str | None = None
+    enabled: bool = True
+    buttons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleState:
+    """A role, whose key is its code; it gives the Menus with the keys ``menus`` and the codes ``buttons``."""
+
+    name: str
+    description: str | None = None
+    enabled: bool = True
+    menus: tuple[str, ...] = ()
+    buttons: tuple[str, ...] = ()
+
+
+Item = MenuState | ButtonState | ResourceState | RoleState
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The objects of an installation by their keys, in the order of ``ordered``."""
+
+    menus: Mapping[str, MenuState]
+    buttons: Mapping[str, ButtonState]
+    resources: Mapping[str, ResourceState]
+    roles: Mapping[str, RoleState]
+
+    def of(self, kind: Kind) -> Mapping[str, Item]:
+        """Return the objects of one kind."""
+        kinds: dict[Kind, Mapping[str, Item]] = {
+            "menu": self.menus,
+            "button": self.buttons,
+            "resource": self.resources,
+            "role": self.roles,
+        }
+        return kinds[kind]
+
+
+def state_of(objects: Mapping[Kind, Mapping[str, Any]]) -> State:
+    """Return the state of these objects, by kind and key, each of the type of its kind."""
+    kinds: tuple[Kind, ...] = ("menu", "button", "resource", "role")
+    found = {kind: {key: objects[kind][key] for key in ordered(kind, objects[kind])} for kind in kinds}
+    return State(found["menu"], found["button"], found["resource"], found["role"])
+
+
+def identity(kind: Kind, key: str) -> str:
+    """Return what tells whether two keys mean the same object.
+
+    That is the key itself; for a resource the requests that it fits, whatever its parameters are called.
+    """
+    return shape(key) if kind == "resource" else key
+
+
+def ordered(kind: Kind, keys: Iterable[str]) -> list[str]:
+    """Return ``keys`` in the order of a state.
+
+    Menus follow the Menu above them, resources are sorted by path and method, others by code.
+    """
+    if kind == "menu":
+        return sorted(keys, key=lambda key: [_sortable(segment) for segment in key.split("/")])
+    if kind == "resource":
+        return sorted(keys, key=lambda key: key.partition(" ")[::-2])
+    return sorted(keys)
+
+
+def segment_of(name: str, number: int = 1) -> str:
+    """Return the last part of a Menu's key: its name, or its title when it has none.
+
+    ``number`` tells apart Menus of one name below the same Menu; the first has none. Characters that a key
+    needs for itself are percent-encoded, as in RFC 3986 §2.1.
+    """
+    encoded = _SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", name)
+    return encoded if number == 1 else f"{encoded}#{number}"
+
+
+def parsed_segment(segment: str) -> tuple[str, int] | None:
+    """Return name and number of the last part of a Menu's key; None if it is no such part."""
+    found = _SEGMENT.fullmatch(segment)
+    if found is None:
+        return None
+    name, number = unquote(found["name"]), int(found["number"] or 1)
+    return (name, number) if segment_of(name, number) == segment else None
+
+
+def above(key: str) -> str | None:
+    """Return the key of the Menu above the Menu with this key; None at the top."""
+    return key.rpartition("/")[0] or None
+
+
+def last(key: str) -> str:
+    """Return the last part of a Menu's key."""
+    return key.rpartition("/")[2]
+
+
+def _sortable(segment: str) -> tuple[str, int]:
+    name, _, number = segment.partition("#")
+    return name, int(number or 1)

@@ -1,0 +1,307 @@
+"""Applying a state: in one transaction, under the rights of a caller, to what the plan has told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from service.administration.state.applying import EditRefusedError
+from service.administration.state.state import (
+    ButtonState,
+    Kind,
+    MenuState,
+    ResourceState,
+    RoleState,
+    State,
+    ordered,
+    state_of,
+)
+from service.errors import Conflict
+from service.launch.state.reading import read_state
+from service.launch.state.writing import as_yaml
+from tests.state.conftest import Ground, NewGround
+
+pytestmark = pytest.mark.anyio
+
+CODES = [f"system:made:a{number}" for number in range(6)]
+PAGES = ["made", "made/one", "made/two", "made/one/deep", "other"]
+REQUESTS = ["GET /api/file/list", "GET /api/login-log/list", "GET /api/made/{id}", "GET /api/made/7"]
+REQUESTS += ["POST /api/online/{login_id}/ban"]
+ROLES = ["auditor", "made", "made-too"]
+
+
+def changed(state: State, chance: Random) -> State:
+    """Return ``state`` with some random differences, but with what keeps it administered."""
+    menus = {key: item for key, item in state.menus.items() if key not in PAGES}
+    pages: list[str] = []
+    for page in PAGES:
+        above, _, name = page.rpartition("/")
+        if chance.random() < 0.6 and above in ("", *pages):
+            pages.append(page)
+            menus[page] = MenuState(title=chance.choice("AB"), name=name, sort=chance.randrange(3))
+    buttons = {key: item for key, item in state.buttons.items() if key not in CODES}
+    codes = [code for code in CODES if chance.random() < 0.6]
+    for code in codes:
+        menu, enabled = chance.choice([None, *pages]), chance.random() < 0.8
+        buttons[code] = ButtonState(title="T", menu=menu, enabled=enabled)
+    some = [*codes, "system:file:list", "system:login-log:list", "system:user:list", "*"]
+    resources = {
+        key: replace(item, buttons=tuple(code for code in item.buttons if code in buttons))
+        for key, item in state.resources.items()
+        if key not in REQUESTS
+    }
+    resources |= changed_resources(chance, some)
+    roles = {key: item for key, item in state.roles.items() if key not in ROLES}
+    roles |= changed_roles(chance, some[:-1], pages)
+    return state_of({"menu": menus, "button": buttons, "resource": resources, "role": roles})
+
+
+def changed_resources(chance: Random, codes: list[str]) -> dict[str, ResourceState]:
+    found = {}
+    for request, number in zip(REQUESTS, chance.sample(range(5), 5), strict=True):
+        bound = tuple(sorted(chance.sample(codes, chance.randrange(3))))
+        enabled = chance.random() < 0.8
+        if chance.random() < 0.6:
+            found[request] = ResourceState(code=f"m{number}", name="M", buttons=bound, enabled=enabled)
+    return found
+
+
+def changed_roles(chance: Random, codes: list[str], pages: list[str]) -> dict[str, RoleState]:
+    found = {}
+    for role, number in zip(ROLES, chance.sample(range(3), 3), strict=True):
+        given = tuple(sorted(chance.sample(codes, 3)))
+        menus = tuple(ordered("menu", chance.sample(pages, len(pages) // 2)))
+        enabled = chance.random() < 0.8
+        if role == "auditor" or chance.random() < 0.6:
+            found[role] = RoleState(name=f"M{number}", menus=menus, buttons=given, enabled=enabled)
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_random_edits_do_what_their_plan_and_a_dry_run_tell(ground: Ground, seed: int) -> None:
+    chance = Random(seed)
+    caller = await ground.administrator()
+    for number, role in enumerate(("auditor", "user", "admin")):
+        await ground.user(f"u{number}", role)
+    for _ in range(4):
+        wanted = changed(await ground.state(), chance)
+        prune = chance.random() < 0.7
+        told = await ground.plan(wanted, prune=prune)
+        if told.refused:  # what is left has a name that an object of the file is to get
+            with pytest.raises(EditRefusedError):
+                await ground.apply(caller, wanted)
+            prune = True
+            told = await ground.plan(wanted, prune=prune)
+        assert told.refused == ()
+
+        impact = await ground.dry_runs.impact_of(caller, partial(ground.apply, caller, wanted, prune=prune))
+        done = await ground.apply(caller, wanted, prune=prune)
+
+        assert (impact.gains, impact.loses) == (told.impact.gains, told.impact.loses)
+        assert done.edits == told.edits
+        left = await ground.plan(wanted, prune=prune)
+        assert (left.edits.edits, left.impact.gains, left.impact.loses) == ((), (), ())
+        if prune:
+            assert await ground.state() == wanted
+
+
+async def test_a_file_gives_an_empty_installation_the_same_lines_and_the_same_file(
+    ground: Ground, new_ground: NewGround, tmp_path: Path
+) -> None:
+    caller = await ground.administrator()
+    await ground.apply(caller, changed(await ground.state(), Random(11)), prune=True)
+    file = tmp_path / "state.yaml"
+    file.write_text(as_yaml(await ground.state()), "utf-8")
+    nothing: dict[Kind, dict[str, Any]] = {
+        "menu": {},
+        "button": {"*": ButtonState(title="All")},
+        "resource": {},
+        "role": {"super": RoleState(name="Super", buttons=("*",))},
+    }
+    async with new_ground() as other:
+        administrator = await other.administrator()
+        await other.apply(administrator, state_of(nothing), prune=True)
+
+        await other.apply(administrator, read_state(file), prune=True)
+
+        assert as_yaml(await other.state()) == file.read_text("utf-8")
+        lines = [str(line) for line in other.live.current.rules]
+        assert lines == [str(line) for line in ground.live.current.rules]
+        assert len(lines) > 100
+
+
+async def test_a_second_apply_changes_nothing(ground: Ground) -> None:
+    caller = await ground.administrator()
+    wanted = changed(await ground.state(), Random(7))
+
+    first = await ground.apply(caller, wanted)
+    second = await ground.apply(caller, wanted)
+
+    assert first.edits
+    assert not second.edits
+    assert second.revision == first.revision
+
+
+async def test_names_and_codes_can_be_swapped(ground: Ground) -> None:
+    caller = await ground.administrator()
+    state = await ground.state()
+    first, second = "GET /api/user/list", "GET /api/role/list"
+    resources = {**state.resources}
+    resources[first] = replace(resources[first], code=state.resources[second].code)
+    resources[second] = replace(resources[second], code=state.resources[first].code)
+    roles = {**state.roles}
+    roles["auditor"] = replace(roles["auditor"], name=state.roles["user"].name)
+    roles["user"] = replace(roles["user"], name=state.roles["auditor"].name)
+    wanted = replace(state, resources=resources, roles=roles)
+
+    await ground.apply(caller, wanted)
+
+    assert await ground.state() == wanted
+
+
+async def test_a_resource_may_get_the_code_of_one_that_is_deleted(ground: Ground) -> None:
+    caller = await ground.administrator()
+    state = await ground.state()
+    resources = {**state.resources}
+    resources["GET /api/user/list/all"] = resources.pop("GET /api/user/list")
+    wanted = replace(state, resources=resources)
+
+    with pytest.raises(EditRefusedError, match="resource GET /api/user/list/all: The resource code belongs"):
+        await ground.apply(caller, wanted)
+    await ground.apply(caller, wanted, prune=True)
+
+    assert await ground.state() == wanted
+
+
+async def everything(ground: Ground) -> list[Any]:
+    tables = ("role", "menu", "resource", "role_menu", "action_resource", "casbin_rule", "policy_revision")
+    async with ground.database.transaction() as connection:
+        return [
+            (await connection.exec_driver_sql(f"SELECT t::text FROM sys.{table} t ORDER BY 1")).all()
+            for table in tables
+        ]
+
+
+def with_role(state: State, key: str, role: RoleState) -> State:
+    roles: Mapping[str, RoleState] = {**state.roles, key: role}
+    return replace(state, roles=roles)
+
+
+async def test_what_the_caller_lacks_is_refused_and_leaves_nothing(ground: Ground) -> None:
+    caller = await ground.user("wanda", "admin")  # who holds system:*
+    state = await ground.state()
+    before = await everything(ground)
+    fine = with_role(state, "fine", RoleState(name="Fine", buttons=("system:user:list",)))
+    refused = [
+        (with_role(fine, "more", RoleState(name="More", buttons=("*",))), "role more: Among the Buttons"),
+        (replace(fine, buttons={**state.buttons, "x:y": ButtonState(title="X")}), "The Button carries"),
+        (
+            with_role(fine, "super", replace(state.roles["super"], description="X")),
+            "role super: The role gives",
+        ),
+    ]
+
+    for wanted, message in refused:
+        with pytest.raises(Exception, match=message):
+            await ground.apply(caller, wanted)
+        assert await everything(ground) == before
+
+    await ground.apply(caller, fine)
+    assert await everything(ground) != before
+
+
+async def test_each_edit_needs_what_the_request_would_need_that_does_the_same(ground: Ground) -> None:
+    administrator = await ground.administrator()
+    state = await ground.state()
+    codes = ("system:role:create", "system:role:list", "system:menu:create")
+    await ground.apply(administrator, with_role(state, "maker", RoleState(name="Maker", buttons=codes)))
+    caller = await ground.user("wanda", "maker")
+    state = await ground.state()
+    before = await everything(ground)
+    made = with_role(state, "new", RoleState(name="New"))
+
+    for wanted, request in (
+        (
+            with_role(state, "new", RoleState(name="New", buttons=("system:role:list",))),
+            "PUT /api/role/.*/permissions",
+        ),
+        (with_role(state, "user", replace(state.roles["user"], enabled=False)), "PUT /api/role/4"),
+        (
+            replace(
+                made,
+                buttons={
+                    **state.buttons,
+                    "system:role:list": replace(state.buttons["system:role:list"], title="L"),
+                },
+            ),
+            "PUT /api/menu/",
+        ),
+        (
+            replace(state, resources={**state.resources, "GET /a": ResourceState(code="a", name="A")}),
+            "POST /api/resource",
+        ),
+    ):
+        with pytest.raises(EditRefusedError, match=f"It includes {request}"):
+            await ground.apply(caller, wanted)
+        assert await everything(ground) == before
+
+    await ground.apply(caller, made)
+    assert (await ground.state()).roles["new"].name == "New"
+
+
+async def test_the_last_administrator_and_a_way_back_are_kept(ground: Ground) -> None:
+    caller = await ground.administrator()
+    state = await ground.state()
+    before = await everything(ground)
+    closing = ResourceState(code="closing", name="Closing", buttons=("system:role:list",))
+    button = replace(state.buttons["system:role:list"], enabled=False)
+
+    with pytest.raises(Conflict, match="no enabled user who may do everything"):
+        await ground.apply(caller, with_role(state, "super", replace(state.roles["super"], buttons=())))
+    with pytest.raises(Conflict, match="lock everybody out"):
+        await ground.apply(
+            caller,
+            replace(
+                state,
+                buttons={**state.buttons, "system:role:list": button},
+                resources={**state.resources, "PUT /api/resource/{id}/buttons": closing},
+            ),
+        )
+    roles = {key: role for key, role in state.roles.items() if key != "super"}
+    with pytest.raises(EditRefusedError, match="role super: Users have the role"):
+        await ground.apply(caller, replace(state, roles=roles), prune=True)
+
+    assert await everything(ground) == before
+
+
+async def test_users_whose_rights_change_must_refresh(ground: Ground) -> None:
+    caller = await ground.administrator()
+    user = await ground.user("wanda", "auditor")
+    other = await ground.user("otto", "user")
+    state = await ground.state()
+    fewer = replace(state.roles["auditor"], buttons=("system:user:list",))
+
+    await ground.apply(caller, with_role(state, "auditor", fewer))
+
+    assert await ground.is_marked(user)
+    assert not await ground.is_marked(other)
+
+
+async def test_two_applies_at_once_follow_one_another(ground: Ground) -> None:
+    caller = await ground.administrator()
+    state = await ground.state()
+    one = with_role(state, "made", RoleState(name="One", buttons=("system:user:list",)))
+    two = with_role(state, "made", RoleState(name="Two", buttons=("system:role:list",)))
+
+    results = await asyncio.gather(ground.apply(caller, one), ground.apply(caller, two))
+
+    stored = (await ground.state()).roles["made"]
+    assert stored in (one.roles["made"], two.roles["made"])
+    assert sorted(edit.action for done in results for edit in done.edits.edits) == ["create", "update"]

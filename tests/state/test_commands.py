@@ -1,0 +1,190 @@
+"""``portcullis state …`` from the command line, with its exit status and what it leaves in the logs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+import structlog
+import yaml
+from psycopg.rows import dict_row
+
+from service.__main__ import main
+from service.authz.publishing.shipped import configured
+from service.launch.prepare import publish_policy
+from service.settings import load
+from tests.service.conftest import variables_for
+
+Command = Callable[..., tuple[int, str, str]]
+"""Runs a command; returns its status, output and errors."""
+
+
+@pytest.fixture
+def logging_as_before() -> Iterator[None]:
+    """Take back what commands say about the log: it would write to the captured output of this test."""
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
+
+
+@pytest.fixture
+def variables(seeded_database_url: str, redis_url: str, tmp_path: Path) -> dict[str, str]:
+    chosen = {
+        **variables_for(seeded_database_url, redis_url),
+        "PORTCULLIS_SERVER__DATA": str(tmp_path / "data"),
+    }
+    settings = load({"PORTCULLIS_CONFIG": "", **chosen})
+    publish_policy(settings, configured(settings.policy))
+    return chosen
+
+
+@pytest.fixture
+def command(
+    variables: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    logging_as_before: None,  # noqa: ARG001
+) -> Command:
+    monkeypatch.setenv("PORTCULLIS_CONFIG", "")
+    monkeypatch.chdir(tmp_path)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        status = main(["state", *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out, printed.err
+
+    return run
+
+
+def rows(variables: dict[str, str], statement: str) -> list[dict[str, Any]]:
+    with psycopg.connect(variables["DATABASE_URL"], row_factory=dict_row) as connection:
+        return connection.execute(statement.encode()).fetchall()
+
+
+def edited(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    content = yaml.safe_load(file.read_text("utf-8"))
+    change(content)
+    file.write_text(yaml.safe_dump(content), "utf-8")
+
+
+def test_a_file_is_exported_planned_and_applied(
+    command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "state.yaml"
+    assert command("export", "state.yaml") == (0, "", "")
+    assert command("export", "-")[1] == file.read_text("utf-8")
+    unchanged = command("plan", "state.yaml")
+    edited(file, lambda content: content["roles"].update(reporter={"name": "Reporter", "buttons": ["*"]}))
+    planned, shown, marked = (
+        command("plan", "state.yaml", *how) for how in ((), ("--json",), ("--markdown",))
+    )
+    stored = rows(variables, "SELECT count(*) AS number FROM sys.role")[0]["number"]
+    applied = command("apply", "state.yaml")
+    again, left = command("apply", "state.yaml"), command("plan", "state.yaml", "--prune")
+
+    assert unchanged == (0, "What is stored is what the file says.\nNobody gains or loses anything.\n", "")
+    assert planned[0] == shown[0] == marked[0] == 2
+    assert planned[1].startswith("+ role reporter\n1 to create, 0 to change, 0 to delete.\n")
+    assert json.loads(shown[1])["edits"] == [
+        {"action": "create", "kind": "role", "key": "reporter", "changes": []}
+    ]
+    assert "- create role `reporter`" in marked[1]
+    assert stored == 4
+    assert applied[:2] == (0, "+ role reporter\n1 created, 0 changed, 0 deleted.\nIn force: revision 1.\n")
+    assert again[:2] == (0, "What is stored is what the file says.\nIn force: revision 1.\n")
+    assert left[0] == 0
+    (entry,) = rows(variables, "SELECT * FROM sys.operation_log WHERE module = 'state'")
+    assert (entry["action"], entry["method"], entry["status"], entry["user_id"]) == (
+        "apply",
+        "CLI",
+        200,
+        None,
+    )
+    assert entry["params"]["file"] == "state.yaml"
+    assert entry["response"] == {"edits": ["create role reporter"]}
+    assert entry["targets"] == ["role:reporter"]
+    assert {"target": "role:reporter", "field": "roleName", "before": None, "after": "Reporter"} in entry[
+        "changes"
+    ]
+    security = json.loads(applied[2].splitlines()[-1]) if applied[2].startswith("{") else applied[2]
+    assert "a state file was applied" in str(security)
+
+
+def test_what_a_user_lacks_is_refused_in_words_and_recorded(
+    command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    rows(
+        variables,
+        "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+        " VALUES ('wanda', 'wanda', 'Wanda', '-'), ('otto', 'otto', 'Otto', '-') RETURNING id",
+    )
+    rows(
+        variables,
+        "INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r"
+        " WHERE u.user_name = 'wanda' AND r.role_code = 'admin' RETURNING role_id",
+    )
+    command("export", "state.yaml")
+    edited(
+        tmp_path / "state.yaml",
+        lambda content: content["roles"].update(reporter={"name": "Reporter", "buttons": ["*"]}),
+    )
+
+    as_wanda, as_otto, as_nobody = (
+        command("apply", "state.yaml", "--as", name) for name in ("wanda", "otto", "nobody")
+    )
+
+    assert [one[0] for one in (as_wanda, as_otto, as_nobody)] == [1, 1, 1]
+    assert "portcullis: role reporter: Among the Buttons are permissions that you do not hold" in as_wanda[2]
+    assert "required: *" in as_wanda[2]
+    assert "It includes POST /api/role, which you may not send" in as_otto[2]
+    assert "There is no user nobody" in as_nobody[2]
+    assert len(rows(variables, "SELECT id FROM sys.role")) == 4
+    entries = rows(variables, "SELECT * FROM sys.operation_log WHERE module = 'state' ORDER BY create_time")
+    assert [(one["user_name"], one["status"], one["error"], one["decision"]) for one in entries] == [
+        ("wanda", 403, "permission_denied", "deny"),
+        ("otto", 403, "permission_denied", "deny"),
+    ]
+
+
+def test_a_file_with_faults_touches_no_store(
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "state.yaml").write_text("format: 1\nmenus: {}\nbuttons: {}\nresources: {}\nroles: []\n")
+    monkeypatch.setenv("DATABASE_URL", "postgresql://nobody@127.0.0.1:1/none")
+
+    for name in ("plan", "apply"):
+        assert command(name, "state.yaml") == (
+            1,
+            "",
+            "portcullis: state.yaml:5: roles: must be there, as a mapping; {} if there is nothing in it\n",
+        )
+
+
+def test_objects_are_deleted_only_when_that_is_asked_for(
+    command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    command("export", "state.yaml")
+    edited(tmp_path / "state.yaml", lambda content: content["resources"].pop("GET /api/user/list"))
+
+    planned, pruning = command("plan", "state.yaml"), command("plan", "state.yaml", "--prune")
+    kept = command("apply", "state.yaml")
+    number = len(rows(variables, "SELECT id FROM sys.resource"))
+    pruned = command("apply", "state.yaml", "--prune", "--json")
+
+    assert (planned[0], pruning[0]) == (0, 2)
+    assert "? resource GET /api/user/list is not in the file, and stays: --prune deletes it" in planned[1]
+    assert "- resource GET /api/user/list" in pruning[1]
+    assert kept[0] == pruned[0] == 0
+    assert number == 12
+    assert len(rows(variables, "SELECT id FROM sys.resource")) == 11
+    assert json.loads(pruned[1])["policyRevision"] == 2
+    (revision,) = rows(variables, "SELECT * FROM sys.policy_revision WHERE revision = 2")
+    assert revision["cause"].startswith("state file state.yaml applied by ")
+    assert revision["user_name"] is None

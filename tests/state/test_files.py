@@ -1,0 +1,279 @@
+"""The state file: what is written is read again, and faults are named by line and place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.administration.state.edits import KINDS
+from service.administration.state.state import (
+    ButtonState,
+    MenuState,
+    ResourceState,
+    RoleState,
+    State,
+    parsed_segment,
+    segment_of,
+    state_of,
+)
+from service.kernel.strict_yaml import YamlError
+from service.launch.state.reading import read_state
+from service.launch.state.writing import as_yaml
+
+WORDS = [
+    "no",
+    "Yes",
+    "on",
+    "y",
+    "null",
+    "~",
+    "1e3",
+    "0x1f",
+    "012",
+    "1:30",
+    "2026-11-22",
+    ".inf",
+    "=",
+    "<<",
+    "*",
+]
+WORDS += [
+    "- a",
+    "a: b",
+    "a #b",
+    "'",
+    '"',
+    "{}",
+    "[]",
+    "&a",
+    "!b",
+    "%c",
+    "@d",
+    "`e`",
+    "ä",
+    "日本",
+    "#",
+    "/",
+    "a%2Fb",
+]
+
+
+def read(tmp_path: Path, text: str) -> State:
+    file = tmp_path / "state.yaml"
+    file.write_text(text, "utf-8")
+    return read_state(file)
+
+
+def faults(tmp_path: Path, text: str) -> list[str]:
+    with pytest.raises(YamlError) as refused:
+        read(tmp_path, text)
+    return [fault.removeprefix(f"{tmp_path}/state.yaml:") for fault in refused.value.faults]
+
+
+def with_texts(texts: list[str]) -> State:
+    """Return a state in which each text is used wherever a text can stand."""
+    return state_of(
+        {
+            "menu": {
+                segment_of(text): MenuState(title=text, name=None if text == "no" else text, icon=text)
+                for text in texts
+            },
+            "button": {
+                f"a:b{at}": ButtonState(title=text, menu=segment_of(text)) for at, text in enumerate(texts)
+            },
+            "resource": {
+                f"GET /a/{at}": ResourceState(
+                    code=f"a{at}", name=text, description=text, buttons=(f"a:b{at}",), enabled=bool(at % 2)
+                )
+                for at, text in enumerate(texts)
+            },
+            "role": {
+                f"r{at}": RoleState(name=f"{at} {text}", menus=(segment_of(text),), buttons=(f"a:b{at}",))
+                for at, text in enumerate(texts)
+            },
+        }
+    )
+
+
+def test_every_text_comes_back_as_the_text_that_it_was(tmp_path: Path) -> None:
+    state = with_texts(WORDS)
+
+    text = as_yaml(state)
+
+    assert read(tmp_path, text) == state
+    assert as_yaml(read(tmp_path, text)) == text
+
+
+def test_words_that_some_parser_takes_for_something_else_are_quoted() -> None:
+    written = as_yaml(with_texts(WORDS))
+
+    titles = [line.removeprefix("    title: ") for line in written.splitlines() if "    title: " in line]
+    assert len(titles) == 2 * len(WORDS)
+    assert [title for title in titles if title[0] not in "'\""] == ["/", "/"]
+    assert "title: plain words" in as_yaml(with_texts(["plain words"]))
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1), st.integers(1, 20))
+def test_a_part_of_a_menus_key_is_read_as_the_name_that_it_was_made_of(name: str, number: int) -> None:
+    segment = segment_of(name, number)
+
+    assert parsed_segment(segment) == (name, number)
+    assert "/" not in segment
+
+
+def test_the_order_of_a_file_does_not_depend_on_the_order_of_the_objects() -> None:
+    state = with_texts(["a", "b", "c"])
+    backwards = {kind: dict(reversed(list(state.of(kind).items()))) for kind in KINDS}
+
+    assert as_yaml(state_of(backwards)) == as_yaml(state)
+
+
+def test_a_file_says_what_it_is_and_leaves_out_what_goes_without_saying() -> None:
+    written = as_yaml(
+        state_of(
+            {
+                "menu": {"a": MenuState(title="A", name="a"), "a/b": MenuState(title="b")},
+                "button": {},
+                "resource": {"GET /a": ResourceState(code="a", name="A")},
+                "role": {"r": RoleState(name="R")},
+            }
+        )
+    )
+
+    head, _, content = written.partition("\nformat: ")
+    assert all(line.startswith("#") for line in head.splitlines())
+    assert "without users and secrets" in head
+    assert yaml.safe_load(f"format: {content}") == {
+        "format": 1,
+        "menus": {"a": {"title": "A"}, "a/b": {"title": "b", "name": None}},
+        "buttons": {},
+        "resources": {"GET /a": {"code": "a", "name": "A", "buttons": []}},
+        "roles": {"r": {"name": "R"}},
+    }
+
+
+EMPTY = "format: 1\nmenus: {}\nbuttons: {}\nresources: {}\nroles: {}\n"
+
+FAULTY = """\
+format: 1
+menus:
+  a:
+    title: A
+    color: red
+  b/c:
+    title: C
+  a/d#2:
+    title: D
+  a%2f:
+    title: E
+  f:
+    title: 7
+    name: null
+buttons:
+  "sys*":
+    title: T
+  a:b:
+    title: T
+    menu: nowhere
+  a:c:
+    enabled: maybe
+resources:
+  GET /a/{x}:
+    code: one
+    name: One
+    buttons: [a:b, a:b, a:none]
+  GET /a/{y}:
+    code: two
+    name: Two
+    buttons: []
+  FETCH /a:
+    code: three
+    name: Three
+    buttons: []
+  GET /b:
+    code: two
+    name: Four
+roles:
+  Big:
+    name: Big
+  small:
+    name: " small"
+    menus: [z]
+  "1":
+    name: Same
+  "2":
+    name: same
+  3:
+    name: Three
+more: {}
+"""
+
+
+def test_all_faults_of_a_file_are_named_together_by_line_and_place(tmp_path: Path) -> None:
+    found = faults(tmp_path, FAULTY)
+
+    assert found == [
+        "5: menus.a.color: there is no such field",
+        "7: menus.b/c: there is no Menu b above it",
+        "9: menus.a/d#2: there is no a/d before it",
+        "11: menus.a%2f: each part must be a name, with % / # written as %25 %2F %23, and maybe #2",
+        "13: menus.f.title: Expected str, got int",
+        "17: buttons.sys*: is no permission code",
+        "20: buttons.a:b.menu: there is no Menu nowhere in this file",
+        "22: buttons.a:c.enabled: Expected bool, got str",
+        "22: buttons.a:c.title: is required",
+        "27: resources.GET /a/{x}.buttons[1]: a:b is in the list already",
+        "27: resources.GET /a/{x}.buttons[2]: there is no Button a:none in this file",
+        "29: resources.GET /a/{y}: fits the same requests as GET /a/{x}",
+        "33: resources.FETCH /a: must start with one of GET, POST, PUT, PATCH, DELETE",
+        "37: resources.GET /b.buttons: is required",
+        "41: roles.Big: The text does not have the required form",
+        "43: roles.small.name: The text does not have the required form",
+        "44: roles.small.menus[0]: there is no Menu z in this file",
+        "48: roles.2: has the same name as 1",
+        "50: roles.3: is no text here: put the key in quotes",
+        "51: more: there is no such section",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "the file is empty"),
+        ("[]", "1: format must be 1"),
+        (EMPTY.replace("1", "2"), "1: format must be 1"),
+        (EMPTY.replace("roles: {}", "roles: []"), "5: roles: must be there"),
+        (EMPTY.replace("roles: {}\n", ""), "roles: must be there"),
+        (EMPTY + "roles: {}\n", "6: the key 'roles' is there already"),
+        (EMPTY.replace("roles: {}", "roles: &a {x: *a}"), "aliases and deep nesting are not read"),
+        ("format: 1\nmenus: {a", "3: "),
+        (
+            EMPTY.replace("buttons: {}", "buttons: {a: {title: T, title: U}}"),
+            "the key 'title' is there already",
+        ),
+    ],
+)
+def test_a_file_of_another_form_is_refused(tmp_path: Path, text: str, fault: str) -> None:
+    (found, *_) = faults(tmp_path, text)
+
+    assert fault in found
+
+
+def test_a_tree_of_more_than_ten_levels_is_refused(tmp_path: Path) -> None:
+    keys = ["a"]
+    while len(keys) < 11:
+        keys.append(f"{keys[-1]}/a")
+    menus: dict[str, Any] = {key: {"title": "A"} for key in keys}
+    content = {"format": 1, "menus": menus, "buttons": {}, "resources": {}, "roles": {}}
+
+    assert "the tree has at most 10 levels" in faults(tmp_path, yaml.safe_dump(content))[0]
+    menus.popitem()
+    content["buttons"] = {"a:b": {"title": "B", "menu": keys[9]}}
+    assert "the tree has at most 10 levels" in faults(tmp_path, yaml.safe_dump(content))[0]
+    content["buttons"] = {"a:b": {"title": "B", "menu": keys[8]}}
+    assert len(read(tmp_path, yaml.safe_dump(content)).menus) == 10

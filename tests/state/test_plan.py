@@ -1,0 +1,132 @@
+"""``portcullis state export`` and ``plan``: what is stored as a file, and what a file would change."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from service.administration.state.planning import plan
+from service.administration.state.state import MenuState, ResourceState, RoleState, State
+from service.authz.invariants.statements import Invariants, OnlyRoles
+from service.launch.state.reading import read_state
+from service.launch.state.report import as_markdown, as_text
+from service.launch.state.writing import as_yaml
+from tests.docs.pages import between
+from tests.state.conftest import Ground
+from tests.support.running import ROOT
+from tests.support.shipped import SHIPPED
+
+pytestmark = pytest.mark.anyio
+
+
+LOCKED_OUT = "This would lock everybody out of what administers the policy, also those who may do everything"
+
+
+def without(state: State, role: str) -> State:
+    return replace(state, roles={key: item for key, item in state.roles.items() if key != role})
+
+
+async def test_the_seeds_are_exported_and_read_again_as_they_are(ground: Ground, tmp_path: Path) -> None:
+    state = await ground.state()
+    file = tmp_path / "state.yaml"
+    file.write_text(as_yaml(state), "utf-8")
+
+    assert read_state(file) == state
+    assert state.roles["super"].buttons == ("*",)
+    assert state.buttons["system:user:list"].menu == "system/user"
+    assert state.resources["GET /api/user/{id}"].buttons == ("system:user:detail",)
+    assert "admin@" not in file.read_text("utf-8")
+    assert "argon2" not in file.read_text("utf-8")
+
+
+async def test_menus_of_one_name_are_told_apart_by_number_in_the_order_of_their_ids(ground: Ground) -> None:
+    async with ground.database.transaction() as connection:
+        for title, sort in (("Same", 2), ("Same", 1), ("a/b", 0)):
+            await connection.exec_driver_sql(
+                "INSERT INTO sys.menu (menu_type, title, sort, bit_position) VALUES ('Menu', %s, %s, NULL)",
+                (title, sort),
+            )
+
+    menus = (await ground.state()).menus
+
+    assert (menus["Same"].sort, menus["Same#2"].sort) == (2, 1)
+    assert menus["a%2Fb"].title == "a/b"
+
+
+async def test_what_is_stored_gives_an_empty_plan(ground: Ground) -> None:
+    found = await ground.plan(await ground.state(), prune=True)
+
+    assert (found.edits.edits, found.edits.left, found.refused) == ((), (), ())
+    assert as_text(found) == "What is stored is what the file says.\nNobody gains or loses anything."
+
+
+async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Ground) -> None:
+    await ground.user("wanda", "auditor")
+    state = await ground.state()
+    auditor = state.roles["auditor"]
+    buttons = tuple(code for code in auditor.buttons if code != "system:role:list")
+    changed = replace(
+        without(state, "user"),
+        menus={**state.menus, "reports": MenuState(title="Reports", name="reports")},
+        resources={
+            **state.resources,
+            "GET /api/file/list": ResourceState(
+                code="file.list", name="Files", buttons=("system:role:list",)
+            ),
+        },
+        roles={
+            **without(state, "user").roles,
+            "auditor": replace(
+                auditor, description="Reads `all`\n", buttons=(*buttons, "system:online:kick")
+            ),
+        },
+    )
+
+    found = await ground.plan(changed)
+
+    shown = between((ROOT / "docs/state.md").read_text("utf-8"), "plan")
+    assert f"```text\n{as_text(found)}\n```\n" == shown
+    assert found.refused == ()
+    markdown = as_markdown(found)
+    assert '  - description: `"May read' in markdown
+    assert '-> `` "Reads `all`\\n" ``' in markdown
+
+
+async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:
+    await ground.user("wanda", "auditor")
+    state = await ground.state()
+    roles = {key: item for key, item in state.roles.items() if key != "auditor"}
+    roles["super"] = replace(roles["super"], buttons=())
+    roles["other"] = RoleState(name="ADMINISTRATOR")
+    resources = {
+        "PUT /api/role/{id}/permissions": ResourceState(code="a", name="A", enabled=True, buttons=("a:b",)),
+        "GET /api/a": ResourceState(code="user.list", name="A"),
+    }
+    buttons = {**state.buttons, "a:b": replace(state.buttons["*"], enabled=False)}
+
+    found = await ground.plan(replace(state, roles=roles, resources=resources, buttons=buttons))
+    pruning = await ground.plan(replace(state, roles=roles), prune=True)
+
+    assert found.refused == (
+        "GET /api/a and GET /api/user/list have the same code, user.list",
+        "The roles admin and other have the same name, ADMINISTRATOR",
+        "This would leave no enabled user who may do everything",
+        f"{LOCKED_OUT}: PUT /api/role/{{id}}/permissions",
+    )
+    assert "Users have the role auditor: wanda" in pruning.refused
+
+
+async def test_a_plan_tells_which_invariant_it_would_break(ground: Ground) -> None:
+    state = await ground.state()
+    known = ("super", "admin", "auditor")
+    only = OnlyRoles(name="readers", reason="R", place="", roles=known, requests=("GET /api/role/list",))
+    shipped = replace(SHIPPED, invariants=Invariants((only,)))
+    roles = {**state.roles, "reader": RoleState(name="Reader", buttons=("system:role:list",))}
+
+    found = await plan(ground.database, shipped, replace(state, roles=roles), prune=False)
+    same = await plan(ground.database, shipped, state, prune=False)
+
+    assert [one.partition(":")[0] for one in found.refused] == ["This would break the invariant readers"]
+    assert same.refused == ()
