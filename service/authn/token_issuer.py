@@ -9,7 +9,6 @@ from service.authn.tokens import Tokens
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import Lease
 from service.records.database.transactions import Connection
-from service.records.menus import menus
 from service.records.roles import rights
 from service.records.users.accounts import Credentials
 from service.records.users.listing import UserNames
@@ -58,10 +57,10 @@ class TokenIssuer:
         If a permission map is in force, its bits are read from the database too. The map of this process may
         be outdated: a token would lack a code just given to a Button, or carry a bit about to be reused.
         """
-        held = await rights.of(connection, user.user_id)
+        held, bits = await rights.with_bits(connection, user.user_id)
         known = self._permission_map()
-        if known and held.permissions:
-            known = PermissionMap(await menus.permission_bits(connection, held.permissions))
+        if known and bits:
+            known = PermissionMap(bits)
         return Account(
             user_id=user.user_id,
             user_name=user.user_name,

@@ -61,9 +61,11 @@ class RowMapper(Generic[R]):
         """Return the only row of ``statement``, for writes that return the row written."""
         return self.of((await connection.execute(statement)).one())
 
-    async def one_or_none(self, connection: AsyncConnection, statement: Executable) -> R | None:
-        """Return the only row of ``statement``, or None."""
-        row = (await connection.execute(statement)).one_or_none()
+    async def one_or_none(
+        self, connection: AsyncConnection, statement: Executable, parameters: Mapping[str, Any] | None = None
+    ) -> R | None:
+        """Return the only row of ``statement`` with these ``parameters``, or None."""
+        row = (await connection.execute(statement, parameters)).one_or_none()
         return None if row is None else self.of(row)
 
 

@@ -115,15 +115,11 @@ async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:
     return set((await connection.execute(statement.distinct())).scalars())
 
 
-async def permission_bits(
-    connection: AsyncConnection, codes: Collection[str] | None = None
-) -> dict[str, int]:
-    """Return the bit positions by code: of all enabled Buttons, or of those with one of ``codes``."""
+async def permission_bits(connection: AsyncConnection) -> dict[str, int]:
+    """Return the bit positions of all enabled Buttons, by code."""
     statement = select(menu.c.auth_mark, menu.c.bit_position).where(
         menu.c.menu_type == "Button", menu.c.enabled
     )
-    if codes is not None:
-        statement = statement.where(menu.c.auth_mark.in_(codes))
     return {row.auth_mark: row.bit_position for row in await connection.execute(statement)}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import ColumnElement, exists, func, select
+from sqlalchemy import BigInteger, ColumnElement, bindparam, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
@@ -38,21 +38,26 @@ async def of(connection: AsyncConnection, user_id: int) -> Rights:
     Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
     above it hides a page but removes no right.
     """
-    roles, permissions = (await connection.execute(select(*columns_of(user_id)))).one()
-    return Rights(tuple(roles), tuple(permissions))
+    held, _bits = await with_bits(connection, user_id)
+    return held
+
+
+async def with_bits(connection: AsyncConnection, user_id: int) -> tuple[Rights, dict[str, int]]:
+    """Return the same as ``of``, and the bit positions of the permissions by code."""
+    row = (await connection.execute(_RIGHTS, {"user_id": user_id})).one()
+    return Rights(tuple(row.roles), tuple(row.permissions)), dict(zip(row.permissions, row.bits, strict=True))
 
 
 async def of_enabled_user(connection: AsyncConnection, user_id: int) -> Rights | None:
     """Return the same as ``of``, or None for a user who is unknown, disabled or banned."""
-    banned = exists().where(user_ban.c.user_id == user_id, bans.in_force())
-    enabled = (user.c.id == user_id, user.c.status == "enabled", ~banned)
-    statement = select(*columns_of(user_id)).where(*enabled)
-    row = (await connection.execute(statement)).one_or_none()
-    return None if row is None else Rights(tuple(row[0]), tuple(row[1]))
+    row = (await connection.execute(_RIGHTS_OF_ENABLED, {"user_id": user_id})).one_or_none()
+    return None if row is None else Rights(tuple(row.roles), tuple(row.permissions))
 
 
-def columns_of(user_id: int) -> tuple[ColumnElement[list[str]], ColumnElement[list[str]]]:
-    """Return two columns: the sorted role codes and permission codes of a user, as arrays."""
+def columns_of(
+    user_id: ColumnElement[int],
+) -> tuple[ColumnElement[list[str]], ColumnElement[list[str]], ColumnElement[list[int]]]:
+    """Return three arrays: the sorted role codes and permission codes of a user, and the bits of these."""
     held = (
         select(role.c.id, role.c.role_code)
         .join(user_role, user_role.c.role_id == role.c.id)
@@ -61,13 +66,29 @@ def columns_of(user_id: int) -> tuple[ColumnElement[list[str]], ColumnElement[li
     )
     codes = select(held.c.role_code).order_by(held.c.role_code)
     marks = (
-        select(menu.c.auth_mark)
+        select(menu.c.auth_mark, menu.c.bit_position)
         .join(role_menu, role_menu.c.menu_id == menu.c.id)
         .where(role_menu.c.role_id.in_(select(held.c.id)), menu.c.menu_type == "Button", menu.c.enabled)
         .distinct()
-        .order_by(menu.c.auth_mark)
+        .cte("marks")
     )
-    return func.array(codes.scalar_subquery()), func.array(marks.scalar_subquery())
+    permissions = select(marks.c.auth_mark).order_by(marks.c.auth_mark)
+    bits = select(marks.c.bit_position).order_by(marks.c.auth_mark)
+    return (
+        func.array(codes.scalar_subquery()).label("roles"),
+        func.array(permissions.scalar_subquery()).label("permissions"),
+        func.array(bits.scalar_subquery()).label("bits"),
+    )
+
+
+# Built once: SQLAlchemy takes longer to build such a statement than PostgreSQL takes to run it.
+_USER: Final = bindparam("user_id", type_=BigInteger())
+_RIGHTS: Final = select(*columns_of(_USER))
+_RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
+    user.c.id == _USER,
+    user.c.status == "enabled",
+    ~exists().where(user_ban.c.user_id == _USER, bans.in_force()),
+)
 
 
 async def reach_of_users(connection: AsyncConnection, user_ids: Iterable[int]) -> set[str]:

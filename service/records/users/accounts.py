@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from sqlalchemy import func, select, update
+from sqlalchemy import BigInteger, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.names import name_key
@@ -47,17 +47,23 @@ _CREDENTIALS: Final = RowMapper(
     banned_until=user_ban.c.until,
 )
 _SELECTED: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans())
+_BY_NAME: Final = _SELECTED.where(user.c.user_name_key == bindparam("name_key"))
+_BY_ID: Final = _SELECTED.where(user.c.id == bindparam("user_id"))
+
+
+_roles, _permissions, _bits = rights.columns_of(bindparam("user_id", type_=BigInteger()))
+_INFO: Final = RowMapper(Info, user, user_id=user.c.id, roles=_roles, permissions=_permissions)
+_INFO_BY_ID: Final = select(*_INFO.columns).where(user.c.id == bindparam("user_id"))
 
 
 async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
     """Return the credentials of the user with that name, compared by ``name_key``, or None."""
-    named = _SELECTED.where(user.c.user_name_key == name_key(user_name))
-    return await _CREDENTIALS.one_or_none(connection, named)
+    return await _CREDENTIALS.one_or_none(connection, _BY_NAME, {"name_key": name_key(user_name)})
 
 
 async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
     """Return the credentials of the user with that id, or None."""
-    return await _CREDENTIALS.one_or_none(connection, _SELECTED.where(user.c.id == user_id))
+    return await _CREDENTIALS.one_or_none(connection, _BY_ID, {"user_id": user_id})
 
 
 async def set_password_hash(
@@ -100,6 +106,4 @@ async def set_status(connection: AsyncConnection, user_id: int, status: Status) 
 
 async def info(connection: AsyncConnection, user_id: int) -> Info | None:
     """Return the account of a user, or None."""
-    roles, permissions = rights.columns_of(user_id)
-    account = RowMapper(Info, user, user_id=user.c.id, roles=roles, permissions=permissions)
-    return await account.one_or_none(connection, select(*account.columns).where(user.c.id == user_id))
+    return await _INFO.one_or_none(connection, _INFO_BY_ID, {"user_id": user_id})
