@@ -14,7 +14,7 @@ from service.app.readiness import facts
 from service.endpoints.files import files, public_links
 from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
-from service.endpoints.policy import access, coverage, policy, restore, revisions, what_if
+from service.endpoints.policy import access, coverage, explain, policy, restore, revisions, what_if
 from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.sessions import online, own_sessions, tokens
@@ -85,7 +85,7 @@ def _add_rights(routes: Routes, container: Container) -> None:
     """Register the endpoints of policy, resources, menus and roles."""
     routes.add("/api/policy", policy.InForce(container.live, container.watch))
     routes.add("/api/policy/coverage", coverage.PolicyCoverage(container.live, routes))
-    routes.add("/api/policy/explain", policy.Explain(container.database, container.live, container.past))
+    routes.add("/api/policy/explain", explain.Explain(container.database, container.live, container.past))
     routes.add("/api/policy/reload", policy.Reload(container.changes))
     routes.add("/api/policy/revisions", revisions.RevisionList(container.database))
     routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(container.database))

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from itertools import starmap
+from typing import Any, Final
 
 import msgspec
+
+from service.web.requests.schema import json_text
 
 
 def say(text: str) -> None:
@@ -14,13 +18,20 @@ def say(text: str) -> None:
     print(text)
 
 
+ALL: Final = sys.maxsize
+"""The size of a page that holds everything: commands print no pages."""
+
+
 def show(options: Namespace, answer: msgspec.Struct, as_text: Callable[[], str]) -> None:
     """Print ``answer`` as JSON if ``--json`` was given, else what ``as_text`` returns.
 
-    The JSON is the ``data`` of the request that asks the same.
+    The JSON is the ``data`` of the request that asks the same; a page is as long as the list.
     """
     if options.json:
-        say(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
+        shown: Any = answer
+        if getattr(shown, "size", None) == ALL:
+            shown.size = shown.total
+        say(msgspec.json.format(json_text(shown), indent=2).decode())
     else:
         say(as_text())
 

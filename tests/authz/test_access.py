@@ -14,6 +14,7 @@ from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.access import open_requests, request_path, what, who
+from service.authz.review.explain import explain
 from service.authz.review.impact import Standing
 from service.authz.review.what_if import what_if
 from service.errors import BadRequest, ValidationFailed
@@ -135,6 +136,23 @@ def test_what_somebody_passes_is_what_is_decided_for_each_request_and_code(seed:
             assert listed == decided(policy, method, path, held), (method, path, codes)
         grants = [code for code in policy.rules.objects(GRANT) if policy.judge(GRANT, code, held).allowed]
         assert [one.object for one in found if one.kind == "grant"] == grants
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_explanation_says_what_is_decided_and_a_denial_what_would_open_it(seed: int) -> None:
+    dice = random.Random(seed)
+    policy = random_standing(dice).policy
+    for method, path in dice.sample(requests(policy), 60):
+        held = dice.choice([None, HeldCodes(dice.sample(HELD, dice.randint(0, 3)))])
+        found = explain(policy, method, path, held)
+        assert found.allowed == decided(policy, method, path, held)
+        for layer in found.layers:
+            judged = policy.judge(layer.layer, layer.object, None if found.public else held)
+            assert (layer.allowed, layer.decision_id) == (judged.allowed, judged.id)
+            assert bool(layer.rows) == layer.allowed
+            if held is not None and not layer.allowed:
+                for code in layer.required:
+                    assert policy.judge(layer.layer, layer.object, HeldCodes([*held.codes, code])).allowed
 
 
 def test_requests_that_need_no_role_are_those_that_visitors_or_bare_logins_pass() -> None:

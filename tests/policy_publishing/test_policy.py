@@ -151,7 +151,7 @@ async def test_a_question_is_about_one_request_or_one_grant(
         ({"path": "/api/role/list/"}, "path"),
         ({"path": "//api/role/list"}, "path"),
         ({"path": "/api/role/list?x=1"}, "path"),
-        ({"path": "/api/role/{id}"}, "path"),
+        ({"path": "/api/role/{id"}, "path"),
         ({"path": ""}, "path"),
         ({"method": "HEAD"}, "method"),
         ({"userName": "nobody-of-that-name"}, "userName"),

@@ -89,8 +89,7 @@ async def test_an_auditor_asks_by_request_what_the_operator_asks_by_command(
     for line, target in SAME.items():
         answers[line] = answer = await asked.data("GET", target)
         printed = await command(*line.split(), "--json")
-        sizes = {"size": answer.get("size"), "page": answer.get("page")}
-        assert {**printed, **sizes} == {**answer, **sizes}, line
+        assert printed == {**answer, **({"size": answer["total"]} if "total" in answer else {})}, line
 
     delete = answers["who DELETE /api/user/1"]
     assert [(one["roleCode"], one["users"]) for one in delete["items"]] == [("admin", 0), ("super", 1)]
@@ -132,6 +131,61 @@ async def test_pages_hold_what_is_asked_for(asked: Inside) -> None:
     assert second["total"] == len(whole)
     assert [one["roleCode"] for one in roles["items"]] == ["auditor"]
     assert roles["total"] == 3
+
+
+async def test_a_decision_is_explained_alike_by_command_and_request(asked: Inside, command: Ask) -> None:
+    for line, body in {
+        "explain reader GET /api/user/7": {"userName": "reader", "method": "GET", "path": "/api/user/7"},
+        "explain --role auditor DELETE /api/user/{id}": {
+            "roleCode": "auditor",
+            "method": "DELETE",
+            "path": "/api/user/{id}",
+        },
+        "explain --codes system:*:list GET /api/user/7": {
+            "permissions": ["system:*:list"],
+            "method": "GET",
+            "path": "/api/user/7",
+        },
+        "explain --visitor PUT /api/no": {"method": "PUT", "path": "/api/no"},
+        "explain gone GET /api/user/info": {"userName": "gone", "method": "GET", "path": "/api/user/info"},
+        "explain admin GRANT system:user:list": {"userName": "admin", "grant": "system:user:list"},
+    }.items():
+        answer = await asked.data("POST", "/api/policy/explain", body)
+        assert await command(*line.split(), "--json") == answer, line
+
+    told = (await command("explain", "reader", "get", "/api/user/7")).splitlines()
+    assert told[0] == "allowed at revision 3: /api/user/7"
+    assert "  p, resource, GET /api/user/7, system:user:list   opened by holdsExactly" in told
+    (button,) = await ids_of(asked, "system:user:list")
+    assert f"  system:user:list held from role auditor, Button {button} (List users)" in told
+    denied = (await command("explain", "--role", "auditor", "delete", "/api/user/1")).splitlines()
+    assert denied[0] == "denied at revision 3: /api/user/1"
+    assert "  would open by any of the roles: admin, super" in denied
+    kept_out = await command("explain", "gone", "get", "/api/user/info")
+    assert "The user is disabled or banned: the service serves no request" in kept_out
+
+
+async def test_what_changed_since_then_and_by_whom_is_told(asked: Inside, command: Ask) -> None:
+    newest = await asked.data("GET", "/api/policy/revisions?userName=admin&size=1")
+    (bound,) = newest["items"]
+    since = await asked.data("GET", f"/api/policy/revisions?from={bound['createTime']}")
+    nothing = await asked.data("GET", "/api/policy/revisions?to=2020-01-01T00:00:00Z")
+    times = "from=2021-01-01T00:00:00Z&to=2020-01-01T00:00:00Z"
+    crossed = await asked.ask("GET", f"/api/policy/revisions?{times}")
+
+    assert (newest["total"], bound["revision"], nothing["total"], crossed.status) == (2, 3, 0, 422)
+    assert [one["revision"] for one in since["items"]] == [3]
+    told = (await command("log", "--since", "7d", "--user", "admin")).splitlines()
+    assert told[0].startswith("3  ")
+    assert told[0].endswith("  admin  " + bound["cause"])
+    assert told[1:3] == [
+        "    - p, resource, GET /api/user/7, @login",
+        "    + p, resource, GET /api/user/7, system:user:list",
+    ]
+    assert told[-1] == "2 revisions."
+    assert (await command("log", "--until", "2020-01-01")) == "0 revisions.\n"
+    listed = await command("log", "--json")
+    assert [one["revision"] for one in listed["items"]] == [3, 2, 1]
 
 
 @pytest.mark.parametrize(

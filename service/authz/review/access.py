@@ -73,6 +73,11 @@ def request_path(path: str) -> str:
     return canonical(path)
 
 
+def shape_of(place: str) -> str:
+    """Return a path of ``request_path`` for people: ``{}`` stands for any value of a template."""
+    return place.replace(any_request("{_}"), "{}")
+
+
 def who(standing: Standing, method: str, place: str) -> WhoPasses:
     """Return who passes a request of ``method`` to ``place``, a path of ``request_path``."""
     policy = standing.policy

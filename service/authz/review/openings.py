@@ -29,8 +29,13 @@ class WouldOpen:
     disabled_buttons: tuple[str, ...]
 
 
-async def would_open(connection: Connection, policy: Policy, denied: LayerExplained) -> WouldOpen:
-    """Return what would allow ``denied``, the answer of a layer of ``policy``; with the stored roles."""
+async def would_open(connection: Connection | None, policy: Policy, denied: LayerExplained) -> WouldOpen:
+    """Return what would allow ``denied``, the answer of a layer of ``policy``; with the stored roles.
+
+    Without a connection no roles and Buttons are known.
+    """
+    if connection is None:
+        return WouldOpen(denied.required, (), (), ())
     lines = policy.rules.of(denied.layer, denied.object)
     decider = BatchDecider(Policy(policy.model_text, lines))
 

@@ -15,10 +15,18 @@ Origins = Mapping[str, Sequence[CodeOrigin]]
 """The roles and Buttons that give a held code, by the code."""
 
 
-async def origins_of(connection: Connection, asking: Subject, layers: Iterable[LayerExplained]) -> Origins:
-    """Return the origins of all codes that fired in ``layers``: those of the user, or all that are stored."""
+async def origins_of(
+    connection: Connection | None, asking: Subject, layers: Iterable[LayerExplained]
+) -> Origins:
+    """Return the origins of all codes that fired in ``layers``.
+
+    Those of the user or the role, else all that are stored; without a connection none are known.
+    """
     codes = {fired.code for layer in layers for fired in layer.fired}
     found: dict[str, list[CodeOrigin]] = defaultdict(list)
-    for one in await holdings.origins(connection, codes, user_id=asking.user_id) if codes else ():
-        found[one.code].append(one)
+    if connection is None or not codes:
+        return found
+    for one in await holdings.origins(connection, codes, user_id=asking.user_id):
+        if asking.role_code in (None, one.role_code):
+            found[one.code].append(one)
     return found

@@ -14,7 +14,7 @@ from service.records.users import accounts
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The held codes, None for a caller without a session; the rest is about a stored user.
+    """The held codes, None for a caller without a session; the rest is about a stored user or role.
 
     ``kept_out`` says whether the user is disabled or banned: then the service serves none of their requests.
     """
@@ -22,6 +22,7 @@ class Subject:
     held: HeldCodes | None
     status: str | None = None
     user_id: int | None = None
+    role_code: str | None = None
     kept_out: bool = False
 
 
@@ -62,11 +63,11 @@ async def _user(connection: Connection, user_name: str) -> Subject:
         raise ValidationFailed(("userName", "There is no such user"))
     held = await rights.of(connection, found.user_id)
     kept_out = found.banned or found.status != "enabled"
-    return Subject(HeldCodes(held.permissions), found.status, found.user_id, kept_out)
+    return Subject(HeldCodes(held.permissions), found.status, found.user_id, kept_out=kept_out)
 
 
 async def _role(connection: Connection, role_code: str) -> Subject:
     given = (await holdings.read_codes(connection)).get(role_code)
     if given is None:
         raise ValidationFailed(("roleCode", "There is no such role"))
-    return Subject(HeldCodes(given))
+    return Subject(HeldCodes(given), role_code=role_code)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import datetime
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, field
 
 from service.errors import NotFound, ValidationFailed
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
 from service.records.policy.history import Difference, PublishedLine
+from service.records.policy.revisions import PolicyRevision, RevisionFilter
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import needs, refuses
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Revision, Schema, page_answer
@@ -60,6 +63,25 @@ class PolicyDiff(Schema):
     removed_lines: list[SharedLine]
 
 
+class RevisionQuery(PageQuery):
+    """Limits on the time, and the user who asked for the change."""
+
+    from_: Annotated[datetime, Meta(tz=True, description="Not before this time.")] | None = field(
+        default=None, name="from"
+    )
+    to: Annotated[datetime, Meta(tz=True, description="Before this time.")] | None = None
+    user_name: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.from_ is not None and self.to is not None and self.from_ >= self.to:
+            raise ValidationFailed(("to", "Expected a time after that of from"))
+
+    @property
+    def wanted(self) -> RevisionFilter:
+        """The filter of the records."""
+        return RevisionFilter(self.from_, self.to, self.user_name)
+
+
 class RevisionList:
     """``/api/policy/revisions``."""
 
@@ -67,10 +89,10 @@ class RevisionList:
         self._database = database
 
     @needs("system:policy:read")
-    async def on_get(self, context: RequestContext, query: PageQuery) -> Page[PublishedRevision]:
-        """List the published revisions of the policy, newest first."""
+    async def on_get(self, context: RequestContext, query: RevisionQuery) -> Page[PublishedRevision]:
+        """List the published revisions of the policy, newest first: all, or those of a time or a user."""
         async with self._database.snapshot() as connection:
-            found = await revisions.page(connection, page=query.page, size=query.size)
+            found = await revisions.page(connection, query.wanted, page=query.page, size=query.size)
         return page_answer(query, found, PublishedRevision)
 
 
@@ -88,12 +110,15 @@ class OneRevision:
             found = await revisions.read(connection, revision)
             if found is None:
                 raise NotFound("There is no such revision")
-            kept = None if found.added is None else await history.changes_of(connection, revision)
-        shown = PublishedRevision.of(found)
-        added, removed = (None, None) if kept is None else await _texts(kept)
-        names = PublishedRevision.__struct_fields__
-        values = {name: getattr(shown, name) for name in names}
-        return RevisionChanges(**values, added_lines=added, removed_lines=removed)
+            return await changes_answer(connection, found)
+
+
+async def changes_answer(connection: Connection, found: PolicyRevision) -> RevisionChanges:
+    """Return the revision with the lines that it added and removed."""
+    kept = None if found.added is None else await history.changes_of(connection, found.revision)
+    added, removed = (None, None) if kept is None else await _texts(kept)
+    values = msgspec.structs.asdict(PublishedRevision.of(found))
+    return RevisionChanges(**values, added_lines=added, removed_lines=removed)
 
 
 class Diff:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service.authz.review.sources import Source
 from service.endpoints.policy.access import OpenRequest, openings_answer
-from service.launch.output import aligned, counted, show
+from service.launch.output import ALL, aligned, counted, show
 from service.launch.policy.passages import by
 from service.launch.policy.reviewing import Review, add_review, review_one
 from service.web.requests.schema import Page, PageQuery
@@ -23,7 +22,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the requests; raises ``PolicyError``."""
 
     async def ask(review: Review, source: Source) -> Page[OpenRequest]:
-        return openings_answer(await review.policy(source), PageQuery(page=1, size=sys.maxsize))
+        return openings_answer(await review.policy(source), PageQuery(page=1, size=ALL))
 
     answer = review_one(options, environ, ask)
     show(options, answer, lambda: _text(answer))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
@@ -10,11 +9,9 @@ from service.authz.engine.errors import PolicyError
 from service.authz.review.sources import Source
 from service.authz.review.subjects import holder_of
 from service.endpoints.policy.access import What, WhatQuery, what_answer
-from service.launch.output import aligned, counted, show
+from service.launch.output import ALL, aligned, counted, show
 from service.launch.policy.passages import by
 from service.launch.policy.reviewing import WITHIN, Review, add_review, review_one
-
-_ALL = sys.maxsize
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print what the subject passes; raises ``ValidationFailed`` if there is no such one, ``PolicyError``."""
-    query = WhatQuery(role_code=options.role, user_name=options.user, codes=options.codes, page=1, size=_ALL)
+    query = WhatQuery(role_code=options.role, user_name=options.user, codes=options.codes, page=1, size=ALL)
 
     async def ask(review: Review, source: Source) -> What:
         policy = await review.policy(source)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
@@ -11,13 +10,11 @@ from service.authz.engine.rules import METHODS
 from service.authz.review.access import who
 from service.authz.review.sources import Source
 from service.endpoints.policy.access import PassingUser, Who, WhoQuery, who_answer
-from service.launch.output import aligned, counted, show
+from service.launch.output import ALL, aligned, counted, show
 from service.launch.policy.passages import by
 from service.launch.policy.reviewing import WITHIN, Review, add_review, review_one
 from service.records.roles import holdings
 from service.web.requests.schema import Page, page_answer
-
-_ALL = sys.maxsize
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -32,7 +29,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print who passes; raises ``ValidationFailed`` for a path that no request may have, ``PolicyError``."""
-    query = WhoQuery(method=options.method, path=options.path, page=1, size=_ALL)
+    query = WhoQuery(method=options.method, path=options.path, page=1, size=ALL)
 
     async def ask(review: Review, source: Source) -> Who | Page[PassingUser]:
         place = query.place
@@ -43,7 +40,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=WITHIN) as connection:
-            users = await holdings.holders(connection, found.role_sets, page=1, size=_ALL)
+            users = await holdings.holders(connection, found.role_sets, page=1, size=ALL)
         return page_answer(query, users, PassingUser)
 
     answer = review_one(options, environ, ask)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final
 
 from sqlalchemy import func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import policy_revision
@@ -64,10 +65,22 @@ async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     return await _REVISION.one_or_none(connection, statement)
 
 
-async def page(connection: AsyncConnection, *, page: int = 1, size: int = 20) -> Page[PolicyRevision]:
-    """Return page ``page`` (from 1) of the revisions, newest first."""
+@dataclass(frozen=True, slots=True)
+class RevisionFilter:
+    """A filter of revisions: not before ``begin``, before ``end``, asked for by a user; None matches all."""
+
+    begin: Annotated[datetime | None, at_least(policy_revision.c.create_time)] = None
+    end: Annotated[datetime | None, below(policy_revision.c.create_time)] = None
+    user_name: Annotated[str | None, equals(policy_revision.c.user_name)] = None
+
+
+async def page(
+    connection: AsyncConnection, wanted: RevisionFilter, *, page: int = 1, size: int = 20
+) -> Page[PolicyRevision]:
+    """Return page ``page`` (from 1) of the matching revisions, newest first."""
     order = (policy_revision.c.revision.desc(),)
-    found = await page_of(connection, select(*_REVISION.columns), page=page, size=size, order=order)
+    statement = select(*_REVISION.columns).where(*conditions_of(wanted))
+    found = await page_of(connection, statement, page=page, size=size, order=order)
     return found.of(_REVISION)
 
 
