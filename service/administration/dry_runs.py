@@ -13,8 +13,9 @@ from service.authz.engine.rules import ENDPOINT, GRANT
 from service.authz.publishing.discovery import unrouted
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.impact import Difference, Standing, differences, passing
+from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
-from service.kernel.dry_run import DRY_RUN
+from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.identity import Caller
 from service.kernel.permission_catalogue import ADMINISTERING
 from service.keyspace import SessionStore
@@ -23,6 +24,7 @@ from service.records.policy import revisions
 from service.records.roles import holdings, rights
 
 _PATIENCE: Final = 2.0  # seconds for the newest revision to be in force here
+_TRIES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +51,37 @@ class DryRuns:
     def __init__(self, live: LivePolicy, store: SessionStore) -> None:
         self._live = live
         self._store = store
+        self._turn = asyncio.Lock()
 
     async def impact_of(self, caller: Caller, write: Callable[[], Awaitable[object]]) -> Impact:
         """Return what ``write`` would change; it raises what it raises when it is made in earnest.
 
-        No transaction is committed meanwhile, no policy put in force and no session touched. Locks are held
-        as long as by the write itself; the comparison is made after the rollback, off the event loop.
+        No transaction is committed meanwhile, no policy put in force and no session touched, and no other
+        change waits: of all locks only those of the rows that ``write`` itself edits are held, until it is
+        rolled back. The comparison is made after that, off the event loop. One dry run is made at a time.
+        Unavailable when others change the same again and again.
         """
-        run = _Run(self._live, caller)
-        token = DRY_RUN.set(run)
-        try:
-            await write()
-        finally:
-            DRY_RUN.reset(token)
+        run = await self._made(caller, write)
         before, after = run.seen()
         found = await asyncio.to_thread(differences, before.standing, after.standing)
         warnings = (*run.warnings, *await asyncio.to_thread(_warnings, before, after))
         return Impact(
             found.gains, found.loses, await self._store.count_sessions(map(str, run.users)), warnings
         )
+
+    async def _made(self, caller: Caller, write: Callable[[], Awaitable[object]]) -> _Run:
+        for _ in range(_TRIES):
+            run = _Run(self._live, caller)
+            async with self._turn:
+                token = DRY_RUN.set(run)
+                try:
+                    await write()
+                except OvertakenError:
+                    continue
+                finally:
+                    DRY_RUN.reset(token)
+            return run
+        raise Unavailable("Others are changing the same")
 
 
 class _Run:
@@ -83,13 +97,14 @@ class _Run:
         self.warnings: list[str] = []
 
     async def begin(self, connection: Connection) -> None:
-        """Look at what is stored; nobody changes rights or the policy until the rollback."""
+        """Look at what is stored; the snapshot stays the same until the rollback."""
         if self._before is not None:
             return
-        await revisions.lock(connection)  # before that of rights: each change takes them in this order
-        await rights.lock(connection)
         latest = await revisions.latest(connection)
-        self._policy = await self._live.at_least(latest.revision if latest else 0, within=_PATIENCE)
+        newest = latest.revision if latest else 0
+        self._policy = await self._live.at_least(newest, within=_PATIENCE)
+        if self._policy.revision > newest:
+            raise OvertakenError
         self._before = await self._look(connection)
 
     async def end(self, connection: Connection) -> None:

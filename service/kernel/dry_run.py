@@ -7,8 +7,16 @@ from contextvars import ContextVar
 from typing import Any, Final, Protocol
 
 
+class OvertakenError(Exception):
+    """Others changed what a dry run is about while it was made: it has to be made again."""
+
+
 class DryRun(Protocol):
-    """Told what would be saved. While one is current no transaction commits, and no session is touched."""
+    """Told what would be saved.
+
+    While one is current no transaction commits or takes the locks by which changes follow one another, and no
+    session is touched.
+    """
 
     async def begin(self, connection: Any) -> None:
         """Look at what is stored, in a transaction that has just begun."""

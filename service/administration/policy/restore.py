@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from service.administration.policy.plan import Obstacle, plan
 from service.administration.policy.steps import Edit, Step
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
+from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
 from service.errors import Conflict, NotFound
+from service.kernel.cooperative_yield import cooperatively
 from service.kernel.dry_run import DRY_RUN
 from service.kernel.identity import Caller
 from service.records.policy import history, revisions
+from service.records.policy.history import PublishedLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,10 @@ class PolicyRestore:
                 raise _cannot_return(revision, obstacles)
             made = await _make(unit, steps)
             assert unit.change is not None  # noqa: S101 - the unit publishes
-            unit.change.before_commit(lambda: _require_same(unit, revision))
+            wanted = await history.lines_at(unit.connection, revision)
+            candidates: list[Policy] = []
+            unit.change.ask(candidates.append)
+            unit.change.before_commit(lambda: _require_same(candidates[-1], wanted, revision))
         return Restored(made, unit.policy)
 
 
@@ -71,17 +79,23 @@ async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Edit, ...]:
     return tuple(made)
 
 
-async def _require_same(unit: UnitOfWork, revision: int) -> None:
-    """Return when what is about to be committed has the lines of ``revision``; Conflict else."""
-    latest = await revisions.latest(unit.connection)
-    newest = 0 if latest is None else latest.revision
-    found = await history.difference(unit.connection, newest, revision)
-    if found.added or found.removed:
+async def _require_same(candidate: Policy, wanted: list[PublishedLine], revision: int) -> None:
+    """Return when ``candidate``, which is about to be published, has the lines ``wanted``; Conflict else."""
+    differing = await asyncio.to_thread(_differing, candidate, wanted)
+    if differing:
         raise Conflict(
             f"What is stored does not lead back to revision {revision}: rows were changed past this service. "
             "Reload the policy first, and look at the difference",
-            differing=[str(line) for line in (*found.added, *found.removed)[:20]],
+            differing=differing[:20],
         )
+
+
+def _differing(candidate: Policy, wanted: list[PublishedLine]) -> list[str]:
+    expected = Lines(Rule(*line) for line in cooperatively(wanted))
+    found = []
+    for layer, name in sorted(changes(expected.by_object, candidate.shared.by_object)):
+        found += sorted({*map(str, expected.of(layer, name))} ^ {*map(str, candidate.shared.of(layer, name))})
+    return found
 
 
 def _cannot_return(revision: int, obstacles: list[Obstacle]) -> Conflict:

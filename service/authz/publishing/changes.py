@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Final
 
 import structlog
@@ -15,7 +15,7 @@ from service.authz.invariants.checking import Situation
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.lockout import require_way_back
-from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.publisher import candidate, publish_if_changed
 from service.authz.publishing.shipped import Shipped
 from service.errors import Conflict, Unavailable
 from service.kernel.dry_run import DRY_RUN
@@ -106,10 +106,11 @@ class PolicyChanges:
         break a statement.
         Unavailable also when the session store can't announce the revision, and when the database has lost
         revisions: workers would keep the lost ones in force. In a dry run (``DRY_RUN``) nothing is committed,
-        announced or in force, and everything is refused that would be refused otherwise, except that a
-        broken statement is a warning.
+        written as lines, announced or in force, no turn is waited for, and everything is refused that would
+        be refused otherwise, except that a broken statement is a warning.
         """
-        async with self._own_turn():
+        dry_run = DRY_RUN.get()
+        async with self._own_turn() if dry_run is None else nullcontext():
             async with self._database.transaction(within=within) as connection:
                 await revisions.lock(connection)
                 change = Change(connection)
@@ -118,7 +119,7 @@ class PolicyChanges:
                 policy = await self._publish(change, cause, user_name)
                 await self._guard.require(connection, Situation(self._live.current, holders), policy)
                 await change.complete()
-                if (dry_run := DRY_RUN.get()) is not None:
+                if dry_run is not None:
                     dry_run.publish(policy)
                 elif policy.revision > self._live.current.revision:
                     # Not after the commit: from then on the change must neither fail nor be unknown to a
@@ -163,20 +164,25 @@ class PolicyChanges:
             self._turn.release()
 
     async def _publish(self, change: Change, cause: str, user_name: str | None) -> Policy:
+        in_force = self._live.current
         try:
-            policy = await publish_if_changed(
-                change.connection,
-                self._shipped,
-                cause,
-                change.check,
-                user_name=user_name,
-                in_force=self._live.current,
-            )
+            if DRY_RUN.get() is not None:
+                policy = await candidate(change.connection, self._shipped, in_force)
+                change.check(policy)
+            else:
+                policy = await publish_if_changed(
+                    change.connection,
+                    self._shipped,
+                    cause,
+                    change.check,
+                    user_name=user_name,
+                    in_force=in_force,
+                )
+                in_force = self._live.current
         except PolicyError as fault:
             raise Conflict(
                 "The policy can't be built from what is stored", faults=list(fault.faults)
             ) from fault
-        in_force = self._live.current
         if policy.revision < in_force.revision or (
             policy.revision == in_force.revision and policy.digest != in_force.digest
         ):

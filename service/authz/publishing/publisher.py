@@ -11,6 +11,7 @@ from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import derive, digest_of
 from service.authz.publishing.shipped import Shipped
+from service.kernel.dry_run import OvertakenError
 from service.kernel.origin import ORIGIN
 from service.records.database.transactions import Connection
 from service.records.menus import menus
@@ -73,6 +74,21 @@ async def publish_if_changed(
     # Also when no line has changed: a new name counts from now on.
     await row_history.record(connection, revision)
     return policy
+
+
+async def candidate(connection: Connection, shipped: Shipped, in_force: Policy) -> Policy:
+    """Return the policy that ``publish_if_changed`` would return; only reads, for a dry run.
+
+    OvertakenError when ``in_force`` is newer than what ``connection`` sees.
+    """
+    bits = await menus.permission_bits(connection)
+    latest = await revisions.latest(connection)
+    shared, digest = await _derived(connection, bits, in_force)
+    newest = 0 if latest is None else latest.revision
+    if in_force.revision > newest:
+        raise OvertakenError
+    revision = newest if latest is not None and latest.digest == digest else newest + 1
+    return await asyncio.to_thread(shipped.policy, shared, bits, revision, digest=digest, like=in_force)
 
 
 async def derived_policy(connection: Connection, shipped: Shipped) -> Policy:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, Final, TypeAlias
 
 import psycopg
@@ -15,7 +15,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import NullPool
 
 from service.errors import Unavailable
-from service.kernel.dry_run import DRY_RUN
+from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.records.database.connection import PromptConnection, conninfo, has_ended
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 
@@ -27,6 +27,14 @@ Connection: TypeAlias = AsyncConnection
 _DRIVER: Final = "postgresql+psycopg://"
 # The server times out a little earlier than the client: its error leaves the connection usable.
 _SERVER_SHARE: Final = 0.9
+# Milliseconds that a dry run waits for a row: less than the second after which PostgreSQL looks for deadlocks
+# and may end the other transaction.
+_REHEARSAL_WAITS: Final = 300
+_OVERTAKEN: Final = (
+    psycopg.errors.SerializationFailure,
+    psycopg.errors.LockNotAvailable,
+    psycopg.errors.DeadlockDetected,
+)
 
 
 class Database:
@@ -62,6 +70,7 @@ class Database:
             use_native_hstore=False,
         )
         event.listen(self._engine.sync_engine, "checkout", _replace_when_ended)
+        self._rehearsals = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._snapshots = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
@@ -70,7 +79,10 @@ class Database:
     async def transaction(
         self, *, within: float | None = None, even_if_emptied: bool = False
     ) -> AsyncIterator[AsyncConnection]:
-        """Commit when the block ends, roll back when it raises, and always while a ``DRY_RUN`` is current.
+        """Commit when the block ends, roll back when it raises.
+
+        While a ``DRY_RUN`` is current it always rolls back, all its statements see the same data, and it
+        waits for no other change: OvertakenError when another one changes, or has changed, the same rows.
 
         ``within`` (seconds) replaces the usual limit, for work that takes longer; the server's first answer
         must still come within the usual one. Raises Unavailable; if that happens during the commit, the
@@ -79,14 +91,17 @@ class Database:
         """
         if not even_if_emptied:
             self._check_content()
-        async with self._bounded(self._engine, within) as connection:
-            if (dry_run := DRY_RUN.get()) is None:
+        if (dry_run := DRY_RUN.get()) is None:
+            async with self._bounded(self._engine, within) as connection:
                 yield connection
-                return
-            await dry_run.begin(connection)
-            yield connection
-            await dry_run.end(connection)
-            await connection.rollback()
+            return
+        async with self._bounded(self._rehearsals, within) as connection:
+            with _overtaken():
+                await connection.execute(text(f"SET LOCAL lock_timeout = {_REHEARSAL_WAITS:d}"))
+                await dry_run.begin(connection)
+                yield connection
+                await dry_run.end(connection)
+                await connection.rollback()
 
     @asynccontextmanager
     async def snapshot(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
@@ -154,6 +169,16 @@ def engine(url: str) -> Engine:
         hide_parameters=True,
         use_native_hstore=False,
     )
+
+
+@contextmanager
+def _overtaken() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        if isinstance(error.orig, _OVERTAKEN):
+            raise OvertakenError from error
+        raise
 
 
 def _replace_when_ended(connection: Any, _record: Any, _proxy: Any) -> None:

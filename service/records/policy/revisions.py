@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from sqlalchemy import func, insert, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.dry_run import DRY_RUN
 from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
 from service.records.database.row_mapper import RowMapper
@@ -46,8 +47,10 @@ async def lock(connection: AsyncConnection) -> None:
     """Wait until no other transaction is publishing, and prevent others until this one has ended.
 
     This must be the first statement of a transaction that publishes. Lines derived before would lack the
-    changes of the previous holder, and rows written before could lead to a deadlock.
+    changes of the previous holder, and rows written before could lead to a deadlock. A dry run takes no lock.
     """
+    if DRY_RUN.get() is not None:
+        return
     await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
 
 

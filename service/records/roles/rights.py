@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import BigInteger, ColumnElement, bindparam, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.dry_run import DRY_RUN
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 from service.records.users import bans
 
@@ -27,8 +28,10 @@ class Rights:
 async def lock(connection: AsyncConnection) -> None:
     """Prevent other transactions from changing rights until this one has ended.
 
-    A transaction that also publishes takes the lock of the policy first.
+    A transaction that also publishes takes the lock of the policy first. A dry run takes no lock.
     """
+    if DRY_RUN.get() is not None:
+        return
     await connection.execute(select(func.pg_advisory_xact_lock(LOCK)))
 
 
