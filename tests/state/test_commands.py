@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,11 @@ from psycopg.rows import dict_row
 from service.__main__ import main
 from service.authz.publishing.shipped import configured
 from service.launch.prepare import publish_policy
+from service.launch.state.apply import Order, apply
+from service.launch.state.export import exported
+from service.launch.state.reading import read_state
+from service.records.policy.revisions import LOCK as POLICY_LOCK
+from service.records.roles.rights import LOCK
 from service.settings import load
 from tests.service.conftest import variables_for
 
@@ -188,3 +194,36 @@ def test_objects_are_deleted_only_when_that_is_asked_for(
     (revision,) = rows(variables, "SELECT * FROM sys.policy_revision WHERE revision = 2")
     assert revision["cause"].startswith("state file state.yaml applied by ")
     assert revision["user_name"] is None
+
+
+def test_a_plan_waits_for_no_change_and_no_change_waits_for_it(
+    command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    command("export", "state.yaml")
+    edited(tmp_path / "state.yaml", lambda content: content["roles"].pop("user"))
+    with psycopg.connect(variables["DATABASE_URL"]) as changing:
+        changing.execute("SELECT pg_advisory_xact_lock(%s), pg_advisory_xact_lock(%s)", [POLICY_LOCK, LOCK])
+        changing.execute("LOCK sys.role, sys.menu, sys.resource, sys.role_menu IN EXCLUSIVE MODE")
+
+        assert command("plan", "state.yaml", "--prune")[0] == 2
+
+
+@pytest.mark.usefixtures("logging_as_before")
+def test_of_processes_that_apply_at_once_one_does_the_work_and_the_others_find_it_done(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    settings = load({"PORTCULLIS_CONFIG": "", **variables})
+    file = tmp_path / "state.yaml"
+    file.write_text(exported(settings), "utf-8")
+    content = yaml.safe_load(file.read_text("utf-8"))
+    content["roles"]["made"] = {"name": "Made", "buttons": ["system:user:list"]}
+    content["resources"]["GET /api/made"] = {"code": "made", "name": "Made", "buttons": ["system:user:list"]}
+    file.write_text(yaml.safe_dump(content), "utf-8")
+    order = Order(file, "", read_state(file), prune=True, user="admin")
+
+    with ThreadPoolExecutor(4) as processes:
+        done = list(processes.map(lambda _: apply(settings, order), range(4)))
+
+    assert sorted(len(one.edits.edits) for one in done) == [0, 0, 0, 2]
+    assert {one.revision for one in done} == {2}
+    assert len(rows(variables, "SELECT id FROM sys.role WHERE role_code = 'made'")) == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ from service.administration.state.state import (
 from service.kernel.strict_yaml import YamlError
 from service.launch.state.reading import read_state
 from service.launch.state.writing import as_yaml
+from service.records.menus.menus import MenuValues
+from service.records.resources.resources import ResourceValues
+from service.records.roles.roles import RoleValues
+from tests.support.running import ROOT
 
 WORDS = [
     "no",
@@ -107,6 +112,14 @@ def test_every_text_comes_back_as_the_text_that_it_was(tmp_path: Path) -> None:
 
     assert read(tmp_path, text) == state
     assert as_yaml(read(tmp_path, text)) == text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20))
+def test_any_description_comes_back_as_it_was(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    role = {"r": RoleState(name="R", description=text)}
+    state = state_of({"menu": {}, "button": {}, "resource": {}, "role": role})
+
+    assert read(tmp_path_factory.getbasetemp(), as_yaml(state)) == state
 
 
 def test_words_that_some_parser_takes_for_something_else_are_quoted() -> None:
@@ -277,3 +290,35 @@ def test_a_tree_of_more_than_ten_levels_is_refused(tmp_path: Path) -> None:
     assert "the tree has at most 10 levels" in faults(tmp_path, yaml.safe_dump(content))[0]
     content["buttons"] = {"a:b": {"title": "B", "menu": keys[8]}}
     assert len(read(tmp_path, yaml.safe_dump(content)).menus) == 10
+
+
+def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:
+    page = (ROOT / "docs/state.md").read_text("utf-8")
+    example = page.partition("## The file\n\n```yaml\n")[2].partition("```")[0]
+
+    state = read(tmp_path, example)
+
+    assert state.menus["system/user"].name == "user"
+    assert state.roles["auditor"].buttons == state.resources["GET /api/user/list"].buttons
+    assert as_yaml(state).partition("format: 1\n")[2] == example.partition("format: 1\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("state", "values", "told_by_the_key", "beside"),
+    [
+        (MenuState, MenuValues, {"parent_id", "auth_mark"}, set()),
+        (ButtonState, MenuValues, {"auth_mark", "path", "component"}, set()),
+        (ResourceState, ResourceValues, {"method", "path"}, {"buttons"}),
+        (RoleState, RoleValues, set(), {"menus", "buttons"}),
+    ],
+)
+def test_no_field_that_can_be_edited_is_missing_in_the_file(
+    state: Any, values: Any, told_by_the_key: set[str], beside: set[str]
+) -> None:
+    called = {"resource_code": "code", "resource_name": "name", "role_name": "name"}
+    if state is ButtonState:
+        called["parent_id"] = "menu"
+
+    editable = {called.get(field.name, field.name) for field in fields(values)} - told_by_the_key
+
+    assert {field.name for field in fields(state)} == editable | beside

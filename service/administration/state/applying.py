@@ -33,8 +33,8 @@ from service.records.menus.menus import MenuType, MenuValues
 from service.records.resources.resources import ResourceValues
 from service.records.roles.roles import RoleValues
 
-WITHIN: Final = 120.0
-"""Seconds that the transaction may take: a thousand new resources take some ten."""
+WITHIN: Final = 600.0
+"""Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
 
 _NAMED: Final[tuple[Kind, ...]] = ("resource", "role")  # with a unique field beside the key
 
