@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,19 @@ async def test_a_user_who_would_violate_it_by_two_roles_is_not_created_edited_or
     assert broken(await service.ask("PUT", f"/api/user/{ann}", edit)) == []
     enabled = await service.ask("PUT", f"/api/user/{ann}/status", {"status": "enabled"})
     assert [name for name, _ in broken(enabled)] == ["apart-in-users"]
+
+
+async def test_of_two_changes_at_once_that_break_a_statement_together_one_is_refused(
+    service: Inside,
+) -> None:
+    left, right = await role(service, "left"), await role(service, "right")
+    assert broken(await user(service, "bea", left, right)) == []
+
+    answers = await asyncio.gather(
+        give(service, left, "system:menu:create"), give(service, right, "system:menu:delete")
+    )
+
+    assert sorted(len(broken(answer)) for answer in answers) == [0, 1]
 
 
 async def test_a_dry_run_warns_and_tells_what_would_change(service: Inside) -> None:

@@ -6,17 +6,17 @@ the same resource are decided alike, so one request represents its class.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes, Met
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.kernel.codes import HeldCodes
 
-_PARAMETER: Final = "{}"
 # A value that no registered path has, so that only parameters fit it.
 _ANY: Final = "\x01"
 
@@ -78,10 +78,8 @@ def request_classes(
     are served. To compare two policies, ``resources`` are those of both, and ``differing`` those of only one:
     a request may fit one resource in the first policy and another one in the second.
     """
-    by_length = by_group(routes)
     seen: set[tuple[str, str]] = set()
-    beside = by_group(map(shape, differing))
-    for found in _candidates(by_length, map(shape, resources), beside):
+    for found in _candidates(MeetingShapes(routes), map(shape, resources), MeetingShapes(differing)):
         made = _class_of(*found)
         if (made.route, made.path) in seen:
             continue
@@ -107,16 +105,14 @@ def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
     served = [ResourceIndex(policy.rules.objects(ENDPOINT)) for policy in policies]
     shapes = [{shape(name) for name in policy.rules.objects(ENDPOINT)} for policy in policies]
     resources = [set(map(shape, registered(policy))) for policy in policies]
-    alone = by_group(shapes[0] ^ shapes[1])
-    beside = by_group(resources[0] ^ resources[1])
+    alone = MeetingShapes(shapes[0] ^ shapes[1])
+    beside = MeetingShapes(resources[0] ^ resources[1])
     seen: set[tuple[str, str]] = set()
-    for _, segments in _candidates(by_group(shapes[0] | shapes[1]), resources[0] | resources[1], beside):
-        narrower = (
-            _both(segments, other.split("/")) for other in alone.get(group_of("/".join(segments)), ())
-        )
-        for met in (segments, *filter(None, narrower)):
+    for _, segments in _candidates(MeetingShapes(shapes[0] | shapes[1]), resources[0] | resources[1], beside):
+        narrower = (met for _, met in alone.meeting(segments))
+        for met in (segments, *narrower):
             method, _, shaped = "/".join(met).partition(" ")
-            path = shaped.replace(_PARAMETER, _ANY)
+            path = shaped.replace(PARAMETER, _ANY)
             if (method, path) in seen:
                 continue
             seen.add((method, path))
@@ -130,53 +126,21 @@ def _in_both(routes: Sequence[str | None], segments: list[str]) -> Compared:
     return old, new
 
 
-def by_group(names: Iterable[str]) -> dict[tuple[str, int], list[str]]:
-    """Return ``names`` by method and number of segments: others never fit the same requests."""
-    found: dict[tuple[str, int], list[str]] = {}
-    for one in names:
-        found.setdefault(group_of(one), []).append(one)
-    return found
-
-
-def _candidates(
-    by_length: Mapping[tuple[str, int], Collection[str]],
-    resources: Iterable[str],
-    beside: Mapping[tuple[str, int], Collection[str]],
-) -> Iterator[tuple[str, list[str]]]:
+def _candidates(routes: MeetingShapes, resources: Iterable[str], beside: MeetingShapes) -> Iterator[Met]:
     """Yield a route and the segments of a shape of some of its requests."""
-    for routes in by_length.values():
-        for route in routes:
-            yield route, shape(route).split("/")
+    yield from routes
     for resource in resources:
-        for route in by_length.get(group_of(resource), ()):
-            if (narrowed := _both(shape(route).split("/"), resource.split("/"))) is None:
-                continue
+        for route, narrowed in routes.meeting(resource.split("/")):
             yield route, narrowed
-            for other in beside.get(group_of(resource), ()):
-                if narrower := _both(narrowed, other.split("/")):
-                    yield route, narrower
-
-
-def group_of(name: str) -> tuple[str, int]:
-    """Return method and number of segments: requests of different groups are never the same."""
-    return name.partition(" ")[0], name.count("/")
-
-
-def _both(one: list[str], other: list[str]) -> list[str] | None:
-    """Return the shape of the requests that fit both shapes; None when there are none."""
-    met = []
-    for mine, theirs in zip(one, other, strict=True):
-        if mine != theirs and _PARAMETER not in (mine, theirs):
-            return None
-        met.append(theirs if mine == _PARAMETER else mine)
-    return met
+            for _, narrower in beside.meeting(narrowed):
+                yield route, narrower
 
 
 def _class_of(route: str, segments: list[str]) -> RequestClass:
     method, _, path = route.partition(" ")
     shaped = "/".join(segments).partition(" ")[2]
     named = "/".join(
-        told if segment == _PARAMETER else segment
+        told if segment == PARAMETER else segment
         for told, segment in zip(path.split("/"), shaped.split("/"), strict=True)
     )
-    return RequestClass(route, shaped.replace(_PARAMETER, _ANY), f"{method} {named}")
+    return RequestClass(route, shaped.replace(PARAMETER, _ANY), f"{method} {named}")

@@ -9,9 +9,10 @@ from functools import singledispatchmethod
 from itertools import combinations, product
 from typing import Final
 
+from service.authz.engine.meeting_shapes import by_group, group_of
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass, by_group, group_of, registered, request_classes
+from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, Rule
 from service.authz.invariants.statements import (

@@ -10,7 +10,7 @@ from typing import Final
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import compared_classes
 from service.authz.engine.rules import GRANT
-from service.authz.proof.conditions import Condition, condition_of, escaping
+from service.authz.proof.conditions import Condition, condition_of, escaping_both
 from service.authz.proof.line_answers import line_answers
 
 
@@ -92,7 +92,8 @@ class _Comparison:
         if old == new:
             return None, None
         if (old, new) not in self._known:
-            self._known[old, new] = _caller(escaping(new, old)), _caller(escaping(old, new))
+            gains, loses = escaping_both(new, old)
+            self._known[old, new] = _caller(gains), _caller(loses)
         return self._known[old, new]
 
     @staticmethod

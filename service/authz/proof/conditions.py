@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations, product
+from operator import or_
 from typing import Final
 
 from service.authz.engine.policy import Policy
@@ -16,6 +18,9 @@ from service.kernel.codes import HeldCodes
 
 Held = frozenset[str]
 """Held codes of a caller who is logged in."""
+
+Kinds = dict[str, dict[str, int]]
+"""By held code and by code of a line: the ways in which the one holds the other."""
 
 _CLOSED: Final[tuple[tuple[str, ...], ...]] = ((),)
 _OPEN: Final[tuple[tuple[str, ...], ...]] = ()
@@ -37,30 +42,51 @@ class Condition:
         """The codes of all lines."""
         return {code for clause in self.clauses for code in clause}
 
-    def met_by(self, held: Iterable[str]) -> bool:
-        """Tell whether a caller who is logged in and holds ``held`` passes."""
-        holder = HeldCodes(held)
-        return all(any(self.answers.opens(code, holder) for code in clause) for clause in self.clauses)
-
     def smallest(self, held_codes: Iterable[str]) -> list[Held]:
-        """Return the smallest sets of ``held_codes`` that meet the condition, smaller ones first.
+        """Return the smallest sets of ``held_codes`` that meet the condition, simple ones first.
 
         One that contains another is left out. Who holds more is never refused more, so that the sets say
-        exactly which subsets of ``held_codes`` pass. Each predicate is true of a caller if it is true of one
-        held code: so a line opens by one held code for each of the kinds that it needs together.
+        exactly which subsets of ``held_codes`` pass.
         """
-        single = {code: HeldCodes([code]) for code in held_codes}
+        return self.smallest_of(kinds_by_held_code(held_codes, self.codes))
+
+    def smallest_of(self, known: Kinds) -> list[Held]:
+        """Return the same for the held codes of ``known``.
+
+        Each predicate is true of a caller if it is true of one held code: so a line opens by one held code
+        for each of the kinds that it needs together.
+        """
         opening: list[Held] = [frozenset()]
         for clause in self.clauses:
-            found = _minimal(one for code in clause for one in self._opening(code, single))
+            found = _minimal(one for code in clause for one in self._opening(code, known))
             opening = _minimal(one | other for one, other in product(opening, found))
         return opening
 
-    def _opening(self, code: str, single: dict[str, HeldCodes]) -> Iterator[Held]:
-        kinds = {one: kinds_of(code, held) for one, held in single.items()}
+    def is_met_by(self, held: Held, known: Kinds) -> bool:
+        """Tell whether a caller who is logged in and holds ``held``, some codes of ``known``, passes."""
+        return all(
+            any(
+                self.answers.opened(code, reduce(or_, (known[one][code] for one in held), 0))
+                for code in clause
+            )
+            for clause in self.clauses
+        )
+
+    def _opening(self, code: str, known: Kinds) -> Iterator[Held]:
         for way in self.answers.ways(code):
-            choices = [[one for one, has in kinds.items() if has & kind] for kind in KINDS if kind & way]
+            choices = [
+                [one for one, kinds in known.items() if kinds[code] & kind] for kind in KINDS if kind & way
+            ]
             yield from map(frozenset, product(*choices))
+
+
+def kinds_by_held_code(held_codes: Iterable[str], codes: Iterable[str]) -> Kinds:
+    """Return in which ways each of ``held_codes`` by itself holds each of ``codes``, as ``kinds_of`` does."""
+    wanted = sorted(codes)
+    return {
+        held: {code: kinds_of(code, holder) for code in wanted}
+        for held, holder in ((held, HeldCodes([held])) for held in held_codes)
+    }
 
 
 def condition_of(policy: Policy, one: RequestClass | None) -> Condition:
@@ -84,13 +110,27 @@ def escaping(one: Condition, other: Condition) -> Held | None:
     representatives that meets ``one``: it is part of what the caller holds, and who holds less is not let
     through by ``other``. Among sets of the same size those with fewer and shorter wildcards go first.
     """
-    codes = one.codes | other.codes
-    stands_for: dict[tuple[int, ...], str] = {}
-    for held in sorted(representatives(codes), key=_plain_first):
-        holder = HeldCodes([held])
-        stands_for.setdefault(tuple(kinds_of(code, holder) for code in sorted(codes)), held)
-    found = [held for held in one.smallest(stands_for.values()) if not other.met_by(held)]
-    return min(found, key=_simple_first, default=None)
+    return _escaping(one, other, _representing(one.codes | other.codes))
+
+
+def escaping_both(one: Condition, other: Condition) -> tuple[Held | None, Held | None]:
+    """Return what ``escaping`` returns for ``one`` and ``other``, and for ``other`` and ``one``."""
+    known = _representing(one.codes | other.codes)
+    return _escaping(one, other, known), _escaping(other, one, known)
+
+
+def _escaping(one: Condition, other: Condition, known: Kinds) -> Held | None:
+    return next((held for held in one.smallest_of(known) if not other.is_met_by(held, known)), None)
+
+
+def _representing(codes: set[str]) -> Kinds:
+    """Return representatives of all held codes that hold some of ``codes``."""
+    every = kinds_by_held_code(sorted(representatives(codes), key=_plain_first), codes)
+    # Of held codes that hold the same in the same ways, the plainest one is enough.
+    stands_for = {
+        tuple(kinds.values()): held for held, kinds in reversed(every.items()) if any(kinds.values())
+    }
+    return {held: every[held] for held in stands_for.values()}
 
 
 def _simple_first(held: Held) -> tuple[int, list[tuple[int, int, str]]]:

@@ -59,6 +59,10 @@ class LineAnswers:
         """Tell whether a line with ``code`` opens to a holder of ``held``; None is not logged in."""
         return self._answers[_word(code), None if held is None else kinds_of(code, held)]
 
+    def opened(self, code: str, kinds: int) -> bool:
+        """Tell whether ``code`` opens to somebody logged in who holds it in the ways ``kinds``."""
+        return self._answers[_word(code), kinds]
+
     def ways(self, code: str) -> tuple[int, ...]:
         """Return the smallest combinations of ``KINDS`` by which ``code`` opens to somebody logged in."""
         word = _word(code)
