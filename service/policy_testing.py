@@ -94,6 +94,8 @@ class PolicyUnderTest:
 def policy_cases(*paths: Path | str) -> pytest.MarkDecorator:
     """Run a test for each case of the decision tables in ``paths``, files or folders, as ``policy_case``.
 
+    Relative paths start at the working directory.
+
     Raises PolicyError with file, line and reason for tables that can't be read.
     """
     own = _own()

@@ -83,9 +83,10 @@ def test_a_broken_invariant_fails(capsys: pytest.CaptureFixture[str], folder: Pa
     stated = folder / "invariants.yaml"
     stated.write_text(stated.read_text().replace("    - GET /api/user/info\n", ""))
 
-    ran = Ran(capsys, "policies/cases/openings.yaml", folder=folder)
+    ran = Ran(capsys, "--coverage", "policies/cases/openings.yaml", folder=folder)
 
     assert ran.status == 1
+    assert "Coverage and mutants are looked at when all of this holds." in ran.output
     assert "invariant broken: @login endpoint: GET /api/user/info is open, and not listed" in ran.output
 
 

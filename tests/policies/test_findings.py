@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from service.authz.engine.errors import PolicyError
+from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule
+from service.authz.invariants.reading import read_invariants
+from service.authz.lint.overlap import losing
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review import file_findings, stored_findings
@@ -118,6 +122,43 @@ def test_a_user_with_two_roles_may_pass_both_layers_so_that_nothing_contradicts(
     assert ("binding-contradicts-endpoint", "GET /user/list") not in found(
         bound, users={("lister", "reader"): 1}
     )
+
+
+def test_overlaps_of_thousands_of_resources_are_those_of_comparing_each_with_each() -> None:
+    segments = ("a", "b", "{x}")
+    paths = ["/" + "/".join(parts) for parts in product(segments, repeat=3)]
+    names = [f"{method} {path}" for method in ("GET", "PUT") for path in paths]
+
+    told = {
+        (one.place, one.reason)
+        for one in stored_findings.stored_findings(
+            Standing(OWN.policy(Lines(), {}, 1), {}, {}), [StoredResource(name, True, ()) for name in names]
+        )
+        if one.finding == "resource-takes-requests"
+    }
+
+    assert told == {
+        (f"{method} {path}", f"it takes requests from {method} {other}, whose bindings don't guard them")
+        for method in ("GET", "PUT")
+        for path in paths
+        for other in losing(path, [one for one in paths if one != path])
+    }
+    assert len(told) > 40
+
+
+def test_a_role_that_an_invariant_names_and_nobody_made_is_named(tmp_path: Path) -> None:
+    stated = tmp_path / "invariants.yaml"
+    stated.write_text(
+        "statements: [{name: deleters, reason: x, only_roles: [reader, boss], reach: [GET /mine]}]", "utf-8"
+    )
+    standing = Standing(OWN.policy(Lines(), {}, 1), ROLES, {})
+
+    told = stored_findings.stored_findings(standing, [], read_invariants([stated]))
+
+    assert ("invariant-about-unknown-role", f"{stated}:1", "deleters: there is no role boss") in [
+        (one.finding, one.place, one.reason) for one in told
+    ]
+    assert "there is no role reader" not in str(told)
 
 
 def accepted(folder: Path, text: str) -> list[Finding]:

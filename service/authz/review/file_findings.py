@@ -10,7 +10,7 @@ from typing import Final
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import ANYONE, LOGIN
-from service.authz.invariants.checking import check
+from service.authz.invariants.checking import Violation, check
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.findings import STALE, Finding
 from service.authz.review.tables import Table, read_tables
@@ -43,7 +43,8 @@ def file_findings(own: Shipped, paths: Iterable[Path]) -> list[Finding]:
 
     ``paths`` are those of the tables.
     """
-    found = [*_changes(own), *_broken(own)]
+    violations = check(own.invariants, own.policy(Lines(), {}, 0)).violations
+    found = [*_changes(own), *broken_invariants(violations)]
     try:
         for table in read_tables(paths, own):
             found += _unknown_objects(table)
@@ -64,9 +65,11 @@ def _changes(own: Shipped) -> Iterator[Finding]:
             yield Finding(PUBLIC_CHANGE, rule.object, "everybody may send it, and it changes something")
 
 
-def _broken(own: Shipped) -> Iterator[Finding]:
-    for broken in check(own.invariants, own.policy(Lines(), {}, 0)).violations:
-        yield Finding(INVARIANT, broken.statement.place, f"{broken.statement.name}: {broken.finding}")
+def broken_invariants(violations: Iterable[Violation]) -> list[Finding]:
+    """Return a finding for each of ``violations``."""
+    return [
+        Finding(INVARIANT, one.statement.place, f"{one.statement.name}: {one.finding}") for one in violations
+    ]
 
 
 def _unknown_objects(table: Table) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.request_classes import registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, NOBODY, RESOURCE
+from service.authz.invariants.statements import NONE, Apart, Invariants, OnlyRoles
 from service.authz.lint.overlap import losing
 from service.authz.proof.line_answers import line_answers
 from service.authz.publishing.discovery import unregistered, unrouted
@@ -30,6 +31,8 @@ BY_WILDCARD: Final = "code-held-by-wildcards-only"
 EQUAL: Final = "roles-equal"
 CONTAINS: Final = "role-contains-role"
 
+UNKNOWN_ROLE: Final = "invariant-about-unknown-role"
+
 CODES: Final = (
     UNROUTED,
     UNREGISTERED,
@@ -42,6 +45,7 @@ CODES: Final = (
     BY_WILDCARD,
     EQUAL,
     CONTAINS,
+    UNKNOWN_ROLE,
 )
 """The codes of the findings in a database."""
 
@@ -57,13 +61,28 @@ class StoredResource:
     buttons: tuple[tuple[str, bool], ...]
 
 
-def stored_findings(standing: Standing, resources: Collection[StoredResource]) -> list[Finding]:
+def stored_findings(
+    standing: Standing, resources: Collection[StoredResource], invariants: Invariants = NONE
+) -> list[Finding]:
     """Return what there is to say about ``resources``, and about the roles and users of ``standing``.
 
-    Its policy is the one derived from ``resources``. Roles that hold ``*`` count neither as holders nor as
-    containing others: they pass everything by design.
+    Its policy is the one derived from ``resources``; ``invariants`` may name roles that do not exist. Roles
+    that hold ``*`` count neither as holders nor as containing others: they pass everything by design.
     """
-    return [*_resources(standing, resources), *_Holders(standing).findings()]
+    return [
+        *_resources(standing, resources),
+        *_Holders(standing).findings(),
+        *_unknown_roles(invariants, standing.codes),
+    ]
+
+
+def _unknown_roles(invariants: Invariants, known: Collection[str]) -> Iterator[Finding]:
+    for one in invariants.statements:
+        match one:
+            case OnlyRoles(roles=named) | Apart(excepted=named):
+                for role in named:
+                    if role not in known:
+                        yield Finding(UNKNOWN_ROLE, one.place, f"{one.name}: there is no role {role}")
 
 
 def _resources(standing: Standing, resources: Collection[StoredResource]) -> Iterator[Finding]:
@@ -92,10 +111,31 @@ def _overlaps(names: Iterable[str]) -> Iterator[tuple[str, str]]:
         method, _, path = name.partition(" ")
         groups.setdefault((method, path.count("/")), []).append(path)
     for (method, _), paths in groups.items():
-        general = [path for path in paths if "{" in path]
-        for path in paths:
-            for other in losing(path, [one for one in general if one != path]):
+        for path, others in _meeting(paths).items():
+            for other in losing(path, others):
                 yield f"{method} {path}", f"{method} {other}"
+
+
+def _meeting(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Return, by path, the paths with a parameter at other places that fit some of its requests.
+
+    ``paths`` have equally many segments. Two of them meet if their segments are equal wherever both have a
+    literal. They are looked up by these: thousands of resources can't be compared each with each.
+    """
+    by_places: dict[tuple[bool, ...], list[list[str]]] = {}
+    for path in paths:
+        segments = path.split("/")
+        by_places.setdefault(tuple(segment.startswith("{") for segment in segments), []).append(segments)
+    found: dict[str, list[str]] = {}
+    for mine, theirs in permutations(by_places, 2):
+        literal = [at for at, places in enumerate(zip(mine, theirs, strict=True)) if not any(places)]
+        known: dict[tuple[str, ...], list[str]] = {}
+        for segments in by_places[theirs]:
+            known.setdefault(tuple(segments[at] for at in literal), []).append("/".join(segments))
+        for segments in by_places[mine]:
+            if others := known.get(tuple(segments[at] for at in literal)):
+                found.setdefault("/".join(segments), []).extend(others)
+    return found
 
 
 class _Holders:

@@ -21,6 +21,7 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
     """The result; ``coverage`` and ``mutation`` are None unless asked for, and while something fails.
 
     ``invariants`` are those that are broken; ``unchecked`` are those about roles, which no file holds.
+    ``unmeasured``: coverage or mutants were asked for, and mean nothing while something fails.
     """
 
     passed: bool
@@ -29,6 +30,7 @@ class Tested(msgspec.Struct, frozen=True, rename="camel"):
     failures: tuple[Failure, ...]
     invariants: tuple[str, ...]
     unchecked: tuple[str, ...]
+    unmeasured: bool
     coverage: Coverage | None
     mutation: Mutation | None
 
@@ -43,7 +45,8 @@ def run_tests(own: Shipped, paths: Iterable[Path], *, coverage: bool, mutate: bo
     checked = check(own.invariants, own.policy(Lines(), {}, 0))
     broken = tuple(map(str, checked.violations))
     covered, mutation = None, None
-    if not failures and not broken:
+    unmeasured = bool((coverage or mutate) and (failures or broken))
+    if not unmeasured:
         bench = Bench(own, tables, lambda rules: _breaks(own, rules))
         covered = bench.coverage() if coverage else None
         mutation = bench.mutation() if mutate else None
@@ -55,7 +58,9 @@ def run_tests(own: Shipped, paths: Iterable[Path], *, coverage: bool, mutate: bo
     )
     cases = sum(len(table.asked) for table in tables)
     unchecked = tuple(one.name for one in checked.unchecked)
-    return Tested(passed, len(tables), cases, tuple(failures), broken, unchecked, covered, mutation)
+    return Tested(
+        passed, len(tables), cases, tuple(failures), broken, unchecked, unmeasured, covered, mutation
+    )
 
 
 def _breaks(own: Shipped, rules: Collection[Rule]) -> bool:
@@ -79,6 +84,8 @@ def _told(found: Tested) -> Iterator[str]:
     if not found.invariants:
         left = f"; {len(found.unchecked)} are about roles, and need a database" if found.unchecked else ""
         yield f"No invariant is broken{left}."
+    if found.unmeasured:
+        yield "Coverage and mutants are looked at when all of this holds."
     if found.coverage:
         yield from _covered(found.coverage)
     if found.mutation:

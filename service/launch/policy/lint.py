@@ -12,6 +12,7 @@ import msgspec
 from service import settings as table
 from service.app import check_routes
 from service.authz.engine.errors import PolicyError
+from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured, policy_folder, read_shipped
 from service.authz.review import file_findings, stored_findings
@@ -66,7 +67,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
         if stored := bool(settings.database.url or options.data):
             looked_for.update(stored_findings.CODES)
             with reachable(settings) as there:
-                found += _stored(there)
+                found += [one for one in _stored(there) if one not in found]
     findings = accepted.applied(found, looked_for)
     linted = Linted(all(one.accepted is not None for one in findings), stored, tuple(findings))
     show(options, linted, lambda: _as_text(linted))
@@ -94,13 +95,15 @@ def _stored(settings: Settings) -> list[Finding]:
         async with database.snapshot(within=_WITHIN) as connection:
             policy = await derived_policy(connection, shipped)
             standing = await standing_of(policy, connection)
+            broken = await broken_invariants(connection, shipped.invariants, policy)
             bound = {f"{one.method} {one.path}": one.buttons for one in await bindings.bound(connection)}
             known = [
                 StoredResource(name, one.enabled, tuple((code, works) for code, works in bound.get(name, ())))
                 for one in await resources.registered(connection)
                 for name in [f"{one.method} {one.path}"]
             ]
-        return await asyncio.to_thread(stored_findings.stored_findings, standing, known)
+        found = await asyncio.to_thread(stored_findings.stored_findings, standing, known, shipped.invariants)
+        return [*file_findings.broken_invariants(broken), *found]
 
     return with_database(settings, look)
 
