@@ -27,7 +27,14 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
     stop = partial(container.readiness.withdraw, "The service is stopping")
-    return RequestMiddleware(app, address_of, container.traffic.count, container.collector.operation, stop)
+    return RequestMiddleware(
+        app,
+        address_of,
+        container.traffic.count,
+        container.collector.operation,
+        stop=stop,
+        cross_origin=container.cross_origin,
+    )
 
 
 def check_routes(shipped: Shipped) -> Routes:

@@ -55,12 +55,13 @@ from service.records.database.announcements import announcements
 from service.records.database.transactions import Database
 from service.records.logs.reader import LogReader
 from service.records.policy import lines
-from service.settings import Settings
+from service.settings import Auth, Settings
 from service.web.observability.exposition import Sample
 from service.web.observability.metrics import WorkerMetrics
 from service.web.observability.operator_token import OperatorToken
 from service.web.observability.traffic import Traffic
 from service.web.requests.cookies import Cookies
+from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import CookieToken, HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 
@@ -124,8 +125,7 @@ class Container:
             log=log,
         )
         self.cookies = Cookies(auth)
-        header = (auth.token_name, auth.token_prefix)
-        token = CookieToken(*header, self.cookies) if self.cookies.on else HeaderToken(*header)
+        self.cross_origin = CrossOrigin(settings.server.cors_origins, auth.token_name)
         self.password_reset = PasswordReset(delegation, self.password_change)
         self.bans = Bans(self.database, delegation, self.revocations, log)
         self.kicks = Kicks(self.database, delegation, self.sessions)
@@ -145,7 +145,12 @@ class Container:
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
         self.operator_token = OperatorToken(settings.server.metrics_token)
         revisions = PublishedRevisions(self.live, reader_of(self.database))
-        self.guard = AuthorizationGuard(token, Authenticator(auth, tokens, self.store), self.live, revisions)
+        self.guard = AuthorizationGuard(
+            _token_of_requests(auth, self.cookies),
+            Authenticator(auth, tokens, self.store),
+            self.live,
+            revisions,
+        )
         self.readiness = readiness(
             worker=worker,
             database=self.database,
@@ -179,6 +184,11 @@ class Container:
         await self.journal.finish()
         await self.store.close()
         await self.database.close()
+
+
+def _token_of_requests(auth: Auth, cookies: Cookies) -> HeaderToken:
+    header = (auth.token_name, auth.token_prefix)
+    return CookieToken(*header, cookies) if cookies.on else HeaderToken(*header)
 
 
 def _worker_name() -> str:

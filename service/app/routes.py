@@ -33,7 +33,9 @@ DESCRIPTION: Final = "An administration service whose every authorization decisi
 def add_routes(app: App[Request, Response], container: Container) -> Routes:
     """Register every endpoint; those of the group are guarded, the others are added as outside it."""
     dry_runs = DryRuns(container.live, container.store)
-    routes = Routes(app, container.guard, container.acknowledged.by, dry_runs.impact_of)
+    routes = Routes(
+        app, container.guard, container.acknowledged.by, dry_runs.impact_of, container.cross_origin
+    )
     cookies = container.cookies
     routes.add("/api/auth/login", tokens.Login(container.attempts, cookies))
     if cookies.on:

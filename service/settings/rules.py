@@ -44,6 +44,15 @@ def _key_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
             yield Fault(f"auth.{name}", f"is not an existing file: {path}")
 
 
+def _cross_origin(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    if settings.auth.is_read_cookie and settings.server.cors_origins:
+        yield Fault(
+            "server.cors_origins",
+            "must be empty in cookie mode (auth.is_read_cookie): cookies are for pages of this service's own "
+            "origin, and pages of others send their token in a header",
+        )
+
+
 def _lifetimes(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if settings.auth.refresh_timeout < settings.auth.access_timeout:
         yield Fault("auth.refresh_timeout", "must not be shorter than auth.access_timeout")
@@ -81,5 +90,6 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,
     ("auth.jwt_algorithm", "auth.jwt_private_key", "auth.jwt_public_key"): _key_files,
     ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
+    ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
     ("password.min_length", "password.max_length"): _password_lengths,
 }

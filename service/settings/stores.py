@@ -12,7 +12,7 @@ from typing import Literal
 
 from service.settings.checks import between, hard_to_guess, not_empty, not_everyone, url
 from service.settings.table import setting
-from service.settings.values import Networks
+from service.settings.values import Networks, Origins
 
 
 def _cores(_environ: Mapping[str, str]) -> int:
@@ -61,6 +61,12 @@ class Server:
         help="Networks whose `X-Forwarded-For` is trusted, in CIDR form; comma-separated in the "
         "environment, a list in the file. From any other peer the header is ignored, and the peer's own "
         "address is the client's.",
+    )
+    cors_origins: Origins = setting(
+        Origins(),
+        help="The origins, besides this service's own, whose pages may call the API from a browser, such as "
+        "`https://app.example.com`: exact, comma-separated in the environment, a list in the file. Not "
+        "together with cookie mode.",
     )
     head_timeout: float = setting(
         15.0,

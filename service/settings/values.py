@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from ipaddress import IPv4Network, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
@@ -27,9 +27,19 @@ class Digests(tuple[str, ...]):
     __slots__ = ()
 
 
+class Origins(tuple[str, ...]):
+    """Origins of web pages, in the form in which browsers send them (RFC 6454 §6.2)."""
+
+    __slots__ = ()
+
+
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
+_ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::([0-9]{1,5}))?")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_HIGHEST_PORT = 65_535
+_LAST_IS_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -102,6 +112,35 @@ def _digests(text: str) -> Digests:
     return Digests(parts)
 
 
+def _origins(text: str) -> Origins:
+    parts = text.split(",") if text.strip() else []
+    return Origins(dict.fromkeys(_origin(part.strip()) for part in parts))
+
+
+def _origin(text: str) -> str:
+    """Return an origin as browsers write it: in lower case, and without the default port."""
+    form = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
+    if form is None or (form[3] and not 0 < int(form[3]) <= _HIGHEST_PORT):
+        raise ValueError(
+            "must be origins such as https://app.example.com or http://localhost:3000, without a path or a "
+            "slash at the end; * and null are not accepted, and names that are not ASCII are written as xn--…"
+        )
+    scheme, host, port = form.groups()
+    return f"{scheme}://{_host(host)}" + (
+        f":{int(port)}" if port and int(port) != _DEFAULT_PORTS[scheme] else ""
+    )
+
+
+def _host(text: str) -> str:
+    # The URL Standard §3.5: what ends in a number is an IPv4 address, which has several spellings.
+    try:
+        if text.startswith("["):
+            return f"[{IPv6Address(text[1:-1]).compressed}]"
+        return str(IPv4Address(text)) if _LAST_IS_NUMBER.fullmatch(text) else text
+    except ValueError:
+        raise ValueError("must be origins whose host is a name or a complete IP address") from None
+
+
 _KINDS: dict[Any, Kind] = {
     bool: Kind("true or false", _boolean, (bool,)),
     int: Kind("whole number", _whole, (int,)),
@@ -112,6 +151,7 @@ _KINDS: dict[Any, Kind] = {
     Networks: Kind("list of networks", _networks, is_list=True),
     Paths: Kind("list of paths", _paths, is_list=True),
     Digests: Kind("list of digests", _digests, is_list=True),
+    Origins: Kind("list of origins", _origins, is_list=True),
 }
 
 

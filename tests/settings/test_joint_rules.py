@@ -122,3 +122,11 @@ def test_only_known_media_types_can_be_taken(types: str) -> None:
 def test_a_refresh_token_lives_no_shorter_than_an_access_token() -> None:
     given = {"PORTCULLIS_AUTH__ACCESS_TIMEOUT": "100", "PORTCULLIS_AUTH__REFRESH_TIMEOUT": "99"}
     assert list(faults(given)) == ["auth.refresh_timeout"]
+
+
+def test_cookie_mode_has_no_other_origins() -> None:
+    origins = {"PORTCULLIS_SERVER__CORS_ORIGINS": "https://app.example"}
+    assert faults(origins) == {}
+    assert (
+        "cookie mode" in faults({**origins, "PORTCULLIS_AUTH__IS_READ_COOKIE": "true"})["server.cors_origins"]
+    )

@@ -125,6 +125,19 @@ def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables() -> 
         ("PORTCULLIS_SERVER__TRUSTED_PROXIES", "10.0.0.1/8", "server.trusted_proxies"),
         ("PORTCULLIS_SERVER__TRUSTED_PROXIES", "10.0.0.0/8,", "server.trusted_proxies"),
         ("PORTCULLIS_SERVER__TRUSTED_PROXIES", "0.0.0.0/0", "server.trusted_proxies"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "*", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "null", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "https://*.example.com", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "https://example.com/", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "https://example.com/app", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "https://example.com,", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "https://ann@example.com", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "https://example.com:65536", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "https://exämple.com", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "http://127.1", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "http://[::1", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "example.com", "server.cors_origins"),
+        ("PORTCULLIS_SERVER__CORS_ORIGINS", "file://", "server.cors_origins"),
         ("PORTCULLIS_LOG__FORMAT", "xml", "log.format"),
         ("DATABASE_URL", "mysql://h/d", "database.url"),
         ("DATABASE_URL", "postgresql:h", "database.url"),
@@ -144,6 +157,16 @@ def test_networks_are_read_from_a_list_in_the_file_and_from_commas_in_the_enviro
     assert load({}, file=file).server.trusted_proxies == wanted
     given = {"PORTCULLIS_SERVER__TRUSTED_PROXIES": "10.0.0.0/8, ::1"}
     assert load(given).server.trusted_proxies == wanted
+
+
+def test_origins_are_read_as_browsers_write_them(tmp_path: Path) -> None:
+    file = write(
+        tmp_path, '[server]\ncors_origins = ["HTTPS://App.Example.com:443", "http://[0:0::1]:3000"]\n'
+    )
+    assert load({}, file=file).server.cors_origins == ("https://app.example.com", "http://[::1]:3000")
+    given = "http://localhost:5173, https://a.example , https://A.example"
+    found = load({"PORTCULLIS_SERVER__CORS_ORIGINS": given}).server.cors_origins
+    assert found == ("http://localhost:5173", "https://a.example")
 
 
 def test_digests_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:

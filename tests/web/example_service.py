@@ -9,6 +9,7 @@ from msgspec import Meta, field
 
 from service.errors import Conflict, NotFound, PreconditionFailed
 from service.web.requests.context import RequestContext
+from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import Operation
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.marks import created, example_body, logged, login, needs, public, refuses
@@ -169,9 +170,11 @@ class OpenGate(AuthorizationGuard):
         """Admit."""
 
 
-def example(guard: AuthorizationGuard | None = None) -> tuple[RequestMiddleware, Routes]:
+def example(
+    guard: AuthorizationGuard | None = None, cross_origin: CrossOrigin | None = None
+) -> tuple[RequestMiddleware, Routes]:
     app = falcon_app()
-    routes = Routes(app, guard or OpenGate())
+    routes = Routes(app, guard or OpenGate(), cross_origin=cross_origin)
     for template, endpoint in TEMPLATES.items():
         routes.add(template, endpoint)
-    return RequestMiddleware(app), routes
+    return RequestMiddleware(app, cross_origin=cross_origin), routes

@@ -16,6 +16,7 @@ from service.errors import RefreshRequired, TokenInvalid, Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
+from service.web.requests.cors import CrossOrigin
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.middleware import RequestMiddleware
@@ -70,6 +71,7 @@ def over(
     token: HeaderToken | None = None,
     published: int = REVISION,
     announced: int | None = REVISION,
+    cross_origin: CrossOrigin | None = None,
 ) -> RequestMiddleware:
     """Return the example behind a gate over ``live``; ``published`` is the newest revision of all nodes."""
 
@@ -77,8 +79,8 @@ def over(
         return published
 
     token = token or HeaderToken("Authorization", "Bearer ")
-    app, _ = example(AuthorizationGuard(token, Table(announced), live, PublishedRevisions(live, newest)))
-    return app
+    guard = AuthorizationGuard(token, Table(announced), live, PublishedRevisions(live, newest))
+    return example(guard, cross_origin)[0]
 
 
 def live_policy(rules: Iterable[Rule]) -> LivePolicy:

@@ -22,6 +22,7 @@ from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import ClientGone
 from service.web.observability.request_log import RequestLog
 from service.web.requests.context import AddressOf, RequestContext, Scope, new_request_id, peer_address
+from service.web.requests.cors import CrossOrigin
 from service.web.requests.problems import MEDIA_TYPE, answer, document, refused
 from service.web.requests.request import Request
 from service.web.requests.routes import Router
@@ -61,12 +62,14 @@ class RequestMiddleware:
         address_of: AddressOf = peer_address,
         count: Callable[[RequestContext], None] | None = None,
         record: Callable[[OperationEvent], None] | None = None,
+        *,
         stop: Callable[[], None] = lambda: None,
+        cross_origin: CrossOrigin | None = None,
     ) -> None:
         """``count``, if given, is called with each finished request.
 
         ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
-        when the process is about to stop.
+        when the process is about to stop. ``cross_origin`` adds its headers to every answer.
         """
         self._app = app
         self._count = count
@@ -74,6 +77,7 @@ class RequestMiddleware:
         self._record = record
         self._log = RequestLog()
         self._stop = stop
+        self._cross_origin = cross_origin or CrossOrigin()
 
     def stop(self) -> None:
         """Announce that the process is about to stop: from now on it is not ready."""
@@ -91,6 +95,7 @@ class RequestMiddleware:
             if message["type"] == "http.response.start":
                 context.status = message["status"]
                 message["headers"] += _headers(context)
+                message["headers"] += self._cross_origin.headers(scope)
             return send(message)
 
         try:

@@ -15,6 +15,7 @@ from service.authz.engine.rules import METHODS, Rule
 from service.authz.lint.coverage import catalogue_faults, coverage_faults
 from service.errors import MethodNotAllowed
 from service.kernel.operator_error import OperatorError
+from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import Operation
 from service.web.requests.dry_run import ImpactOf
 from service.web.requests.guard import AuthorizationGuard
@@ -44,12 +45,16 @@ class Router(CompiledRouter):
 
 
 class _Methods(dict[str, Responder]):
-    """Responders by method. Any other method, known to Falcon or not, is answered 405."""
+    """Responders by method. Any other method, known to Falcon or not, is answered 405.
 
-    def __init__(self, responders: dict[str, Responder]) -> None:
+    ``OPTIONS`` is a preflight request, or 405 as well.
+    """
+
+    def __init__(self, responders: dict[str, Responder], cross_origin: CrossOrigin) -> None:
         super().__init__(responders)
-        self._refuse = _refuser(sorted(responders))
-        # Falcon adds an answer to OPTIONS if there is none.
+        allowed = sorted(responders)
+        self._refuse = _refuser(allowed)
+        self["OPTIONS"] = _preflight(allowed, cross_origin)
         for method in COMBINED_METHODS:
             self.setdefault(method, self._refuse)
 
@@ -64,6 +69,13 @@ def _refuser(allowed: list[str]) -> Responder:
     return refuse
 
 
+def _preflight(allowed: list[str], cross_origin: CrossOrigin) -> Responder:
+    async def preflight(request: Request, response: Response, **_arguments: str) -> None:
+        await cross_origin.preflight(request, response, allowed)
+
+    return preflight
+
+
 class Routes:
     """Registers endpoints: objects with ``on_get``, ``on_post``, ``on_put``, ``on_patch`` or ``on_delete``.
 
@@ -76,12 +88,17 @@ class Routes:
         guard: AuthorizationGuard,
         acknowledged: Acknowledged | None = None,
         impact_of: ImpactOf | None = None,
+        cross_origin: CrossOrigin | None = None,
     ) -> None:
-        """``acknowledged`` is asked after each operation that publishes; ``impact_of`` serves dry runs."""
+        """``acknowledged`` is asked after each operation that publishes; ``impact_of`` serves dry runs.
+
+        ``cross_origin`` answers preflight requests; without it there are none.
+        """
         self._app = app
         self._guard = guard
         self._acknowledged = acknowledged
         self._impact_of = impact_of
+        self._cross_origin = cross_origin or CrossOrigin()
         self._templates: set[str] = set()
         self.operations: list[Operation] = []
         self.outside: list[Operation] = []
@@ -156,7 +173,7 @@ class Routes:
             )
             for operation in operations
         }
-        self._app.add_route(template, _Methods(methods))
+        self._app.add_route(template, _Methods(methods, self._cross_origin))
         self._templates.add(template)
         return operations
 

@@ -1,0 +1,87 @@
+"""Cross-origin requests of browsers (CORS, Fetch Standard §3.2), by exact origins.
+
+The tokens of such requests travel in headers only: ``Access-Control-Allow-Credentials`` is never sent, so a
+browser neither sends cookies nor keeps those of an answer, and cookie mode stays same-origin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from falcon.asgi import Response
+
+from service.errors import MethodNotAllowed
+from service.web.requests.context import Scope, context_of
+from service.web.requests.request import Request
+
+EXPOSED: Final = (
+    "ETag",
+    "Location",
+    "X-Request-Id",
+    "X-Policy-Revision",
+    "X-Policy-In-Force",
+    "Retry-After",
+    "Content-Disposition",
+)
+"""Response headers that scripts of the listed origins may read, besides those that all may (Fetch §4.10)."""
+
+SENT: Final = (
+    "Content-Type",
+    "If-Match",
+    "If-None-Match",
+    "If-Range",
+    "Range",
+    "X-Policy-Min-Revision",
+    "X-Request-Id",
+)
+"""Request headers that such scripts may send, besides the one of the access token."""
+
+MAX_AGE: Final = 600
+"""Seconds for which a browser may reuse the answer to a preflight request."""
+
+_NO_CONTENT: Final = 204
+_ASKED_METHOD: Final = b"access-control-request-method"
+_VARY: Final = (b"vary", b"Origin")
+
+
+class CrossOrigin:
+    """Tells browsers which origins may call; with no origins it tells nothing and answers no preflight."""
+
+    def __init__(self, origins: Collection[str] = (), token_name: str = "Authorization") -> None:  # noqa: S107 - the name of a header
+        """``origins`` are in the form in which browsers send them; ``token_name`` is the token's header."""
+        self._origins = frozenset(origin.encode("ascii") for origin in origins)
+        self._exposed = (b"access-control-expose-headers", ", ".join(EXPOSED).encode("ascii"))
+        self._sent = ", ".join((token_name, *SENT))
+
+    def headers(self, scope: Scope) -> list[tuple[bytes, bytes]]:
+        """Return the headers of every answer to ``scope``, whatever its status.
+
+        ``Vary`` comes with all answers: a cache may not give one origin the answer for another.
+        """
+        if not self._origins:
+            return []
+        origin = self._listed(scope)
+        if origin is None:
+            return [_VARY]
+        return [_VARY, (b"access-control-allow-origin", origin), self._exposed]
+
+    async def preflight(self, request: Request, response: Response, allowed: Sequence[str]) -> None:
+        """Answer an ``OPTIONS`` request for a route with the methods ``allowed``; no credentials are needed.
+
+        Raises MethodNotAllowed unless it is a preflight request of a listed origin for one of them. The
+        browser itself compares the headers that it would send with those of the answer.
+        """
+        asked = request.raw_header(_ASKED_METHOD)
+        if asked is None or asked.decode("latin-1") not in allowed or self._listed(request.scope) is None:
+            raise MethodNotAllowed(allowed)
+        context = context_of(request)
+        context.respond_header("Access-Control-Allow-Methods", ", ".join(allowed))
+        context.respond_header("Access-Control-Allow-Headers", self._sent)
+        context.respond_header("Access-Control-Max-Age", str(MAX_AGE))
+        response.status = _NO_CONTENT
+
+    def _listed(self, scope: Scope) -> bytes | None:
+        """Return the origin of ``scope`` if it is listed, and the only one."""
+        found = [value for name, value in scope["headers"] if name == b"origin"]
+        return found[0] if len(found) == 1 and found[0] in self._origins else None
