@@ -251,7 +251,10 @@ class RowFault(NamedTuple):
     denial: PermissionDenied | None = None
 
     def told(self, most: int) -> dict[str, Any]:
-        """Return the fault as a member of ``errors``, with at most ``most`` of the codes that are lacking."""
+        """Return the fault as a member of ``errors``, with at most ``most`` of the codes that are lacking.
+
+        ``requiredCount`` says how many there are when some are left out.
+        """
         shown: dict[str, Any] = {
             "row": self.row,
             "field": self.field,
@@ -259,7 +262,10 @@ class RowFault(NamedTuple):
             "code": self.code,
         }
         if self.denial is not None:
-            shown |= {**self.denial.extra, "required": self.denial.extra["required"][:most]}
+            required = self.denial.extra["required"]
+            shown |= {**self.denial.extra, "required": required[:most]}
+            if len(required) > most:
+                shown["requiredCount"] = len(required)
         return shown
 
 
