@@ -9,7 +9,7 @@ from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.policy import history, lines, revisions
-from service.records.policy.history import PublishedLine
+from service.records.policy.history import Part, PublishedLine
 from service.records.schema import policy_line
 
 pytestmark = pytest.mark.anyio
@@ -44,12 +44,26 @@ async def test_any_two_revisions_differ_by_what_their_lines_differ(connection: A
             assert (found.added, found.removed) == (sorted(new - old), sorted(old - new))
     for revision, wanted in published.items():
         old = published.get(revision - 1, set())
-        assert await history.changes_of(connection, revision) == (sorted(wanted - old), sorted(old - wanted))
+        changes = await history.changes_of(connection, revision)
+        assert changes == (sorted(wanted - old), sorted(old - wanted), False)
         kept = await revisions.read(connection, revision)
         assert kept is not None
         assert (kept.added, kept.removed) == (len(wanted - old), len(old - wanted))
         at = await history.lines_at(connection, revision, ("GET", "/api/whatever"))
         assert at == sorted(wanted)
+
+
+async def test_long_lists_of_lines_are_read_in_parts(connection: AsyncConnection) -> None:
+    first = await publish(connection, set(POSSIBLE[:1]))
+    second = await publish(connection, set(POSSIBLE[1:]))
+
+    parts = [await history.difference(connection, first, second, Part(3, start)) for start in (0, 3, 6)]
+    same = [await history.changes_of(connection, second, Part(3, start)) for start in (0, 3, 6)]
+
+    assert [part.added for part in parts] == [POSSIBLE[1:4], POSSIBLE[4:7], POSSIBLE[7:]]
+    assert [part.removed for part in parts] == [POSSIBLE[:1], [], []]
+    assert [part.more for part in parts] == [True, True, False]
+    assert same == parts
 
 
 async def test_a_revision_costs_as_many_rows_as_it_adds(connection: AsyncConnection) -> None:
@@ -106,7 +120,7 @@ async def test_what_is_kept_of_revisions_that_were_deleted_is_forgotten(connecti
     second = await publish(connection, set(POSSIBLE[:1]))
 
     assert second == first + 1
-    assert await history.changes_of(connection, second) == ([], [POSSIBLE[1]])
+    assert await history.changes_of(connection, second) == ([], [POSSIBLE[1]], False)
 
 
 async def test_the_changes_of_an_older_version_are_not_told_as_kept(connection: AsyncConnection) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import Annotated
 
@@ -12,11 +11,20 @@ from msgspec import Meta, field
 from service.errors import NotFound, ValidationFailed
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
-from service.records.policy.history import Difference, PublishedLine
+from service.records.policy.history import ALL, Part, PublishedLine
 from service.records.policy.revisions import PolicyRevision, RevisionFilter
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import needs, refuses
-from service.web.requests.schema import Id, Moment, Page, PageQuery, Revision, Schema, page_answer
+from service.web.requests.schema import (
+    Id,
+    Moment,
+    Page,
+    PageNumber,
+    PageQuery,
+    Revision,
+    Schema,
+    page_answer,
+)
 
 SharedLine = Annotated[str, Meta(examples=["p, resource, GET /api/report/{id}, report:detail"])]
 Count = Annotated[int, Meta(ge=0, examples=[2])]
@@ -40,15 +48,33 @@ class PublishedRevision(Schema, kw_only=True):
     tampered: Annotated[int, Meta(ge=0, examples=[0])]
 
 
+Truncated = Annotated[
+    bool, Meta(description="Whether there are lines after those of this page; ask for the next one.")
+]
+
+
 class RevisionChanges(PublishedRevision, kw_only=True):
     """A revision with the lines that it added and removed; `null` where they were not kept."""
 
     added_lines: list[SharedLine] | None
     removed_lines: list[SharedLine] | None
+    truncated: Truncated
 
 
-class DiffQuery(Schema):
-    """The two revisions to compare; either may be the newer one."""
+class LinesQuery(Schema):
+    """Which of the lines are wanted: each page has up to `size` added and up to `size` removed ones."""
+
+    page: PageNumber = 1
+    size: Annotated[int, Meta(ge=1, le=1000, description="Lines of each kind on a page.")] = 1000
+
+    @property
+    def part(self) -> Part:
+        """The lines of this page."""
+        return Part(self.size, (self.page - 1) * self.size)
+
+
+class DiffQuery(LinesQuery, kw_only=True):
+    """The two revisions to compare, either may be the newer one; and which of the lines are wanted."""
 
     from_: Revision = field(name="from")
     to: Revision
@@ -61,6 +87,7 @@ class PolicyDiff(Schema):
     to: Revision
     added_lines: list[SharedLine]
     removed_lines: list[SharedLine]
+    truncated: Truncated
 
 
 class RevisionQuery(PageQuery):
@@ -104,21 +131,24 @@ class OneRevision:
 
     @needs("system:policy:read")
     @refuses(NotFound)
-    async def on_get(self, context: RequestContext, revision: Id) -> RevisionChanges:
+    async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> RevisionChanges:
         """Read a revision of the policy, with the lines of the shared part that it added and removed."""
         async with self._database.snapshot(within=history.READ_WITHIN) as connection:
             found = await revisions.read(connection, revision)
             if found is None:
                 raise NotFound("There is no such revision")
-            return await changes_answer(connection, found)
+            return await changes_answer(connection, found, query.part)
 
 
-async def changes_answer(connection: Connection, found: PolicyRevision) -> RevisionChanges:
-    """Return the revision with the lines that it added and removed."""
-    kept = None if found.added is None else await history.changes_of(connection, found.revision)
-    added, removed = (None, None) if kept is None else await _texts(kept)
-    values = msgspec.structs.asdict(PublishedRevision.of(found))
-    return RevisionChanges(**values, added_lines=added, removed_lines=removed)
+async def changes_answer(connection: Connection, found: PolicyRevision, part: Part = ALL) -> RevisionChanges:
+    """Return the revision with ``part`` of the lines that it added and removed."""
+    kept = None if found.added is None else await history.changes_of(connection, found.revision, part)
+    return RevisionChanges(
+        **msgspec.structs.asdict(PublishedRevision.of(found)),
+        added_lines=None if kept is None else _texts(kept.added),
+        removed_lines=None if kept is None else _texts(kept.removed),
+        truncated=kept is not None and kept.more,
+    )
 
 
 class Diff:
@@ -133,9 +163,14 @@ class Diff:
         async with self._database.snapshot(within=history.READ_WITHIN) as connection:
             await require_kept(connection, "from", query.from_)
             await require_kept(connection, "to", query.to)
-            found = await history.difference(connection, query.from_, query.to)
-        added, removed = await _texts(found)
-        return PolicyDiff(from_=query.from_, to=query.to, added_lines=added, removed_lines=removed)
+            found = await history.difference(connection, query.from_, query.to, query.part)
+        return PolicyDiff(
+            from_=query.from_,
+            to=query.to,
+            added_lines=_texts(found.added),
+            removed_lines=_texts(found.removed),
+            truncated=found.more,
+        )
 
 
 async def require_kept(connection: Connection, name: str, revision: int) -> None:
@@ -144,10 +179,5 @@ async def require_kept(connection: Connection, name: str, revision: int) -> None
         raise ValidationFailed((name, "There is no such revision, or its lines were not kept"))
 
 
-async def _texts(found: Difference) -> tuple[list[str], list[str]]:
-    # A first revision may have a hundred thousand lines.
-    return await asyncio.to_thread(lambda: (_text(found.added), _text(found.removed)))
-
-
-def _text(lines: list[PublishedLine]) -> list[str]:
+def _texts(lines: list[PublishedLine]) -> list[str]:
     return [str(line) for line in lines]

@@ -10,8 +10,22 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Select, case, delete, func, select, text, true, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    SelectBase,
+    case,
+    delete,
+    except_,
+    func,
+    select,
+    text,
+    true,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service.kernel.cooperative_yield import CooperativeYield
 from service.records.database.greenlets import give_way_if_async
@@ -23,6 +37,7 @@ Place: TypeAlias = tuple[str, str] | str
 READ_WITHIN: Final = 30.0
 """Seconds that reading history may take; the lines of a hundred thousand resources take a few."""
 
+_COLUMNS: Final = (policy_line.c.layer, policy_line.c.object, policy_line.c.code)
 _AT_ONCE: Final = 500  # lines between two turns of the event loop
 
 
@@ -37,11 +52,25 @@ class PublishedLine(NamedTuple):
         return f"p, {self.layer}, {self.object}, {self.code}"
 
 
+class Part(NamedTuple):
+    """Which lines of a long list are wanted: at most ``size`` (None for all), after the first ``offset``."""
+
+    size: int | None
+    offset: int
+
+
+ALL: Final = Part(None, 0)
+
+
 class Difference(NamedTuple):
-    """What one revision has and another has not; both in the order of layer, object and code."""
+    """What one revision has and another has not; both in the order of layer, object and code.
+
+    ``more`` tells whether there are more lines of either kind than those that were wanted.
+    """
 
     added: list[PublishedLine]
     removed: list[PublishedLine]
+    more: bool = False
 
 
 # A full join can't become nested loops, whatever the planner thinks of tables that were filled a moment ago.
@@ -90,14 +119,18 @@ async def tampered(connection: AsyncConnection) -> int:
     return int((await connection.execute(_TAMPERED)).scalar_one())
 
 
-async def changes_of(connection: AsyncConnection, revision: int) -> Difference:
+async def changes_of(connection: AsyncConnection, revision: int, part: Part = ALL) -> Difference:
     """Return what ``revision`` added to the one before it, and what it removed."""
-    added = await _lines(connection, _select().where(policy_line.c.since == revision))
-    removed = await _lines(connection, _select().where(policy_line.c.until == revision))
-    return Difference(added, removed)
+    line = policy_line.c
+    return await _part_of(
+        connection,
+        select(*_COLUMNS).where(line.since == revision),
+        select(*_COLUMNS).where(line.until == revision),
+        part,
+    )
 
 
-async def difference(connection: AsyncConnection, before: int, after: int) -> Difference:
+async def difference(connection: AsyncConnection, before: int, after: int, part: Part = ALL) -> Difference:
     """Return what ``after`` has and ``before`` has not, and the reverse; either may be the newer one.
 
     Reads only the lines that came or went between the two.
@@ -105,13 +138,23 @@ async def difference(connection: AsyncConnection, before: int, after: int) -> Di
     low, high = min(before, after), max(before, after)
     came = policy_line.c.since.between(low + 1, high)
     went = policy_line.c.until.between(low + 1, high)
-    only_low = await _lines(connection, _select().where(went, ~came))
-    only_high = await _lines(connection, _select().where(came, policy_line.c.until.is_(None) | ~went))
+    only_low = select(*_COLUMNS).where(went, ~came)
+    only_high = select(*_COLUMNS).where(came, policy_line.c.until.is_(None) | ~went)
     # A line that went and came again is in both.
-    both = {*only_low} & {*only_high}
-    gone = [line for line in only_low if line not in both]
-    new = [line for line in only_high if line not in both]
-    return Difference(new, gone) if before <= after else Difference(gone, new)
+    new, gone = except_(only_high, only_low), except_(only_low, only_high)
+    return await _part_of(connection, *((new, gone) if before <= after else (gone, new)), part)
+
+
+async def _part_of(
+    connection: AsyncConnection, added: SelectBase, removed: SelectBase, part: Part
+) -> Difference:
+    """Return ``part`` of the lines that the two statements select."""
+    found = []
+    for statement in (added, removed):
+        ordered = _ordered(statement.subquery().c).offset(part.offset)
+        found.append(await _lines(connection, ordered.limit(None if part.size is None else part.size + 1)))
+    more = part.size is not None and any(len(lines) > part.size for lines in found)
+    return Difference(found[0][: part.size], found[1][: part.size], more)
 
 
 async def lines_at(
@@ -154,7 +197,10 @@ def _in_force(revision: int) -> ColumnElement[bool]:
 
 
 def _select() -> Select[tuple[str, str, str]]:
-    line = policy_line.c
+    return _ordered(policy_line.c)
+
+
+def _ordered(line: ReadOnlyColumnCollection[str, Any]) -> Select[tuple[str, str, str]]:
     layers = case({"resource": 1, "endpoint": 2}, value=line.layer, else_=3)
     return select(line.layer, line.object, line.code).order_by(
         layers, line.object.collate("C"), line.code.collate("C")
