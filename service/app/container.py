@@ -102,6 +102,7 @@ class Container:
             worker,
             token_life=auth.access_timeout,
             own_digests=settings.policy.own_digests,
+            mend=self.changes.mend,
         )
         self.acknowledged = Acknowledgements(self.watch)
         self.passwords = Passwords(settings.password)

@@ -11,6 +11,8 @@ from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from service.authz.engine.policy import Policy
+from service.authz.publishing.announced import leave_to_workers
+from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
@@ -235,3 +237,86 @@ async def test_who_waits_for_a_revision_gets_it_as_soon_as_it_is_in_force() -> N
 async def test_who_waits_in_vain_for_a_revision_is_refused() -> None:
     with pytest.raises(Unavailable, match="older than 9"):
         await LivePolicy(SHIPPED).at_least(9, within=0.01)
+
+
+def healing(database: Database, worker: str = "a:1") -> tuple[LivePolicy, PolicyWatch]:
+    """Return a worker that looks only when it is told to, and mends what it finds."""
+    live = LivePolicy(SHIPPED)
+    changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, leave_to_workers)
+    return live, PolicyWatch(
+        live, database, silence, Unannounced(), worker, token_life=7200, mend=changes.mend
+    )
+
+
+FORGED = (
+    "INSERT INTO sys.policy_revision (revision, digest, line_count, cause)"
+    " SELECT 9999, {digest}, line_count, 'forged' FROM sys.policy_revision"
+)
+
+
+async def test_a_newest_revision_that_nobody_can_use_is_replaced_by_what_is_stored(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.authz.publishing.watch.RETRY_EVERY", 0.0)
+    (live, watch), (other, beside) = healing(database), healing(database, "b:2")
+    await watch.look()
+    digest = live.current.digest
+    await execute(database, FORGED.format(digest="'0000'"))
+
+    with capture_logs() as logged:
+        for _ in range(3):
+            await watch.look()
+            await beside.look()
+
+    assert (live.current.revision, live.current.digest) == (10_000, digest)
+    assert (other.current.revision, other.current.digest) == (10_000, digest)
+    assert (watch.fault, beside.fault) == (None, None)
+    (told,) = [one for one in logged if one["event"].startswith("no worker can use")]
+    assert (told["log_level"], told["event_type"], told["newest"]) == ("error", "security", 9999)
+
+
+async def test_a_newest_revision_that_another_worker_uses_is_left_alone(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.authz.publishing.watch.RETRY_EVERY", 0.0)
+    live, watch = healing(database)
+    await watch.look()
+    await execute(
+        database,
+        FORGED.format(digest="'0000'"),
+        "INSERT INTO sys.policy_worker (worker, revision) VALUES ('b:2', 9999)",
+    )
+
+    for _ in range(3):
+        await watch.look()
+
+    assert live.current.revision == 1
+    assert "digest of revision 9999" in (watch.fault or "")
+
+
+@pytest.mark.parametrize(
+    ("lost", "then"),
+    [
+        ("DELETE FROM sys.policy_revision WHERE revision = 9999", 1),
+        ("UPDATE sys.policy_revision SET digest = '0000' WHERE revision = 9999", 9999),
+    ],
+)
+async def test_what_the_database_says_counts_when_it_lost_the_revision_in_force(
+    database: Database, lost: str, then: int
+) -> None:
+    (live, watch), (other, beside) = healing(database), healing(database, "b:2")
+    await execute(database, FORGED.format(digest="digest"))
+    await watch.look()
+    await beside.look()
+    before = live.current
+    assert before.revision == other.current.revision == 9999
+    await execute(database, lost, enabled(False))
+
+    with capture_logs() as logged:
+        await watch.look()
+        await beside.look()
+
+    assert live.current.revision == other.current.revision == 10_000
+    assert live.current.digest == other.current.digest != before.digest
+    told = [one for one in logged if one["event"].startswith("the database has lost")]
+    assert [(one["newest"], one["in_force"]) for one in told] == [(then, 9999)]

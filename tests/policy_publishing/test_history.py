@@ -165,6 +165,34 @@ async def test_lines_changed_past_the_service_are_replaced_told_and_counted(
     assert "1" in [one.split()[-1] for one in told]  # beside the worker that has ended
 
 
+async def test_a_dry_run_raises_no_alarm_about_lines_that_it_does_not_replace(service: Inside) -> None:
+    await execute(service, "DELETE FROM sys.casbin_rule WHERE v1 = 'GET /api/user/list' AND v0 = 'resource'")
+
+    with capture_logs() as dry:
+        await service.data("POST", "/api/resource?dryRun=true", REPORT)
+    with capture_logs() as written:
+        await service.data("POST", "/api/resource", REPORT)
+
+    told = "published policy lines were changed past the service"
+    assert [told in {one["event"] for one in logged} for logged in (dry, written)] == [False, True]
+
+
+async def test_long_lists_of_lines_are_told_in_pages(service: Inside) -> None:
+    pages = [
+        await service.data("GET", f"/api/policy/revisions/1?size=40&page={page}") for page in (1, 2, 3, 4)
+    ]
+    whole = await service.data("GET", "/api/policy/revisions/1")
+    await service.data("POST", "/api/resource", REPORT)
+    diff = await service.data("GET", "/api/policy/diff?from=2&to=1&size=1")
+
+    assert [line for one in pages for line in one["addedLines"]] == whole["addedLines"]
+    number = whole["added"]
+    assert len(whole["addedLines"]) == number
+    assert [one["truncated"] for one in pages] == [number > 40 * page for page in (1, 2, 3, 4)]
+    assert pages[0]["truncated"]
+    assert (whole["truncated"], diff["truncated"], len(diff["removedLines"])) == (False, False, 1)
+
+
 async def test_only_those_who_may_read_the_policy_read_its_history(shared: Inside) -> None:
     for target in ("/api/policy/revisions", "/api/policy/revisions/1", "/api/policy/diff?from=1&to=1"):
         assert (await shared.as_stranger("GET", target)).status == 401

@@ -141,6 +141,20 @@ class PolicyChanges:
             pass
         return change.policy
 
+    async def mend(self, cause: str, least: int) -> None:
+        """Publish what is stored as a revision of at least ``least``, unless that has been done.
+
+        For a newest revision that can't be used, and for one that the database has lost. It is no change that
+        a check could refuse: what is stored decides. Raises PolicyError if no policy can be built from it,
+        and Unavailable.
+        """
+        async with self._own_turn():
+            async with self._database.transaction(within=WITHIN) as connection:
+                policy = await publish_if_changed(connection, self._shipped, cause, least=least)
+                if policy.revision > self._live.current.revision:
+                    await self._announce(policy.revision)
+            self._live.offer(policy)
+
     async def _check_files(self) -> None:
         try:
             found = await asyncio.to_thread(self._read)

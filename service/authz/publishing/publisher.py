@@ -32,6 +32,7 @@ async def publish_if_changed(
     *,
     user_name: str | None = None,
     in_force: Policy | None = None,
+    least: int = 0,
 ) -> Policy:
     """Derive the policy from the data of ``connection``, publish it if it differs, and return it.
 
@@ -41,7 +42,8 @@ async def publish_if_changed(
     with the policy before it is published. Unchanged, the newest revision stays; lines that somebody else
     has tampered with are written anew, and the log tells so. ``cause`` says why, and ``user_name`` who asked
     for it, for the list of revisions. ``in_force`` is the policy in force in this process: what it has in
-    common with the new one is not built again. After the commit, hand the policy to ``LivePolicy.offer``.
+    common with the new one is not built again. ``least`` is the lowest number that the revision may have: one
+    with a lower number is published again. After the commit, hand the policy to ``LivePolicy.offer``.
     """
     await revisions.lock(connection)
     bits = await menus.permission_bits(connection)
@@ -50,13 +52,14 @@ async def publish_if_changed(
     stored = await connection.run_sync(casbin_rule.stored)
     changed = await asyncio.to_thread(changes, stored.objects, shared.by_object)
     newest = 0 if latest is None else latest.revision
-    unchanged = latest is not None and latest.digest == digest and not changed and not stored.strangers
-    revision = newest if unchanged else newest + 1
+    same = latest is not None and latest.digest == digest and not changed and not stored.strangers
+    unchanged = same and newest >= least
+    revision = newest if unchanged else max(newest + 1, least)
     policy = await asyncio.to_thread(shipped.policy, shared, bits, revision, digest=digest, like=in_force)
     check(policy)
     if not unchanged:
-        await history.forget_from(connection, revision)
-        await row_history.forget_from(connection, revision)
+        await history.forget_from(connection, newest + 1)
+        await row_history.forget_from(connection, newest + 1)
         tampered = await _tampered(connection, latest, stored, in_force)
         origin = ORIGIN.get()
         await casbin_rule.publish(
@@ -69,6 +72,7 @@ async def publish_if_changed(
             user_name=user_name,
             request_id=None if origin is None else origin.request_id,
             tampered=tampered,
+            least=least,
         )
         await history.record(connection, revision)
     # Also when no line has changed: a new name counts from now on.

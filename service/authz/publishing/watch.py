@@ -13,6 +13,7 @@ from typing import Final
 import structlog
 
 from service.authz.engine.errors import PolicyError
+from service.authz.engine.policy import Policy
 from service.authz.publishing.announced import AnnouncedRevision
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.own_parts import OwnParts
@@ -22,6 +23,7 @@ from service.records.database.transactions import Database
 from service.records.menus import bit_positions
 from service.records.policy import revisions
 from service.records.policy import workers as policy_workers
+from service.records.policy.revisions import PolicyRevision
 from service.records.policy.workers import REPORT_EVERY, PolicyWorker
 
 POLL_EVERY: Final = 0.5
@@ -38,6 +40,12 @@ _TELL_WITHIN: Final = 0.5  # seconds for reading the reports of others; less tha
 Announced = Callable[[], AsyncGenerator[str, None]]
 """Begins to listen for published revisions; see ``records.announcements``."""
 
+Mend = Callable[[str, int], Awaitable[None]]
+"""Publishes what is stored anew; see ``PolicyChanges.mend``."""
+
+_LOST: Final = "the database has lost policy revisions that were in force"
+_UNUSABLE: Final = "no worker can use the newest policy revision"
+
 _log = structlog.get_logger()
 
 
@@ -50,6 +58,10 @@ class PolicyWatch:
     ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and mends what ``keep``
     announces. ``own_digests`` are the digests of the own parts that may serve, empty for all; ``own_parts``
     says what workers decide by.
+
+    What the database says counts. A newest revision that no worker can use, since somebody has forged it or
+    changed its lines, is replaced by ``mend``, and so is one that the database no longer has: in both cases
+    what is stored is published with a number that no worker has seen.
     """
 
     def __init__(
@@ -63,6 +75,7 @@ class PolicyWatch:
         token_life: int,
         own_digests: Collection[str] = (),
         poll_every: float = POLL_EVERY,
+        mend: Mend | None = None,
     ) -> None:
         self._live = live
         self._database = database
@@ -71,6 +84,7 @@ class PolicyWatch:
         self._worker = worker
         self._token_life = token_life
         self._poll_every = poll_every
+        self._mend = mend
         self.own_parts: Final = OwnParts(live.own_digest, own_digests)
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
@@ -91,6 +105,7 @@ class PolicyWatch:
 
     async def look(self) -> None:
         """Load a newer policy, if there is one, and report; raises only unexpected errors."""
+        before = self._live.current
         try:
             async with self._database.transaction(even_if_emptied=True) as connection:
                 latest = await revisions.latest(connection)
@@ -98,6 +113,8 @@ class PolicyWatch:
             self._database.emptied = latest is None and self._live.current.revision > 0
             newest = 0 if latest is None else latest.revision
             self._note(newest)
+            if latest is not None and _has_lost(latest, before):
+                await self._publish_anew(_LOST, newest, before.revision + 1)
             await self._load(newest)
             await self._report()
         except Unavailable as refusal:
@@ -160,8 +177,27 @@ class PolicyWatch:
         except PolicyError as fault:
             self._refused = (newest, monotonic() + RETRY_EVERY)
             self._say(str(fault))
+            # Not at once: other workers may be about to report that they can use it.
+            if newest == refused and not await self._is_used(newest):
+                await self._publish_anew(_UNUSABLE, newest, 0)
         else:
             self._say(None)
+
+    async def _is_used(self, newest: int) -> bool:
+        """Return whether another worker decides by ``newest``, as one of another version might."""
+        async with self._database.transaction() as connection:
+            present = await policy_workers.present(connection)
+        return any(one.revision >= newest for one in present if one.worker != self._worker)
+
+    async def _publish_anew(self, why: str, newest: int, least: int) -> None:
+        if self._mend is None:
+            return
+        in_force = self._live.current.revision
+        _log.error(why, event_type="security", newest=newest, in_force=in_force)
+        try:
+            await self._mend(f"derived anew: {why}", least)
+        except PolicyError as fault:
+            self._say(str(fault))
 
     async def _report(self) -> None:
         now = (self._live.current.revision, self.fault)
@@ -200,6 +236,13 @@ class PolicyWatch:
                 async for _ in heard:
                     self._due.set()
         await asyncio.sleep(self._poll_every)
+
+
+def _has_lost(latest: PolicyRevision, in_force: Policy) -> bool:
+    """Return whether the database no longer has what was in force before ``latest`` was read."""
+    if latest.revision == in_force.revision:
+        return latest.digest != in_force.digest
+    return latest.revision < in_force.revision
 
 
 async def _forever(step: Callable[[], Awaitable[None]]) -> None:

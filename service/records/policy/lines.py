@@ -80,12 +80,14 @@ async def publish(
     request_id: str | None = None,
     tampered: int = 0,
     mend: bool = False,
+    least: int = 0,
 ) -> int:
     """Replace the lines of changed objects, record the next revision, announce it on ``CHANNEL``.
 
     Returns its number. ``changed`` has the new codes of these objects, none for an object without a line;
     ``line_count`` is how many lines there are with them. ``tampered`` is how many of the lines before
-    somebody else had changed; with ``mend``, rows that are no lines are deleted.
+    somebody else had changed; with ``mend``, rows that are no lines are deleted. ``least`` is the lowest
+    number that the revision may have.
 
     Others see nothing before the commit. The caller must have taken ``revisions.lock`` before deriving the
     lines; it is taken here again, in case the caller has not. 300,000 new lines take some seconds: open the
@@ -104,6 +106,7 @@ async def publish(
         user_name=user_name,
         request_id=request_id,
         tampered=tampered,
+        least=least,
     )
     await connection.execute(select(func.pg_notify(CHANNEL, str(revision))))
     return revision

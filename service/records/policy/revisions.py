@@ -116,9 +116,11 @@ async def add(
     user_name: str | None = None,
     request_id: str | None = None,
     tampered: int = 0,
+    least: int = 0,
 ) -> int:
-    """Record the next revision and return its number; the caller holds the lock."""
-    following = select(func.coalesce(func.max(policy_revision.c.revision), 0) + 1).scalar_subquery()
+    """Record the next revision and return its number, at least ``least``; the caller holds the lock."""
+    newest = func.coalesce(func.max(policy_revision.c.revision), 0)
+    following = select(func.greatest(newest + 1, least)).scalar_subquery()
     statement = (
         insert(policy_revision)
         .values(
