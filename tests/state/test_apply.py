@@ -23,6 +23,7 @@ from service.administration.state.state import (
     ordered,
     state_of,
 )
+from service.authz.review.impact import Differences
 from service.errors import Conflict
 from service.launch.state.reading import read_state
 from service.launch.state.writing import as_yaml
@@ -104,10 +105,10 @@ async def test_random_edits_do_what_their_plan_and_a_dry_run_tell(ground: Ground
         impact = await ground.dry_runs.impact_of(caller, partial(ground.apply, caller, wanted, prune=prune))
         done = await ground.apply(caller, wanted, prune=prune)
 
-        assert (impact.gains, impact.loses) == (told.impact.gains, told.impact.loses)
+        assert told.impact == Differences(impact.gains, impact.loses)
         assert done.edits == told.edits
         left = await ground.plan(wanted, prune=prune)
-        assert (left.edits.edits, left.impact.gains, left.impact.loses) == ((), (), ())
+        assert (left.edits.edits, left.impact) == ((), Differences((), ()))
         if prune:
             assert await ground.state() == wanted
 

@@ -97,13 +97,17 @@ def test_a_file_is_exported_planned_and_applied(
 
     assert unchanged == (0, "What is stored is what the file says.\nNobody gains or loses anything.\n", "")
     assert planned[0] == shown[0] == marked[0] == 2
-    assert planned[1].startswith("+ role reporter\n1 to create, 0 to change, 0 to delete.\n")
-    assert json.loads(shown[1])["edits"] == [
-        {"action": "create", "kind": "role", "key": "reporter", "changes": []}
+    new = "+ role reporter\n    name: Reporter\n    buttons: + *\n"
+    assert planned[1].startswith(f"{new}1 to create, 0 to change, 0 to delete.\n")
+    (edit,) = json.loads(shown[1])["edits"]
+    assert (edit["action"], edit["kind"], edit["key"]) == ("create", "role", "reporter")
+    assert edit["changes"] == [
+        {"field": "name", "before": None, "after": "Reporter"},
+        {"field": "buttons", "before": [], "after": ["*"]},
     ]
     assert "- create role `reporter`" in marked[1]
     assert stored == 4
-    assert applied[:2] == (0, "+ role reporter\n1 created, 0 changed, 0 deleted.\nIn force: revision 1.\n")
+    assert applied[:2] == (0, f"{new}1 created, 0 changed, 0 deleted.\nIn force: revision 1.\n")
     assert again[:2] == (0, "What is stored is what the file says.\nIn force: revision 1.\n")
     assert left[0] == 0
     (entry,) = rows(variables, "SELECT * FROM sys.operation_log WHERE module = 'state'")

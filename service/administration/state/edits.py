@@ -36,19 +36,22 @@ class Edit:
 
     @property
     def changes(self) -> dict[str, tuple[Any, Any]]:
-        """The fields that an update changes, with their values before and after.
+        """The fields that differ, with their values before and after.
 
-        ``path`` of a resource stands for other names of its parameters.
+        A created object has those that are not as they are by default, None or () before; a deleted one has
+        none. ``path`` of a resource stands for other names of its parameters.
         """
-        if self.before is None or self.after is None:
+        if self.after is None:
             return {}
         found: dict[str, tuple[Any, Any]] = {}
-        if self.key != self.old_key:
+        if self.before is not None and self.key != self.old_key:
             found["path"] = (self.old_key.partition(" ")[2], self.key.partition(" ")[2])
-        for one in fields(self.before):
-            old, new = getattr(self.before, one.name), getattr(self.after, one.name)
+        for one in fields(self.after):
+            new = getattr(self.after, one.name)
+            old = one.default if self.before is None else getattr(self.before, one.name)
             if old != new:
-                found[one.name] = (old, new)
+                kept = () if isinstance(new, tuple) else None
+                found[one.name] = (kept if self.before is None else old, new)
         return found
 
 

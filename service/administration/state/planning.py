@@ -27,10 +27,13 @@ WITHIN = 60.0  # seconds for reading; a hundred thousand users take some tenths 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The edits, what they change for whom, and why they could not be applied by anybody."""
+    """The edits, what they change for whom, and why they could not be applied by anybody.
+
+    ``impact`` is None if no policy can be built from what would be stored.
+    """
 
     edits: Edits
-    impact: Differences
+    impact: Differences | None
     refused: tuple[str, ...]
 
 
@@ -53,7 +56,7 @@ async def plan(database: Database, shipped: Shipped, wanted: State, *, prune: bo
     try:
         then = await asyncio.to_thread(standing, would_be, shipped, held.users)
     except PolicyError as fault:
-        return Plan(edits, Differences((), ()), (*refused, *fault.faults))
+        return Plan(edits, None, (*refused, *fault.faults))
     if _has_administrator(before) and not _has_administrator(then):
         refused.append("This would leave no enabled user who may do everything")
     try:

@@ -10,13 +10,12 @@ from typing import Any, Final, Literal
 from service.administration.state.applying import Applied
 from service.administration.state.edits import Action, Edit, Edits
 from service.administration.state.planning import Plan
-from service.authz.review.impact import Difference
+from service.authz.review.impact import Difference, Differences
 from service.kernel.field_names import camel
 from service.kernel.text import printable
 from service.launch.output import counted
 from service.web.requests.schema import Schema
 
-_NOTHING: Final = "Nobody gains or loses anything."
 _BARE: Final = re.compile(r"[\w:*./#%{}-]+")
 _BACKTICKS: Final = re.compile("`+")
 _SIGNS: Final[dict[Action, str]] = {"create": "+", "update": "~", "delete": "-"}
@@ -24,7 +23,7 @@ _WORDS: Final[dict[Action, str]] = {"create": "create", "update": "change", "del
 
 
 class ChangeTold(Schema):
-    """A field that changes; for lists, what is added and what is removed."""
+    """A field with its values before and after; before is null, or empty, if the object is created."""
 
     field: str
     before: Any
@@ -56,12 +55,15 @@ class AccessTold(Schema):
 
 
 class PlanTold(Schema):
-    """What would change, for whom, and why it can't be applied by anybody."""
+    """What would change, for whom, and why it can't be applied by anybody.
+
+    ``gains`` and ``loses`` are null if no policy can be built from what would be stored.
+    """
 
     edits: list[EditTold]
     left: list[ObjectTold]
-    gains: list[AccessTold]
-    loses: list[AccessTold]
+    gains: list[AccessTold] | None
+    loses: list[AccessTold] | None
     refused: list[str]
 
 
@@ -78,8 +80,8 @@ def told(plan: Plan) -> PlanTold:
     return PlanTold(
         edits_told(plan.edits),
         left_told(plan.edits),
-        [AccessTold.of(one) for one in plan.impact.gains],
-        [AccessTold.of(one) for one in plan.impact.loses],
+        None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.gains],
+        None if plan.impact is None else [AccessTold.of(one) for one in plan.impact.loses],
         list(plan.refused),
     )
 
@@ -129,9 +131,7 @@ def as_text(plan: Plan) -> str:
     return "\n".join(
         [
             edits_as_text(plan.edits, done=False),
-            *_access_as_text("Gains", plan.impact.gains),
-            *_access_as_text("Loses", plan.impact.loses),
-            *([] if plan.impact.gains or plan.impact.loses else [_NOTHING]),
+            *_impact_as_text(plan.impact),
             *(f"It can't be applied: {reason}" for reason in plan.refused),
         ]
     )
@@ -148,10 +148,19 @@ def as_markdown(plan: Plan) -> str:
             f"  - {name}: {what}" for name, what in _described(edit, lambda value: _code(_value(value)))
         )
     lines += (f"- not in the file, stays: {kind} {_code(key)}" for kind, key in plan.edits.left)
-    for title, found in (("Gains", plan.impact.gains), ("Loses", plan.impact.loses)):
+    impact = plan.impact
+    for title, found in () if impact is None else (("Gains", impact.gains), ("Loses", impact.loses)):
         lines += ["", f"### {title}", ""]
         lines += [f"- {_whose(one)}: {', '.join(map(_code, one.access))}" for one in found] or ["Nobody."]
     return "\n".join(lines)
+
+
+def _impact_as_text(impact: Differences | None) -> Iterator[str]:
+    if impact is not None:
+        yield from _access_as_text("Gains", impact.gains)
+        yield from _access_as_text("Loses", impact.loses)
+        if not impact.gains and not impact.loses:
+            yield "Nobody gains or loses anything."
 
 
 def _access_as_text(title: str, found: Sequence[Difference]) -> Iterator[str]:
@@ -174,6 +183,8 @@ def _described(edit: Edit, shown: Callable[[Any], str]) -> Iterator[tuple[str, s
             parts = [f"+ {shown(one)}" for one in new if one not in old]
             parts += [f"- {shown(one)}" for one in old if one not in new]
             yield name, ", ".join(parts)
+        elif edit.before is None:
+            yield name, shown(new)
         else:
             yield name, f"{shown(old)} -> {shown(new)}"
 
