@@ -113,6 +113,15 @@ def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_held_codes
     assert [after[text] for text in (*ONE_LAYER, ONE_CODE)] == [True, True, True]
 
 
+def test_a_back_door_for_one_object_or_one_code_is_noticed_in_each_layer() -> None:
+    noticed = noticed_without()
+
+    for layer in ("resource", "endpoint"):
+        assert noticed[f"POST /api/user/import open to everybody logged in, in the layer {layer}"] is True
+    for layer in ("resource", "endpoint", "grant"):
+        assert noticed[f"system:user:create open to everybody logged in, in the layer {layer}"] is True
+
+
 def test_a_widened_wildcard_is_noticed_by_the_cases_of_wildcards() -> None:
     assert noticed_without("wildcards.yaml")[ITSELF] is False
     assert noticed_without()[ITSELF] is True

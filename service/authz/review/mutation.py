@@ -39,7 +39,7 @@ class Survivor(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Tally(msgspec.Struct, frozen=True, rename="camel"):
-    """The mutants of one kind: ``killed`` by a case or an invariant, ``equivalent`` by proof."""
+    """The mutants of one kind: ``killed`` by a case or an invariant; ``equivalent`` change no decision."""
 
     kind: str
     mutants: int
@@ -155,10 +155,12 @@ class Bench:
         survivors = []
         for mutant in self._mutants():
             made[mutant.kind] += 1
-            if self.noticed(mutant) or self._invariant(mutant):
+            if self.noticed(mutant):
                 killed[mutant.kind] += 1
             elif (found := self._universe.witness(mutant)) is None:
                 equivalent[mutant.kind] += 1
+            elif self._invariant(mutant):
+                killed[mutant.kind] += 1
             else:
                 survivors.append(Survivor(mutant.kind, mutant.text, as_case(found)))
         tallies = tuple(Tally(kind, count, killed[kind], equivalent[kind]) for kind, count in made.items())
@@ -176,14 +178,14 @@ class Bench:
 
     def noticed(self, mutant: Mutant) -> bool:
         """True if ``mutant`` changes the outcome of some case."""
-        judge = self._original if mutant.expression is None else Judge(mutant.expression)
-        if mutant.unkeyed:
+        if mutant.expression is None:
             return any(
-                judge.answer(probe.question, probe.every, keyed=False) != probe.right
+                self._original.answer(probe.question, mutated(probe.lines, mutant)) != probe.right
                 for probe in self._touched(mutant)
             )
+        judge, keyed = Judge(mutant.expression), not mutant.unkeyed
         return any(
-            judge.answer(probe.question, mutated(probe.lines, mutant)) != probe.right
+            judge.answer(probe.question, probe.lines if keyed else probe.every, keyed=keyed) != probe.right
             for probe in self._touched(mutant)
         )
 

@@ -45,8 +45,9 @@ def run_tests(own: Shipped, paths: Iterable[Path], *, coverage: bool, mutate: bo
     checked = check(own.invariants, own.policy(Lines(), {}, 0))
     broken = tuple(map(str, checked.violations))
     covered, mutation = None, None
-    unmeasured = bool((coverage or mutate) and (failures or broken))
-    if not unmeasured:
+    measured = coverage or mutate
+    unmeasured = measured and bool(failures or broken)
+    if measured and not unmeasured:
         bench = Bench(own, tables, lambda rules: _breaks(own, rules))
         covered = bench.coverage() if coverage else None
         mutation = bench.mutation() if mutate else None

@@ -58,7 +58,6 @@ class Universe:
         self._every = tuple(self.rules)
         self._codes = codes_of(self._every)
         self._original = Judge(expression)
-        self._expression = expression
 
     def witness(self, mutant: Mutant) -> Witness | None:
         """Return a question that ``mutant`` answers differently, with the right answer; None if none is."""
