@@ -19,14 +19,15 @@ from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.sessions import online, own_sessions, tokens
 from service.endpoints.users import account_state, accounts, profile, user_tables
+from service.kernel.about import NAME
 from service.web.content.downloads import Downloads
 from service.web.observability.health import Live, Ready
 from service.web.observability.metrics import Metrics
 from service.web.openapi.pages import add_docs
+from service.web.openapi.start import StartPage
 from service.web.requests.request import Request
 from service.web.requests.routes import Routes
 
-TITLE: Final = "Portcullis"
 DESCRIPTION: Final = "An administration service whose every authorization decision is one Casbin decision."
 
 
@@ -78,8 +79,9 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
         ),
     )
     routes.add_outside("/metrics", Metrics(container.metrics, container.operator_token))
+    routes.add_outside("/", StartPage(container.operator_token))
     access_cookie = cookies.access if cookies.on else None
-    add_docs(routes, title=TITLE, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
+    add_docs(routes, title=NAME, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
     return routes
 
 

@@ -1,0 +1,18 @@
+"""What this service is, for whom, and what it is not: told by the start page and the banner."""
+
+from __future__ import annotations
+
+from typing import Final
+
+NAME: Final = "Portcullis"
+
+ROLE: Final = (
+    "The administration back end of an application: login, users, roles, menus, API resources and logs."
+)
+AUDIENCE: Final = "For its staff and administrators, and for front ends and services that act for them."
+LIMITS: Final = (
+    "No identity provider for end users: no sign-up, no single sign-on, no OAuth or OpenID Connect",
+    "No row-level data scopes: it decides who may call which operation, not whose records an answer holds",
+    "No proxy: it guards its own API; other services verify its tokens and decide for themselves",
+)
+"""What it is not, one sentence each."""
