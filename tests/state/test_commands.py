@@ -231,3 +231,37 @@ def test_of_processes_that_apply_at_once_one_does_the_work_and_the_others_find_i
     assert sorted(len(one.edits.edits) for one in done) == [0, 0, 0, 2]
     assert {one.revision for one in done} == {2}
     assert len(rows(variables, "SELECT id FROM sys.role WHERE role_code = 'made'")) == 1
+
+
+def test_the_quota_for_new_codes_holds_for_users_and_not_for_the_operator(
+    command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    command("export", "state.yaml")
+    edited(tmp_path / "state.yaml", lambda content: content["buttons"].update({"x:y": {"title": "X"}}))
+    rows(
+        variables,
+        "INSERT INTO sys.retired_bit (position, revision, user_id, free_time)"
+        " SELECT 1000 + n, 1, 1, now() + interval '1 hour' FROM generate_series(1, 2000) n RETURNING 1",
+    )
+
+    as_admin, as_operator = command("apply", "state.yaml", "--as", "admin"), command("apply", "state.yaml")
+
+    assert as_admin[0] == 1
+    assert "portcullis: button x:y: Too many permission codes were changed lately" in as_admin[2]
+    assert as_operator[0] == 0
+    assert len(rows(variables, "SELECT id FROM sys.menu WHERE auth_mark = 'x:y'")) == 1
+
+
+def test_nothing_is_applied_for_a_user_who_is_disabled(
+    command: Command, variables: dict[str, str], tmp_path: Path
+) -> None:
+    command("export", "state.yaml")
+    edited(tmp_path / "state.yaml", lambda content: content["roles"].update(made={"name": "Made"}))
+    rows(variables, "UPDATE sys.user SET status = 'disabled' WHERE user_name = 'admin' RETURNING id")
+
+    assert command("apply", "state.yaml", "--as", "admin") == (
+        1,
+        "",
+        "portcullis: The user admin is disabled or banned\n",
+    )
+    assert len(rows(variables, "SELECT id FROM sys.role")) == 4

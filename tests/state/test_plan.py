@@ -10,6 +10,7 @@ import pytest
 from service.administration.state.planning import plan
 from service.administration.state.state import MenuState, ResourceState, RoleState, State
 from service.authz.invariants.statements import Invariants, OnlyRoles
+from service.errors import Conflict
 from service.launch.state.reading import read_state
 from service.launch.state.report import as_markdown, as_text
 from service.launch.state.writing import as_yaml
@@ -53,6 +54,17 @@ async def test_menus_of_one_name_are_told_apart_by_number_in_the_order_of_their_
 
     assert (menus["Same"].sort, menus["Same#2"].sort) == (2, 1)
     assert menus["a%2Fb"].title == "a/b"
+
+
+async def test_a_tree_that_no_file_can_describe_is_refused(ground: Ground) -> None:
+    async with ground.database.transaction() as connection:
+        await connection.exec_driver_sql(
+            "INSERT INTO sys.menu (menu_type, title, auth_mark, parent_id)"
+            " SELECT 'Button', 'B', 'x:y', id FROM sys.menu WHERE auth_mark = '*'"
+        )
+
+    with pytest.raises(Conflict, match="Button x:y is below a Button"):
+        await ground.state()
 
 
 async def test_what_is_stored_gives_an_empty_plan(ground: Ground) -> None:
