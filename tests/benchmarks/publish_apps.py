@@ -7,8 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import text
+
 from service.app import Container, Lifespan
-from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped
 from service.settings import load
 from service.web.observability.log_format import configure_logging
@@ -16,20 +17,21 @@ from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.routes import Routes
 from tests.benchmarks.guarded_apps import TEMPLATE, Guarded
 
+CHANGE = text("UPDATE sys.menu SET enabled = NOT enabled WHERE auth_mark = 'system:file:share'")
+"""Disables or enables a Button, of those to which the resources of the benchmark are bound."""
 
-class _Rebuilding(Lifespan):
-    """Builds the published policy aside, over and over, as if somebody changed it without a pause."""
+
+class _Publishing(Lifespan):
+    """Publishes a change of the policy, over and over, as if somebody changed it without a pause."""
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
         await super().process_startup(scope, event)
-        self._rebuilding = asyncio.create_task(self._rebuild())
+        self._publishing = asyncio.create_task(self._publish())
 
-    async def _rebuild(self) -> None:
-        live = LivePolicy(read_shipped())
-        empty = live.current
+    async def _publish(self) -> None:
         while True:
-            await live.load(self._container.database)
-            live._newest = empty
+            async with self._container.changes.begin("bench") as change:
+                await change.connection.execute(CHANGE)
 
 
 def quiet() -> RequestMiddleware:
@@ -37,9 +39,9 @@ def quiet() -> RequestMiddleware:
     return _service(Lifespan)
 
 
-def rebuilding() -> RequestMiddleware:
-    """Return the same with a rebuild going on all the time."""
-    return _service(_Rebuilding)
+def publishing() -> RequestMiddleware:
+    """Return the same with a change being published all the time."""
+    return _service(_Publishing)
 
 
 def _service(lifespan: type[Lifespan]) -> RequestMiddleware:
