@@ -99,7 +99,7 @@ def _add_rights(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/what-if", what_if.WhatIf(container.database, container.live))
     routes.add("/api/policy/openings", access.Openings(container.live))
     routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.restore))
-    routes.add("/api/policy/diff", revisions.Diff(container.database))
+    routes.add("/api/policy/diff", revisions.Diff(container.database, container.past))
     routes.add("/api/resource/list", resources.ResourceList(container.database))
     routes.add("/api/resource", resources.Resources(container.resources))
     routes.add("/api/resource/{id}", resources.OneResource(container.database, container.resources))

@@ -188,6 +188,23 @@ async def test_what_changed_since_then_and_by_whom_is_told(asked: Inside, comman
     assert [one["revision"] for one in listed["items"]] == [3, 2, 1]
 
 
+async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: Inside, command: Ask) -> None:
+    answer = await asked.data("GET", "/api/policy/diff?from=2&to=3&access=true")
+    printed = await command("diff", "2", "r3", "--json")
+    lines = await asked.data("GET", "/api/policy/diff?from=2&to=3")
+
+    assert lines["access"] is None
+    assert {**printed, "from": 2, "to": 3, "truncated": False} == {**answer, "modelChanged": False}
+    told = (await command("diff", "2", "live")).splitlines()
+    assert told == [
+        "- p, resource, GET /api/user/7, @login",
+        "+ p, resource, GET /api/user/7, system:user:list",
+        "1 line removed, 1 line added.",
+        "Nobody gains or loses anything.",
+        "- a holder of system:user:detail  GET /api/user/7",
+    ]
+
+
 @pytest.mark.parametrize(
     ("target", "field"),
     [

@@ -17,7 +17,9 @@ from service.authz.review.explain import (
     Explanation,
     LayerExplained,
     explain,
+    explain_at,
     explain_grant,
+    locate,
 )
 from service.authz.review.impact import Roles, Standing
 from service.kernel.codes import HeldCodes
@@ -81,19 +83,23 @@ def shape_of(place: str) -> str:
 def who(standing: Standing, method: str, place: str) -> WhoPasses:
     """Return who passes a request of ``method`` to ``place``, a path of ``request_path``."""
     policy = standing.policy
-    asked = explain(policy, method, place, NO_CODES)
+    located = locate(policy, method, place)
+    asked = explain_at(policy, located, NO_CODES)
+    one = None if located.route is None else RequestClass(located.route, place, place)
+    decider = BatchDecider(policy)
+    lines = decider.lines(one)
     passing: dict[Roles, bool] = {}
 
     def passes(roles: Iterable[str]) -> bool:
         key = tuple(roles)
         if key not in passing:
-            passing[key] = explain(policy, method, place, standing.held(key)).allowed
+            passing[key] = decider.passes(lines, standing.held(key))
         return passing[key]
 
     roles = []
-    for role_code in sorted(standing.codes):
-        found = explain(policy, method, place, standing.held([role_code]))
-        if found.allowed and found.endpoint is not None:
+    for role_code in sorted(filter(lambda code: passes([code]), standing.codes)):
+        found = explain_at(policy, located, standing.held([role_code]))
+        if found.endpoint is not None:
             users = sum(number for having, number in standing.users.items() if role_code in having)
             roles.append(PassingRole(role_code, users, found.resource, found.endpoint))
     enough = {one.role_code for one in roles}
@@ -105,7 +111,7 @@ def who(standing: Standing, method: str, place: str) -> WhoPasses:
     role_sets = tuple(having for having in standing.users if passes(having))
     return WhoPasses(
         asked=asked,
-        visitors=explain(policy, method, place, None).allowed,
+        visitors=explain_at(policy, located, None).allowed,
         any_login=asked.allowed,
         users=sum(standing.users[having] for having in role_sets),
         roles=tuple(roles),

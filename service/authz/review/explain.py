@@ -100,16 +100,34 @@ class GrantExplanation:
         return self.grant.allowed
 
 
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The route of a request, None if none serves it, and the resource layer's object for a login."""
+
+    route: str | None
+    resource: str
+
+
 def explain(policy: Policy, method: str, path: str, held: HeldCodes | None) -> Explanation:
     """Explain the decision on a request with this canonical ``path`` by a caller who holds ``held``.
 
     None is a caller without a session. Both layers are asked, even if the first one refuses.
     """
+    return explain_at(policy, locate(policy, method, path), held)
+
+
+def locate(policy: Policy, method: str, path: str) -> Located:
+    """Return what decides a request with this canonical ``path``."""
     route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
+    return Located(route, policy.resource_at(method, path) or UNREGISTERED)
+
+
+def explain_at(policy: Policy, located: Located, held: HeldCodes | None) -> Explanation:
+    """Explain the decision on a request that was located, as ``explain`` does."""
+    route = located.route
     public = route is not None and policy.rules.codes(ENDPOINT, route) == (ANYONE,)
     asking = None if public else held
-    found = NO_SESSION if asking is None else policy.resource_at(method, path) or UNREGISTERED
-    resource = _layer(policy, RESOURCE, found, asking)
+    resource = _layer(policy, RESOURCE, NO_SESSION if asking is None else located.resource, asking)
     return Explanation(public, resource, None if route is None else _layer(policy, ENDPOINT, route, asking))
 
 

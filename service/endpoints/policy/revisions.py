@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, field
 
+from service.authz.engine.policy import Policy
+from service.authz.review.impact import Standing
+from service.authz.review.past import PastPolicies
+from service.authz.review.sources import standing_of
+from service.endpoints.policy.access_diff import Access, access_answer
 from service.errors import NotFound, ValidationFailed
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
@@ -78,16 +84,21 @@ class DiffQuery(LinesQuery, kw_only=True):
 
     from_: Revision = field(name="from")
     to: Revision
+    access: Annotated[bool, Meta(description="Answer too who gains and loses what.")] = False
 
 
 class PolicyDiff(Schema):
-    """The lines that `to` has and `from` has not, and those that `from` has and `to` has not."""
+    """The lines that `to` has and `from` has not, and those that `from` has and `to` has not.
+
+    `access` is null unless it was asked for.
+    """
 
     from_: Revision = field(name="from")
     to: Revision
     added_lines: list[SharedLine]
     removed_lines: list[SharedLine]
     truncated: Truncated
+    access: Access | None
 
 
 class RevisionQuery(PageQuery):
@@ -154,23 +165,33 @@ async def changes_answer(connection: Connection, found: PolicyRevision, part: Pa
 class Diff:
     """``/api/policy/diff``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, past: PastPolicies) -> None:
         self._database = database
+        self._past = past
 
     @needs("system:policy:read")
     async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
-        """Compare the shared parts of two revisions of the policy."""
+        """Compare the shared parts of two revisions of the policy, and what they decide.
+
+        With the model and the endpoint lines of this node, and the roles and users of now.
+        """
         async with self._database.snapshot(within=history.READ_WITHIN) as connection:
             await require_kept(connection, "from", query.from_)
             await require_kept(connection, "to", query.to)
             found = await history.difference(connection, query.from_, query.to, query.part)
+            compared = await self._policies(connection, query) if query.access else None
         return PolicyDiff(
             from_=query.from_,
             to=query.to,
             added_lines=_texts(found.added),
             removed_lines=_texts(found.removed),
             truncated=found.more,
+            access=None if compared is None else await asyncio.to_thread(access_answer, *compared),
         )
+
+    async def _policies(self, connection: Connection, query: DiffQuery) -> tuple[Policy, Standing]:
+        before, after = [await self._past.of(connection, each) for each in (query.from_, query.to)]
+        return before, await standing_of(after, connection)
 
 
 async def require_kept(connection: Connection, name: str, revision: int) -> None:

@@ -21,6 +21,7 @@ COMMANDS: Final = (
     Command("lint", "find what a start does not refuse, in files and in a database"),
     Command("prove", "print the exact condition of a request, or whether two policies are equivalent"),
     Command("log", "print what each revision changed, when, by whom and why"),
+    Command("diff", "compare two policies: lines, and who gains and loses what"),
     Command("sync", "register the routes that are not registered"),
     Command("test", "run decision tables and invariants, and find what they would not notice"),
     Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),

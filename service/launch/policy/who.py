@@ -44,10 +44,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         return page_answer(query, users, PassingUser)
 
     answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _roles(answer) if isinstance(answer, Who) else _users(answer))
+    show(options, answer, lambda: _text(answer) if isinstance(answer, Who) else _users(answer))
 
 
-def _roles(answer: Who) -> str:
+def _text(answer: Who) -> str:
     layers = [("resource", answer.resource), ("endpoint", answer.endpoint)]
     lines = [f"{answer.method} {answer.path}"]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]

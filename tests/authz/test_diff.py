@@ -1,0 +1,152 @@
+"""Who gains and loses what between two policies is what single decisions of both say."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from service.authz.engine.lines import Lines
+from service.authz.engine.policy import Policy
+from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.rules import ENDPOINT, Rule
+from service.authz.publishing.derive import derive
+from service.authz.publishing.shipped import Shipped
+from service.authz.review.diff import access_diff, line_diff
+from service.authz.review.impact import Standing
+from service.kernel.bound_resource import BoundResource
+from service.kernel.codes import HeldCodes
+from tests.support.shipped import SHIPPED
+
+CODES = ("x:one", "x:two", "y:one", "@login", "@anyone")
+HELD = ("x:one", "x:two", "y:one", "x:*", "*")
+OBJECTS = (
+    "GET /a",
+    "GET /a/{id}",
+    "GET /a/{other}",
+    "GET /a/7",
+    "PUT /a/{id}",
+    "GET /b/{id}/c",
+    "GET /b/7/{any}",
+)
+REQUESTS = (
+    "GET /a",
+    "GET /a/7",
+    "GET /a/8",
+    "PUT /a/7",
+    "PUT /a/8",
+    "GET /b/7/c",
+    "GET /b/8/c",
+    "GET /b/7/d",
+)
+
+
+def random_policy(dice: random.Random) -> Policy:
+    endpoints: list[Rule] = []
+    for name in ("GET /a", dice.choice(OBJECTS[1:3]), *OBJECTS[3:]):
+        if dice.random() < 0.8:
+            codes = (
+                dice.sample(CODES[:3], dice.randint(1, 2)) if dice.random() < 0.8 else [dice.choice(CODES)]
+            )
+            endpoints += [Rule(ENDPOINT, name, code) for code in codes]
+    registered = [
+        BoundResource(method, path, [(dice.choice(CODES[:3]), dice.random() < 0.8)])
+        for method, _, path in (
+            name.partition(" ") for name in ("GET /a/{id}", "GET /a/7", "GET /b/{x}/{y}", "PUT /a/{id}")
+        )
+        if dice.random() < 0.5
+    ]
+    shipped = Shipped(SHIPPED.model_text, SHIPPED.base, tuple(endpoints))
+    return shipped.policy(derive(registered, ["x:one"]), {}, 1)
+
+
+def passes(policy: Policy, request: str, held: HeldCodes) -> bool:
+    method, _, path = request.partition(" ")
+    route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
+    if route is None:
+        return False
+    public = policy.rules.codes(ENDPOINT, route) == ("@anyone",)
+    asking = None if public else held
+    resource = "@no-session" if public else policy.resource_at(method, path) or "@unregistered"
+    return (
+        policy.judge("resource", resource, asking).allowed and policy.judge(ENDPOINT, route, asking).allowed
+    )
+
+
+def shape(name: str) -> list[str]:
+    return ["{}" if part.startswith("{") else part for part in name.split("/")]
+
+
+def covers(name: str, request: str) -> bool:
+    parts, wanted = shape(name), request.split("/")
+    return len(parts) == len(wanted) and all(
+        part in ("{}", one) for part, one in zip(parts, wanted, strict=True)
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_roles_gain_and_lose_what_the_two_policies_decide_differently(seed: int) -> None:
+    dice = random.Random(seed)
+    before, after = random_policy(dice), random_policy(dice)
+    roles = {f"r{number}": tuple(dice.sample(HELD, dice.randint(0, 2))) for number in range(4)}
+    found = access_diff(before, Standing(after, roles, {}))
+
+    for role, codes in roles.items():
+        held = HeldCodes(codes)
+        told = {
+            sign: {name for one in changes if one.role_code == role for name in one.access}
+            for sign, changes in (("+", found.by_role.gains), ("-", found.by_role.loses))
+        }
+        for request in REQUESTS:
+            could, can = passes(before, request, held), passes(after, request, held)
+            exact = {sign: [name for name in names if covers(name, request)] for sign, names in told.items()}
+            assert not (can and not could and not exact["+"]), (role, request)
+            assert not (could and not can and not exact["-"]), (role, request)
+        for sign, names in told.items():
+            for name in names:
+                request = "/".join("other" if part == "{}" else part for part in shape(name))
+                could, can = passes(before, request, held), passes(after, request, held)
+                assert (could, can) == (sign == "-", sign == "+"), (role, name)
+
+
+def test_a_route_that_is_opened_to_everybody_is_gained_by_roles_and_visitors() -> None:
+    before = Policy(SHIPPED.model_text, [*SHIPPED.base, Rule(ENDPOINT, "GET /a", "x:one")])
+    after = Policy(SHIPPED.model_text, [*SHIPPED.base, Rule(ENDPOINT, "GET /a", "@anyone")])
+    found = access_diff(before, Standing(after, {"one": ("x:one",), "none": ()}, {("none",): 3, (): 2}))
+
+    gains = [(one.role_code, one.users, one.access) for one in found.by_role.gains]
+    assert gains == [(None, 2, ("GET /a",)), ("none", 3, ("GET /a",))]
+    assert found.by_role.loses == ()
+    (differing,) = found.callers
+    assert (differing.name, differing.loses) == ("GET /a", None)
+    assert differing.gains is not None
+    assert not differing.gains.logged_in
+
+
+def test_what_no_role_of_today_notices_is_told_for_possible_callers() -> None:
+    before = SHIPPED.policy(Lines(), {}, 1)
+    other = tuple(
+        rule._replace(code="system:user:list") if rule.object == "DELETE /api/user/{id}" else rule
+        for rule in SHIPPED.endpoints
+    )
+    after = replace(SHIPPED, endpoints=other).policy(Lines(), {}, 1)
+
+    found, lines = access_diff(before, Standing(after, {"top": ("*",)}, {})), line_diff(before, after)
+
+    assert (found.by_role.gains, found.by_role.loses) == ((), ())
+    (differing,) = found.callers
+    assert differing.gains is not None
+    assert differing.loses is not None
+    assert (differing.gains.codes, differing.loses.codes) == (("system:user:list",), ("system:user:delete",))
+    assert lines.added == ("p, endpoint, DELETE /api/user/{id}, system:user:list",)
+    assert lines.removed == ("p, endpoint, DELETE /api/user/{id}, system:user:delete",)
+    assert not lines.model_changed
+
+
+def test_comments_of_a_model_are_no_difference_and_rows_are() -> None:
+    policy = Policy(SHIPPED.model_text, SHIPPED.base)
+    commented = Policy(f"# reviewed\n{SHIPPED.model_text}", SHIPPED.base)
+    doubled = SHIPPED.model_text.replace('p.code == "@anyone"', 'p.code == "@anyone" || p.code == "@anyone"')
+    assert not line_diff(policy, commented).model_changed
+    assert line_diff(policy, Policy(doubled, SHIPPED.base)).model_changed
