@@ -230,7 +230,7 @@ def test_bit_positions_that_make_tokens_long_are_a_warning(look: Look, database_
     )
 
 
-def test_a_statement_that_is_broken_is_a_fault(look: Look, tmp_path: Path) -> None:
+def test_a_role_that_violates_the_separation_of_duties_is_a_fault(look: Look, tmp_path: Path) -> None:
     stated = tmp_path / "stated.yaml"
     stated.write_text(
         "statements: [{name: apart, reason: two pairs of eyes, "

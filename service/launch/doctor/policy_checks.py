@@ -57,9 +57,12 @@ async def published_policy(patient: Installation) -> Finding:
 async def invariants(patient: Installation) -> Finding:
     """A statement that is broken is no protection until somebody mends what breaks it."""
     stated = patient.policy.invariants
-    async with patient.records() as connection:
-        policy = await derived_policy(connection, patient.policy)
-        broken = await broken_invariants(connection, stated, policy)
+    try:
+        async with patient.records() as connection:
+            policy = await derived_policy(connection, patient.policy)
+            broken = await broken_invariants(connection, stated, policy)
+    except PolicyError as wrong:
+        return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
     if not broken:
         return ok(f"{len(stated.statements)} statements hold")
     more = f", and {len(broken) - _NAMED} more" if len(broken) > _NAMED else ""
