@@ -162,13 +162,14 @@ def test_a_role_that_an_invariant_names_and_nobody_made_is_named(tmp_path: Path)
 
 
 def accepted(folder: Path, text: str) -> list[Finding]:
-    (folder / "accepted.yaml").write_text(text)
+    path = folder / "accepted.yaml"
+    path.write_text(text)
     findings = [
         Finding("resource-open", "GET /a", "it is open"),
         Finding("resource-open", "GET /b", "it is open"),
     ]
     codes = ("resource-open", "roles-equal", "public-change")
-    return read_accepted(folder, codes).applied(findings, ("resource-open", "public-change"))
+    return read_accepted([path], codes).applied(findings, ("resource-open", "public-change"))
 
 
 ENTRY = "accepted:\n  - {finding: resource-open, place: GET /a, reason: meant}\n"

@@ -50,10 +50,14 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Accepted:
-    """The acceptances of a file."""
+    """The acceptances of some files."""
 
-    def __init__(self, read: Document[_File] | None) -> None:
-        self._read = read
+    def __init__(self, files: Iterable[Document[_File]] = ()) -> None:
+        self._acceptances = [
+            (one, file.place("accepted", number))
+            for file in files
+            for number, one in enumerate(file.value.accepted)
+        ]
 
     def applied(self, findings: Iterable[Finding], looked_for: Collection[str]) -> list[Finding]:
         """Return ``findings`` with their acceptances, and one for each acceptance that accepts nothing.
@@ -61,44 +65,47 @@ class Accepted:
         ``looked_for`` are the codes of findings that this lint could make: acceptances of others are not
         judged, as those of resources are not when no database is looked at.
         """
-        acceptances = self._read.value.accepted if self._read else []
-        used = set()
-        found = []
+        found: list[Finding] = []
+        used: set[str] = set()
         for finding in findings:
-            for number, one in enumerate(acceptances):
-                if one.finding == finding.finding and _fits(one.place, finding.place):
-                    used.add(number)
-                    found.append(msgspec.structs.replace(finding, accepted=one.reason.strip()))
-                    break
-            else:
-                found.append(finding)
-        for number, one in enumerate(acceptances):
-            if self._read and number not in used and one.finding in looked_for:
-                place = self._read.place("accepted", number)
-                found.append(Finding(STALE, place, f"there is no {one.finding} at {one.place}"))
-        return found
+            fitting = [
+                (one, place)
+                for one, place in self._acceptances
+                if one.finding == finding.finding and _fits(one.place, finding.place)
+            ]
+            used.update(place for _, place in fitting)
+            reason = fitting[0][0].reason.strip() if fitting else None
+            found.append(msgspec.structs.replace(finding, accepted=reason))
+        stale = [
+            Finding(STALE, place, f"there is no {one.finding} at {one.place}")
+            for one, place in self._acceptances
+            if place not in used and one.finding in looked_for
+        ]
+        return [*found, *stale]
 
 
-def read_accepted(folder: Path, codes: Collection[str]) -> Accepted:
-    """Read ``accepted.yaml`` of ``folder``, which may be missing.
+def read_accepted(paths: Iterable[Path], codes: Collection[str]) -> Accepted:
+    """Read files of acceptances; ``codes`` are all that findings may have.
 
-    ``codes`` are all that findings may have. Raises PolicyError with file, line and reason.
+    Raises PolicyError with file, line and reason of every fault.
     """
-    path = folder / FILE
-    if not path.exists():
-        return Accepted(None)
-    try:
-        read = read_yaml(path, _File)
-    except YamlError as error:
-        raise PolicyError(*error.faults) from error
-    faults = [
-        f"{read.place('accepted', number, 'finding')}: there is no finding {one.finding!r}"
-        for number, one in enumerate(read.value.accepted)
-        if one.finding not in codes
-    ]
+    files: list[Document[_File]] = []
+    faults: list[str] = []
+    for path in paths:
+        try:
+            read = read_yaml(path, _File)
+        except YamlError as error:
+            faults += error.faults
+            continue
+        files.append(read)
+        faults += [
+            f"{read.place('accepted', number, 'finding')}: there is no finding {one.finding!r}"
+            for number, one in enumerate(read.value.accepted)
+            if one.finding not in codes
+        ]
     if faults:
         raise PolicyError(*faults)
-    return Accepted(read)
+    return Accepted(files)
 
 
 def _fits(accepted: str, place: str) -> bool:

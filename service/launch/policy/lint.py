@@ -6,6 +6,7 @@ import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 
@@ -42,7 +43,14 @@ class Linted(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """Add ``--data`` and ``--json``."""
+    """Add ``--accepted``, ``--data`` and ``--json``."""
+    parser.add_argument(
+        "--accepted",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help=f"a file of accepted findings, besides {FILE} of the policy; may be given more than once",
+    )
     add_data(parser)
     add_json(parser)
 
@@ -53,9 +61,10 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     The database is looked at if ``--data`` or the settings name one; raises SchemaError and Unavailable.
     """
     settings = table.load(environ)
-    folder = near(policy_folder(settings.policy.folder))
+    own = near(policy_folder(settings.policy.folder)) / FILE
+    paths = [*([own] if own.exists() else []), *map(Path, options.accepted)]
     try:
-        accepted = read_accepted(folder, (*file_findings.CODES, *stored_findings.CODES))
+        accepted = read_accepted(paths, (*file_findings.CODES, *stored_findings.CODES))
     except PolicyError as error:
         print(f"portcullis: {error}", file=sys.stderr)
         return UNREADABLE
@@ -111,5 +120,5 @@ def _stored(settings: Settings) -> list[Finding]:
 def _as_text(linted: Linted) -> str:
     left = [finding for finding in linted.findings if finding.accepted is None]
     where = "files and database" if linted.database else "files"
-    accepted = f"{len(linted.findings) - len(left)} more are accepted in {FILE}"
+    accepted = f"{len(linted.findings) - len(left)} more are accepted"
     return "\n".join([*map(str, left), f"{counted(len(left), 'finding')} in {where}; {accepted}."])
