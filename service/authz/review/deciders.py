@@ -33,7 +33,7 @@ def indexed(model_text: str, rules: Lines) -> Decide:
 
 def plain(model_text: str, rules: Lines) -> Decide:
     """Return what asks a ``casbin.Enforcer`` to which nothing but the five functions was added."""
-    enforcer = plain_enforcer(model_text, rules)
+    enforcer = _plain_enforcer(model_text, rules)
 
     def decide(question: Question) -> tuple[bool, Rule | None]:
         caller = ANONYMOUS if question.held is None else question.held
@@ -43,8 +43,7 @@ def plain(model_text: str, rules: Lines) -> Decide:
     return decide
 
 
-def plain_enforcer(model_text: str, rules: Lines) -> Any:
-    """Return a ``casbin.Enforcer`` that has read ``rules`` as the text of a policy file."""
+def _plain_enforcer(model_text: str, rules: Lines) -> Any:
     model = Model()
     model.load_model_from_text(model_text)
     enforcer = casbin.Enforcer(model, StringAdapter(as_csv(rules)))
