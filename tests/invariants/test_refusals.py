@@ -194,11 +194,15 @@ async def test_a_binding_is_refused_that_breaks_anew_what_another_had_mended(ser
     reading, listing = await buttons(service, "system:policy:read", "system:menu:list")
 
     mended = await service.ask("PUT", target, {"menuIds": [reading]})
+    dry = await service.data("PUT", f"{target}?dryRun=true", {"menuIds": [listing]})
     answer = await service.ask("PUT", target, {"menuIds": [reading, listing]})
 
     assert broken(mended) == []
     assert broken(answer) == [
         ("auditors-list-menus", "a holder of system:menu:list can send GET /api/menu/list"),
+    ]
+    assert [one.split(":")[0] for one in dry["warnings"]] == [
+        "It would be refused, since it breaks the invariant auditors-list-menus"
     ]
     disabled = await service.ask("PUT", f"/api/resource/{found['id']}/enabled", {"enabled": False})
     assert [name for name, _ in broken(disabled)] == ["auditors-list-menus"]

@@ -11,7 +11,7 @@ import structlog
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
-from service.authz.invariants.checking import Situation
+from service.authz.invariants.checking import Holders, Situation
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.lockout import require_way_back
@@ -116,8 +116,7 @@ class PolicyChanges:
                 change = Change(connection)
                 holders = await self._guard.holders(connection)
                 yield change
-                policy = await self._publish(change, cause, user_name)
-                await self._guard.require(connection, Situation(self._live.current, holders), policy)
+                policy = await self._publish(change, holders, cause, user_name)
                 await change.complete()
                 if dry_run is not None:
                     dry_run.publish(policy)
@@ -177,7 +176,9 @@ class PolicyChanges:
         finally:
             self._turn.release()
 
-    async def _publish(self, change: Change, cause: str, user_name: str | None) -> Policy:
+    async def _publish(
+        self, change: Change, holders: Holders | None, cause: str, user_name: str | None
+    ) -> Policy:
         in_force = self._live.current
         try:
             if DRY_RUN.get() is not None:
@@ -203,4 +204,5 @@ class PolicyChanges:
             _log.error("the database has lost revisions", found=policy.revision, in_force=in_force.revision)
             raise Unavailable("The database has lost policy revisions that are in force")
         await require_way_back(policy, in_force)
+        await self._guard.require(change.connection, Situation(in_force, holders), policy)
         return policy

@@ -76,7 +76,7 @@ class InvariantGuard:
         """
         if not self._invariants.statements or not before.policy.revision:
             return
-        same = policy.revision == before.policy.revision
+        same = policy.digest == before.policy.digest
         after = Situation(before.policy if same else policy, await self.holders(connection))
         found = await asyncio.to_thread(newly_broken, self._invariants, before, after)
         if not found:
