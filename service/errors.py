@@ -26,6 +26,18 @@ class Decided(Protocol):
         """The layer that was asked."""
 
     @property
+    def object(self) -> str:
+        """The object that was asked about."""
+
+    @property
+    def line(self) -> tuple[str, str, str] | None:
+        """The line that allowed: layer, object and code; as text, the line of a policy file."""
+
+    @property
+    def codes(self) -> frozenset[str] | None:
+        """The codes that the caller held; None without a session."""
+
+    @property
     def required(self) -> tuple[str, ...]:
         """The codes any one of which would do."""
 
@@ -36,6 +48,10 @@ class Decided(Protocol):
     @property
     def revision(self) -> int:
         """The revision of the policy that decided."""
+
+    @property
+    def own_digest(self) -> str:
+        """The digest of the own part of the policy that decided."""
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; an error chosen on purpose is no accident
@@ -126,8 +142,20 @@ class AccountBanned(Refusal):
     status, code, title = 403, "account_banned", "The account is banned"
 
 
+class EditRequest(NamedTuple):
+    """The request for one edit of a request that makes several; ``template`` is that of its route."""
+
+    method: str
+    path: str
+    template: str
+
+
 class PermissionDenied(Refusal):
-    """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` say why."""
+    """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` say why.
+
+    ``stored_codes`` are the codes of the caller in the database, where the decision was also asked of these;
+    ``edit`` is the edit that was denied, if it is not the request itself.
+    """
 
     status, code, title = 403, "permission_denied", "Permission denied"
 
@@ -138,6 +166,8 @@ class PermissionDenied(Refusal):
         *,
         required: Iterable[str] | None = None,
         needed: Needed = "any",
+        stored_codes: frozenset[str] | None = None,
+        edit: EditRequest | None = None,
     ) -> None:
         """``required`` are the codes that were lacking, by default those of ``decision``.
 
@@ -151,6 +181,9 @@ class PermissionDenied(Refusal):
             decisionId=decision.id,
         )
         self.decision = decision
+        self.needed = needed
+        self.stored_codes = stored_codes
+        self.edit = edit
 
 
 class CsrfFailed(Refusal):
@@ -272,7 +305,7 @@ class RowFault(NamedTuple):
 class RowsRefused(ValidationFailed):
     """Some rows of a table can't be saved, so none was; ``errors`` holds the first 100 faults.
 
-    ``decision`` is that of the first row that lacks permissions.
+    ``denial`` and ``decision`` are those of the first row that lacks permissions.
     """
 
     MOST: ClassVar[int] = 100
@@ -282,7 +315,8 @@ class RowsRefused(ValidationFailed):
         detail = "Nothing was saved: some rows can't be"
         Refusal.__init__(self, detail, errors=first, errorCount=len(faults))
         denials = (fault.denial for fault in faults if fault.denial is not None)
-        self.decision = next((denial.decision for denial in denials), None)
+        self.denial = next(denials, None)
+        self.decision = None if self.denial is None else self.denial.decision
 
 
 class RateLimited(Refusal):

@@ -19,7 +19,7 @@ from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
-from service.errors import Needed, PermissionDenied, RefreshRequired
+from service.errors import EditRequest, Needed, PermissionDenied, RefreshRequired
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
@@ -54,9 +54,9 @@ class DelegationCheck:
         """
         asked = set(codes)
         new = self._new(asked)
-        _require_none([denial async for denial in self._denials(asked.difference(new))], why)
+        self._require_none([denial async for denial in self._denials(asked.difference(new))], why)
         if new and self._change is not None:
-            self._change.ask(lambda candidate: _require_none(list(self._denied(candidate, new)), why))
+            self._change.ask(lambda candidate: self._require_none(list(self._denied(candidate, new)), why))
 
     async def require_any(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant one of ``codes``; PermissionDenied else, with all of them."""
@@ -66,12 +66,12 @@ class DelegationCheck:
             return
         new = self._new(asked)
         if not new or self._change is None:
-            _require_none(denials, why, needed="any")
+            self._require_none(denials, why, needed="any")
             return
 
         def check(candidate: Policy) -> None:
             if len(list(self._denied(candidate, new))) == len(new):
-                _require_none(denials, why, needed="any")
+                self._require_none(denials, why, needed="any")
 
         self._change.ask(check)
 
@@ -103,7 +103,12 @@ class DelegationCheck:
             for held in self._held:
                 decision = self._policy.judge(layer, name, held)
                 if not decision.allowed:
-                    raise PermissionDenied(f"It includes {method} {path}, which you may not send", decision)
+                    raise PermissionDenied(
+                        f"It includes {method} {path}, which you may not send",
+                        decision,
+                        stored_codes=self._held[1].codes,
+                        edit=EditRequest(method, path, template),
+                    )
 
     async def target(self, connection: Connection, user_id: int) -> Target:
         """Return the user as somebody on whom the caller may act; there need not be such a user.
@@ -139,12 +144,16 @@ class DelegationCheck:
             if (denial := next((one for one in decisions if not one.allowed), None)) is not None:
                 yield denial
 
-
-def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
-    if denials:
-        required = [denial.object for denial in denials]
-        told = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
-        raise PermissionDenied(told, denials[0], required=required, needed=needed)
+    def _require_none(self, denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
+        if denials:
+            told = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
+            raise PermissionDenied(
+                told,
+                denials[0],
+                required=[denial.object for denial in denials],
+                needed=needed,
+                stored_codes=self._held[1].codes,
+            )
 
 
 class Delegation:

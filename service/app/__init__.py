@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -13,6 +14,7 @@ from service.authz.publishing.shipped import Shipped
 from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
 from service.web.requests.address import address_behind
+from service.web.requests.context import RequestContext
 from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.routes import Routes
 
@@ -30,11 +32,24 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
     return RequestMiddleware(
         app,
         address_of,
-        container.traffic.count,
+        _finished(container),
         container.collector.operation,
         stop=stop,
         cross_origin=container.cross_origin,
     )
+
+
+def _finished(container: Container) -> Callable[[RequestContext], None]:
+    """Return what is called with each finished request; without a decision log it costs nothing."""
+    count, log = container.traffic.count, container.decision_log
+    if log is None:
+        return count
+
+    def finished(context: RequestContext) -> None:
+        count(context)
+        log.note(context)
+
+    return finished
 
 
 def check_routes(shipped: Shipped) -> Routes:

@@ -56,6 +56,7 @@ from service.records.database.transactions import Database
 from service.records.logs.reader import LogReader
 from service.records.policy import lines
 from service.settings import Auth, Settings
+from service.web.observability.decision_log import decision_log
 from service.web.observability.exposition import Sample
 from service.web.observability.metrics import WorkerMetrics
 from service.web.observability.operator_token import OperatorToken
@@ -142,7 +143,7 @@ class Container:
             self.database, delegation, self.revocations, self.passwords, password_rules
         )
         self.role_import = RoleImport(self.database, delegation, self.revocations)
-        self.traffic = Traffic()
+        self.traffic, self.decision_log = Traffic(), decision_log(settings.policy)
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
         self.operator_token = OperatorToken(settings.server.metrics_token)
         revisions = PublishedRevisions(self.live, reader_of(self.database))
@@ -176,6 +177,8 @@ class Container:
             yield Sample("portcullis_clock_offset_seconds", offset, {})
         for fate, number in msgspec.structs.asdict(self.collector.counts).items():
             yield Sample("portcullis_log_entries_total", number, {"fate": fate})
+        if self.decision_log is not None:
+            yield from self.decision_log.writer.samples()
 
     async def close(self) -> None:
         """Release threads and connections."""
@@ -183,6 +186,8 @@ class Container:
         await self.uploads.finish()
         await self.revocations.finish()
         await self.journal.finish()
+        if self.decision_log is not None:
+            await self.decision_log.writer.finish()
         await self.store.close()
         await self.database.close()
 

@@ -24,6 +24,8 @@ class Lifespan:
         await self._container.watch.look()
         await self._container.journal.start()
         container = self._container
+        if container.decision_log is not None:
+            container.decision_log.writer.start()
         work = (container.watch, container.clock_watch, container.sweep, container.metrics)
         self._running = [asyncio.create_task(one.run()) for one in work]
         agents.prepare()  # here: no request should wait for it, and commands do not need it

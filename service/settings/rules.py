@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 
 from service.settings.errors import Fault
 from service.settings.secrecy import check_secret
@@ -83,6 +84,12 @@ def _link_lives(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]
         yield Fault("upload.link_max_life", "must not be shorter than upload.link_life")
 
 
+def _decision_log(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    output = settings.policy.decision_log
+    if isinstance(output, Path) and not output.parent.is_dir():
+        yield Fault("policy.decision_log", f"is not in an existing folder: {output}")
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
     ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
@@ -92,4 +99,5 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
     ("password.min_length", "password.max_length"): _password_lengths,
+    ("policy.decision_log",): _decision_log,
 }

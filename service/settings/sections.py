@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from service.settings.access import Auth, Password
+from service.settings.checks import between
 from service.settings.oplog import Oplog
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting
 from service.settings.throttling import Throttle
 from service.settings.uploading import Upload
-from service.settings.values import Digests, OptionalPath, Paths
+from service.settings.values import Digests, LogOutput, OptionalPath, Paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,17 @@ class Policy:
         "that `portcullis policy check` prints: separated by commas in the environment, a list in the file. "
         "A start with another one is refused, and running workers log other workers that use one. During the "
         "roll-out of a new version, name the digests of both.",
+    )
+    decision_log: LogOutput = setting(
+        "off",
+        help="Where each refusal by the policy is written as one line of JSON: `off`, `stdout`, or the path "
+        "of a file, which all workers append to. Its folder must exist.",
+    )
+    decision_log_allows: float = setting(
+        0.0,
+        check=between(0, 1),
+        help="The share of the allowed requests that are written too, chosen at random: from 0, none, to 1, "
+        "all.",
     )
 
 

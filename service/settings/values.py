@@ -13,6 +13,8 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
+LogOutput = Literal["off", "stdout"] | Path
+"""Where a log goes: nowhere, to standard output, or to a file."""
 
 
 class Paths(tuple[Path, ...]):
@@ -98,6 +100,16 @@ def _paths(text: str) -> Paths:
     return Paths(_path(part.strip()) for part in text.split(",")) if text.strip() else Paths()
 
 
+def _log_output(text: str) -> LogOutput:
+    if text == "off":
+        return "off"
+    if text == "stdout":
+        return "stdout"
+    if "/" not in text:  # a misspelt word must not become a file
+        raise ValueError("must be off, stdout, or the path of a file with a / in it")
+    return _path(text)
+
+
 def _networks(text: str) -> Networks:
     try:
         return tuple(ip_network(part.strip()) for part in text.split(",")) if text.strip() else ()
@@ -148,6 +160,7 @@ _KINDS: dict[Any, Kind] = {
     str: Kind("text", _text),
     Path: Kind("path", _path),
     OptionalPath: Kind("path", lambda text: _path(text) if text else None),
+    LogOutput: Kind("off, stdout, or path", _log_output),
     Networks: Kind("list of networks", _networks, is_list=True),
     Paths: Kind("list of paths", _paths, is_list=True),
     Digests: Kind("list of digests", _digests, is_list=True),

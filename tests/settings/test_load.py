@@ -177,6 +177,24 @@ def test_digests_are_read_from_a_list_in_the_file_and_from_commas_in_the_environ
     assert "policy.own_digests" in faults({"PORTCULLIS_POLICY__OWN_DIGESTS": "0A" * 32})
 
 
+def test_the_decision_log_goes_nowhere_to_standard_output_or_to_a_file_in_an_existing_folder(
+    tmp_path: Path,
+) -> None:
+    variable = "PORTCULLIS_POLICY__DECISION_LOG"
+    path = tmp_path / "decisions.jsonl"
+
+    assert load({}).policy.decision_log == "off"
+    assert load({variable: "stdout"}).policy.decision_log == "stdout"
+    assert load({variable: str(path)}).policy.decision_log == path
+    assert "a / in it" in faults({variable: "sdtout"})["policy.decision_log"]
+    assert "existing folder" in faults({variable: str(tmp_path / "none" / "log")})["policy.decision_log"]
+
+
+@pytest.mark.parametrize("share", ["-0.1", "1.1", "some"])
+def test_the_share_of_logged_allows_is_0_to_1(share: str) -> None:
+    assert "policy.decision_log_allows" in faults({"PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": share})
+
+
 @pytest.mark.parametrize(
     ("line", "setting"),
     [

@@ -29,7 +29,8 @@ class Decision:
     """One answer of the enforcer, with its reason.
 
     ``line`` is the line that allowed, None if denied. ``required`` are the alternative codes, any one of
-    which would allow; empty if none would. ``revision`` is the policy's.
+    which would allow; empty if none would. ``revision`` and ``own_digest`` are the policy's. ``codes`` are
+    those that the caller held, None without a session.
     """
 
     allowed: bool
@@ -38,8 +39,8 @@ class Decision:
     required: tuple[str, ...]
     line: Rule | None
     revision: int
-    _own_digest: str = field(repr=False)
-    _codes: frozenset[str] | None = field(repr=False)
+    own_digest: str = field(repr=False)
+    codes: frozenset[str] | None = field(repr=False)
 
     @cached_property
     def id(self) -> str:
@@ -50,10 +51,10 @@ class Decision:
         and the first 12 of the SHA-256 of layer, object and the sorted held codes, one per line;
         ``@no-session`` in place of the codes of a caller who is not logged in.
         """
-        codes = [NO_SESSION] if self._codes is None else sorted(self._codes)
+        codes = [NO_SESSION] if self.codes is None else sorted(self.codes)
         text = "\n".join([self.layer, self.object, *codes])
         question = hashlib.sha256(text.encode()).hexdigest()[:12]
-        return f"r{self.revision}-{self._own_digest[:8]}-{question}"
+        return f"r{self.revision}-{self.own_digest[:8]}-{question}"
 
 
 class Policy:
@@ -142,6 +143,6 @@ class Policy:
             required=tuple(code for code in self.rules.codes(layer, object_) if code != NOBODY),
             line=line,
             revision=self.revision,
-            _own_digest=self.own_digest,
-            _codes=None if held is None else held.codes,
+            own_digest=self.own_digest,
+            codes=None if held is None else held.codes,
         )

@@ -33,6 +33,7 @@ FAMILIES: Final = {
     ),
     "portcullis_clock_offset_seconds": ("gauge", "Seconds that the session store's clock is ahead of ours."),
     "portcullis_log_entries_total": ("counter", "Entries of the operation and login logs, by outcome."),
+    "portcullis_decision_events_total": ("counter", "Events of the decision log, by outcome."),
     "portcullis_resident_memory_bytes": ("gauge", "Resident memory of the worker."),
     "portcullis_cpu_seconds_total": ("counter", "Processor time that the worker has used."),
     "portcullis_start_time_seconds": ("gauge", "Start time of the worker, in seconds since the epoch."),

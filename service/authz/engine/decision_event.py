@@ -1,0 +1,74 @@
+"""Events of the decision log: one decision about a request, with all that is needed to decide it again."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from service.errors import EditRequest, Needed
+
+Outcome = Literal["allow", "deny"]
+
+
+class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag="decision"):
+    """The decision about one request.
+
+    ``layer``, ``object``, ``line`` and ``code``, which is that of the line, are those of the deciding layer:
+    the last one that was asked. ``passed`` are the lines of the layers that allowed before. ``decision`` is
+    its id; ``revision`` and ``own_digest`` are those of its policy. Of a denial, ``required`` are the codes
+    that were lacking, and ``needed`` tells whether any of them would have done, or all together.
+
+    ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
+    ``stored_codes`` are those in the database, where they differ and were asked about too. ``route`` is the
+    template; ``path`` is that of the request, without what may be secret, and None if only the route is told.
+    ``edit`` is the edit that was denied, of a request that makes several. ``time`` is RFC 3339.
+    """
+
+    time: str
+    outcome: Outcome
+    decision: str
+    revision: int
+    own_digest: str
+    request_id: str
+    method: str
+    route: str
+    path: str | None = None
+    user_id: int | None = None
+    roles: tuple[str, ...] = ()
+    codes: frozenset[str] | None = None
+    stored_codes: frozenset[str] | None = None
+    layer: str
+    object: str
+    line: str | None = None
+    code: str | None = None
+    passed: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    needed: Needed = "any"
+    edit: EditRequest | None = None
+
+
+# Sets in order, so that equal events are equal lines.
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_decode = msgspec.json.Decoder(DecisionEvent).decode
+
+
+def encoded(event: DecisionEvent) -> bytes:
+    """Return ``event`` as one line of JSON in ASCII, with its line feed."""
+    line = _encode(event)
+    if not line.isascii():  # other characters escaped: line separators are among them
+        line = json.dumps(json.loads(line), separators=(",", ":")).encode("ascii")
+    return line + b"\n"
+
+
+def decoded(line: bytes) -> DecisionEvent | None:
+    """Return the event of a line; None for a line of another log. Raises ValueError for anything else."""
+    try:
+        return _decode(line)
+    except msgspec.MsgspecError:
+        other = msgspec.json.decode(line)
+        if isinstance(other, dict) and other.get("event") not in (None, "decision"):
+            return None
+        raise

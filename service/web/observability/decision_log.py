@@ -1,0 +1,121 @@
+"""The decision log: an event for each denial, and for a share of the requests that were allowed."""
+
+from __future__ import annotations
+
+import re
+from random import random
+from typing import Final
+
+import structlog
+
+from service.authz.engine.decision_event import DecisionEvent
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
+from service.settings import Policy
+from service.web.observability.decision_output import output_named
+from service.web.observability.decision_writer import DecisionWriter
+from service.web.observability.log_format import clock
+from service.web.requests.context import RequestContext
+
+_ID: Final = re.compile(r"[0-9]{1,19}")
+
+_log = structlog.get_logger(__name__)
+
+
+class DecisionLog:
+    """Makes the events of finished requests."""
+
+    def __init__(self, writer: DecisionWriter, allows: float) -> None:
+        """``allows`` is the share of the allowed requests that are kept, 0 to 1.
+
+        They are chosen at random and not by the request id, since clients choose that.
+        """
+        self.writer = writer
+        self._allows = allows
+
+    def note(self, context: RequestContext) -> None:
+        """Hand the event of ``context`` to the writer, if it is kept; never waits and never raises.
+
+        A request about which the enforcer was not asked, as without a valid token, has no event.
+        """
+        decision = context.decision
+        if decision is None or (decision.allowed and random() >= self._allows):  # noqa: S311 - a sample
+            return
+        try:
+            self.writer.put(event_of(context, decision))
+        except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
+            self.writer.miss()
+            _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
+
+
+def decision_log(settings: Policy) -> DecisionLog | None:
+    """Return the log that the settings name; None if it is off."""
+    if settings.decision_log == "off":
+        return None
+    return DecisionLog(DecisionWriter(output_named(settings.decision_log)), settings.decision_log_allows)
+
+
+def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
+    """Return the event of a request that passed the guard or was denied; ``decision`` is its latest one."""
+    operation, policy, caller = context.operation, context.policy, context.caller
+    assert operation is not None  # noqa: S101 - the guard has decided
+    assert policy is not None  # noqa: S101 - the same
+    held = None if caller is None else caller.held
+    resource = policy.resource_for(operation.method, context.scope["path"], caller)
+    denial = _denial(context.refusal)
+    edit = None if denial is None else denial.edit
+    before = [(RESOURCE, resource), (ENDPOINT, operation.object)]
+    if decision.layer != GRANT and edit is None:
+        before = before[:1] if decision.layer == ENDPOINT else []
+    stored = None if denial is None else denial.stored_codes
+    return DecisionEvent(
+        time=clock.text(),
+        outcome="allow" if decision.allowed else "deny",
+        decision=decision.id,
+        revision=decision.revision,
+        own_digest=decision.own_digest,
+        request_id=context.request_id,
+        method=operation.method,
+        route=operation.template,
+        path=None if operation.public else _shown_path(context.scope["path"], operation.template, resource),
+        user_id=None if caller is None else caller.user_id,
+        roles=() if caller is None else caller.roles,
+        codes=None if held is None else held.codes,
+        stored_codes=None if held is None or stored == held.codes else stored,
+        layer=decision.layer,
+        object=decision.object,
+        line=None if decision.line is None else str(decision.line),
+        code=None if decision.line is None else decision.line[2],
+        # Asked again: the policy remembers its decisions.
+        passed=tuple(str(policy.judge(layer, name, held).line) for layer, name in before),
+        required=() if decision.allowed else _required(decision, denial),
+        needed="any" if denial is None else denial.needed,
+        edit=edit,
+    )
+
+
+def _denial(refusal: Refusal | None) -> PermissionDenied | None:
+    if isinstance(refusal, RowsRefused):
+        return refusal.denial
+    return refusal if isinstance(refusal, PermissionDenied) else None
+
+
+def _required(decision: Decided, denial: PermissionDenied | None) -> tuple[str, ...]:
+    return decision.required if denial is None else tuple(denial.extra["required"])
+
+
+def _shown_path(path: str, template: str, resource: str) -> str:
+    """Return ``path``; parameters that are no whole number as in the template, since they may be anything.
+
+    A text that the resource itself contains is registered, and is shown.
+    """
+    if "{" not in template:
+        return path
+    registered = resource.partition(" ")[2].split("/")
+    parts = zip(path.split("/"), template.split("/"), strict=True)
+    return "/".join(
+        name
+        if name.startswith("{") and not _ID.fullmatch(part) and part not in registered[at : at + 1]
+        else part
+        for at, (part, name) in enumerate(parts)
+    )

@@ -1,0 +1,134 @@
+"""Writes the events of the decision log, in a thread of its own: no request waits for a disk."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Iterator
+from time import monotonic
+from typing import Final
+
+import structlog
+
+from service.authz.engine.decision_event import DecisionEvent, encoded
+from service.web.observability.decision_output import Output
+from service.web.observability.exposition import Sample
+
+MOST_WAITING: Final = 4096
+"""The most events that wait; further ones are dropped."""
+AT_ONCE: Final = 256
+"""The most events that are written in one piece."""
+GATHER: Final = 0.05
+"""Seconds that events wait, to be written together with others."""
+RETRY_EVERY: Final = 1.0
+"""Seconds between two attempts while the output takes nothing."""
+TELL_EVERY: Final = 10.0
+"""Seconds between two lines about dropped events."""
+FINISH_WITHIN: Final = 2.0
+"""Seconds for the last events when the worker ends."""
+
+_log = structlog.get_logger(__name__)
+
+
+class DecisionWriter:
+    """Takes events without ever waiting, and writes them to ``output`` in order.
+
+    ``written`` and ``dropped`` count events. While the output fails, events wait, up to ``MOST_WAITING``.
+    """
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._waiting: deque[DecisionEvent] = deque()
+        self._taken: list[bytes] = []  # lines that are being written
+        self._filled = threading.Event()
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="decision-log", daemon=True)
+        self._missed = 0  # counted by the worker; the next two by the thread
+        self._lost = 0
+        self.written = 0
+        self._told_at = -TELL_EVERY
+        self._fails = False
+
+    @property
+    def dropped(self) -> int:
+        """How many events were dropped."""
+        return self._missed + self._lost
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the counts since the worker started."""
+        yield Sample("portcullis_decision_events_total", self.written, {"fate": "written"})
+        yield Sample("portcullis_decision_events_total", self.dropped, {"fate": "dropped"})
+
+    def put(self, event: DecisionEvent) -> None:
+        """Take ``event``, or drop it if too many wait."""
+        if len(self._waiting) >= MOST_WAITING:
+            self.miss()
+            return
+        self._waiting.append(event)
+        if not self._filled.is_set():
+            self._filled.set()
+
+    def miss(self) -> None:
+        """Count an event as dropped, and tell from time to time."""
+        self._missed += 1
+        if (now := monotonic()) - self._told_at >= TELL_EVERY:
+            self._told_at = now
+            _log.warning("events of the decision log are dropped", dropped=self.dropped)
+
+    def start(self) -> None:
+        """Start writing."""
+        self._thread.start()
+
+    async def finish(self) -> None:
+        """Write what waits and end; what can't be written within ``FINISH_WITHIN`` seconds is dropped."""
+        if not self._thread.is_alive():
+            return
+        self._ends.set()
+        self._filled.set()
+        await asyncio.to_thread(self._thread.join, FINISH_WITHIN)
+        if lost := len(self._waiting) + len(self._taken):
+            _log.warning("events of the decision log are lost", lost=lost)
+
+    def _run(self) -> None:
+        while True:
+            self._filled.wait()
+            ends = self._ends.is_set() or self._ends.wait(GATHER)
+            self._filled.clear()
+            done = self._write_all()
+            if ends:
+                self._output.close()
+                return
+            if not done:
+                self._ends.wait(RETRY_EVERY)
+                self._filled.set()
+
+    def _write_all(self) -> bool:
+        """Write all waiting events; False if the output did not take them, which then still wait."""
+        try:
+            while self._taken or self._waiting:
+                self._taken = self._taken or self._next()
+                whole = self._output.write(self._taken)
+                self.written += whole
+                self._lost += len(self._taken) - whole
+                self._taken = []
+        except OSError as error:
+            if not self._fails:
+                _log.warning("the decision log can't be written", reason=str(error))
+            self._fails = True
+            return False
+        if self._fails:
+            _log.info("the decision log is written again", dropped=self.dropped)
+        self._fails = False
+        return True
+
+    def _next(self) -> list[bytes]:
+        lines = []
+        for _ in range(min(len(self._waiting), AT_ONCE)):
+            event = self._waiting.popleft()
+            try:
+                lines.append(encoded(event))
+            except Exception:  # noqa: BLE001 - one event must not hold up the others
+                self._lost += 1
+                _log.exception("an event of the decision log can't be encoded", decision=event.decision)
+        return lines

@@ -1,0 +1,44 @@
+"""The decision log of a whole service."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from service.authz.engine.decision_event import decoded
+from tests.support.inside import inside
+from tests.web.test_metrics import TOKEN, value
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
+    seeded_database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "decisions.jsonl"
+    chosen = {
+        "PORTCULLIS_POLICY__DECISION_LOG": str(path),
+        "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+        "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
+    }
+    async with inside(seeded_database_url, redis_url, **chosen) as service:
+        new_user = {"userName": "bob", "nickName": "Bob", "password": "a-Long-enough-1"}
+        await service.data("POST", "/api/user", new_user)
+        token = await service.log_in("bob", "a-Long-enough-1")
+        denied = await service.ask("GET", "/api/user/1", token=token)
+        assert denied.status == 403
+        text = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
+        assert value(text, "portcullis_decision_events_total", fate="dropped") == 0
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    found = [event for line in path.read_bytes().splitlines() if (event := decoded(line)) is not None]
+    assert [(one.outcome, one.route, one.user_id) for one in found[:2]] == [
+        ("allow", "/api/auth/login", None),
+        ("allow", "/api/user", 1),
+    ]
+    assert (found[-1].decision, found[-1].path) == (denied.json["decisionId"], "/api/user/1")
+    assert (found[-1].outcome, found[-1].layer, found[-1].roles) == ("deny", "resource", ())
+    for secret in (b"a-Long-enough-1", token.encode(), (service.token or "none").encode()):
+        assert secret not in path.read_bytes()

@@ -1,0 +1,187 @@
+"""How the events of the decision log get into a file, and what happens when they can't."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import threading
+from collections.abc import Sequence
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.authz.engine.decision_event import DecisionEvent, decoded
+from service.web.observability import decision_writer
+from service.web.observability.decision_output import AppendedFile
+from service.web.observability.decision_writer import MOST_WAITING, DecisionWriter
+from service.web.observability.exposition import Sample
+
+pytestmark = pytest.mark.anyio
+
+
+def event(number: int) -> DecisionEvent:
+    """Return an event whose request id is ``number``."""
+    return DecisionEvent(
+        time="2026-11-22T00:00:00.000Z",
+        outcome="deny",
+        decision="r1-00000000-000000000000",
+        revision=1,
+        own_digest="0" * 64,
+        request_id=str(number),
+        method="GET",
+        route="/api/thing",
+        layer="endpoint",
+        object="GET /api/thing",
+    )
+
+
+def ids(path: Path) -> list[str]:
+    """Return the request ids of the events in the file."""
+    found = [decoded(line) for line in path.read_bytes().splitlines() if line]
+    return [one.request_id for one in found if one is not None]
+
+
+class Broken:
+    """An output that takes nothing until it is mended."""
+
+    def __init__(self) -> None:
+        self.asked, self.mended = threading.Event(), threading.Event()
+        self.lines: list[bytes] = []
+
+    def write(self, lines: Sequence[bytes]) -> int:
+        self.asked.set()
+        if not self.mended.is_set():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.lines += lines
+        return len(lines)
+
+    def close(self) -> None:
+        self.lines.append(b"closed")
+
+
+class Stuck(Broken):
+    """An output that holds its writer up until it is mended."""
+
+    def write(self, lines: Sequence[bytes]) -> int:
+        self.asked.set()
+        self.mended.wait()
+        return super().write(lines)
+
+
+async def test_all_events_are_in_the_file_in_order_when_the_writer_has_ended(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.jsonl"
+    writer = DecisionWriter(AppendedFile(path))
+    writer.start()
+    for number in range(1000):
+        writer.put(event(number))
+    await writer.finish()
+
+    assert ids(path) == [str(number) for number in range(1000)]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (writer.written, writer.dropped) == (1000, 0)
+
+
+async def test_events_wait_while_the_output_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decision_writer, "RETRY_EVERY", 0.01)
+    output = Broken()
+    writer = DecisionWriter(output)
+    with capture_logs() as lines:
+        writer.start()
+        writer.put(event(1))
+        assert output.asked.wait(10)
+        writer.put(event(2))
+        output.mended.set()
+        await writer.finish()
+
+    assert [b'"request_id":"1"' in output.lines[0], b'"request_id":"2"' in output.lines[1]] == [True, True]
+    assert (writer.written, writer.dropped, output.lines[2:]) == (2, 0, [b"closed"])
+    assert lines[0]["event"] == "the decision log can't be written"
+    assert "No space" in lines[0]["reason"]
+
+
+async def test_no_caller_waits_for_an_output_that_is_stuck_and_what_is_too_much_is_counted() -> None:
+    output = Stuck()
+    writer = DecisionWriter(output)
+    writer.start()
+    writer.put(event(0))
+    assert output.asked.wait(10)
+    with capture_logs() as lines:
+        for number in range(MOST_WAITING + 3):
+            writer.put(event(number))
+
+    assert writer.dropped == 3
+    assert Sample("portcullis_decision_events_total", 3, {"fate": "dropped"}) in list(writer.samples())
+    assert [line["event"] for line in lines] == ["events of the decision log are dropped"]
+    output.mended.set()
+    await writer.finish()
+    assert writer.written == MOST_WAITING + 1
+
+
+async def test_what_can_not_be_written_at_the_end_is_told() -> None:
+    writer = DecisionWriter(Broken())
+    writer.start()
+    writer.put(event(1))
+    with capture_logs() as lines:
+        await writer.finish()
+
+    assert {"event": "events of the decision log are lost", "log_level": "warning", "lost": 1} in lines
+
+
+def test_a_file_that_was_moved_or_removed_is_made_anew(tmp_path: Path) -> None:
+    path, moved = tmp_path / "decisions.jsonl", tmp_path / "decisions.1"
+    output = AppendedFile(path)
+    output.write([b"1\n"])
+    path.rename(moved)
+    output.write([b"2\n"])
+    path.unlink()
+    output.write([b"3\n"])
+    output.close()
+
+    assert (moved.read_bytes(), path.read_bytes()) == (b"1\n", b"3\n")
+
+
+def test_a_file_that_was_there_keeps_its_lines(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.jsonl"
+    path.write_bytes(b"1\n")
+    output = AppendedFile(path)
+    output.write([b"2\n"])
+    output.close()
+
+    assert path.read_bytes() == b"1\n2\n"
+
+
+def test_a_line_that_was_cut_off_does_not_spoil_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write = tmp_path / "decisions.jsonl", os.write
+    output = AppendedFile(path)
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", lambda file, text: write(file, text[:5]))
+        assert output.write([b"one\n", b"two\n"]) == 1
+    assert output.write([b"three\n"]) == 1
+    output.close()
+
+    assert path.read_bytes() == b"one\nt\nthree\n"
+
+
+def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
+    path = tmp_path / "decisions.jsonl"
+    spawn = get_context("fork")
+    writers = [spawn.Process(target=_append, args=(path, name)) for name in (b"a", b"b", b"c")]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+
+    lines = path.read_bytes().split(b"\n")
+    assert len(lines) == 3 * 80 + 1
+    assert set(lines) == {b"a" * 20_000, b"b" * 20_000, b"c" * 20_000, b""}
+
+
+def _append(path: Path, name: bytes) -> None:
+    output = AppendedFile(path)
+    for _ in range(20):
+        output.write([name * 20_000 + b"\n"] * 4)

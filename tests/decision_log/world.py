@@ -1,0 +1,166 @@
+"""A service of a few routes in this process, whose decisions are logged, and its callers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from service.authn.authenticate import Authenticated, Authenticator
+from service.authz.engine.decision_event import DecisionEvent
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import GRANT, Rule
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import PublishedRevisions
+from service.authz.publishing.shipped import read_shipped
+from service.errors import EditRequest, PermissionDenied, RowFault, RowsRefused, TokenInvalid
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.kernel.permission_map import PermissionMap
+from service.web.observability.decision_log import DecisionLog
+from service.web.observability.decision_writer import DecisionWriter
+from service.web.requests.context import RequestContext
+from service.web.requests.credentials import HeaderToken
+from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.marks import logged, login, needs, public
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
+from tests.web.driver import Answer, ask
+
+REVISION = 12
+STORED = HeldCodes(["thing:list"])
+"""What the database says of each caller."""
+
+
+class Things:
+    """Things, some of which can't be changed by everybody."""
+
+    @needs("thing:list", "thing:read")
+    async def on_get(self, _context: RequestContext, id: int) -> dict[str, int]:  # noqa: A002 - of the path
+        """Return one."""
+        return {"id": id}
+
+    @needs("thing:list")
+    @logged("thing", "change", "UPDATE")
+    async def on_put(self, context: RequestContext, id: int) -> None:  # noqa: A002 - of the path
+        """Refuse as a delegation, an edit of several, or an import does it."""
+        assert context.policy is not None
+        policy, held = context.policy, context.user.held
+        if id == 1:
+            denial = policy.judge(GRANT, "thing:delete", held)
+            codes = ["thing:delete", "thing:drop"]
+            raise PermissionDenied("No", denial, required=codes, needed="all", stored_codes=STORED.codes)
+        if id == 2:
+            denial = policy.judge("endpoint", "DELETE /api/thing/{id}", held)
+            edit = EditRequest("DELETE", "/api/thing/7", "/api/thing/{id}")
+            raise PermissionDenied("No", denial, stored_codes=STORED.codes, edit=edit)
+        denial = policy.judge(GRANT, "thing:delete", held)
+        refusal = PermissionDenied("No", denial, required=["thing:delete"], needed="all")
+        raise RowsRefused([RowFault(1, "roles", "No", refusal.code, refusal)])
+
+
+class Devices:
+    """Devices, which have names."""
+
+    @login
+    async def on_get(self, _context: RequestContext, device: str) -> str:
+        """Return its name."""
+        return device
+
+
+class Public:
+    """Links that need no login."""
+
+    @public
+    async def on_get(self, _context: RequestContext, token: str) -> int:
+        """Return nothing that matters."""
+        return len(token)
+
+
+LINES = (
+    Rule("resource", "@unregistered", "@login"),
+    Rule("resource", "@no-session", "@anyone"),
+    Rule("resource", "GET /api/thing/7", "thing:seventh"),
+    Rule("resource", "GET /api/device/kiosk", "@login"),
+    Rule("endpoint", "GET /api/thing/{id}", "thing:list"),
+    Rule("endpoint", "GET /api/thing/{id}", "thing:read"),
+    Rule("endpoint", "PUT /api/thing/{id}", "thing:list"),
+    Rule("endpoint", "DELETE /api/thing/{id}", "thing:delete"),
+    Rule("endpoint", "GET /api/device/{device}", "@login"),
+    Rule("endpoint", "GET /api/public/{token}", "@anyone"),
+    Rule("grant", "thing:delete", "thing:delete"),
+)
+
+
+def caller(user_id: int, *codes: str) -> Caller:
+    """Return a user with these codes and the role ``staff``."""
+    return Caller(user_id, str(user_id), "alice", "Alice", "web", ("staff",), HeldCodes(codes), 0.0)
+
+
+class Known(Authenticator):
+    """Knows callers by their tokens."""
+
+    def __init__(self, callers: Mapping[str, Caller]) -> None:
+        self._callers = callers
+
+    async def authenticate(self, token: str, permission_map: PermissionMap) -> Authenticated:
+        assert isinstance(permission_map, PermissionMap)
+        if token not in self._callers:
+            raise TokenInvalid
+        return Authenticated(self._callers[token], REVISION)
+
+
+class Kept(DecisionWriter):
+    """Keeps the events instead of writing them."""
+
+    def __init__(self) -> None:
+        self.events: list[DecisionEvent] = []
+        self.missed = 0
+
+    def put(self, event: DecisionEvent) -> None:
+        self.events.append(event)
+
+    def miss(self) -> None:
+        self.missed += 1
+
+
+@dataclass(frozen=True)
+class World:
+    """The service, and the events of its requests."""
+
+    app: RequestMiddleware
+    policy: Policy
+    kept: Kept
+
+    async def ask(self, method: str, target: str, token: str | None = None) -> Answer:
+        """Send one request."""
+        headers = [("Authorization", f"Bearer {token}")] if token else []
+        return await ask(self.app, method, target, ("X-Request-Id", "req-1"), *headers)
+
+    async def event(self, method: str, target: str, token: str | None = None) -> DecisionEvent:
+        """Send one request, and return its event."""
+        await self.ask(method, target, token)
+        assert self.kept.missed == 0
+        (event,) = self.kept.events
+        self.kept.events.clear()
+        return event
+
+
+def world(callers: Mapping[str, Caller], lines: Iterable[Rule] = LINES, *, allows: float = 1.0) -> World:
+    """Return a service that logs this share of what it allows."""
+    shipped = read_shipped()
+    policy = Policy(shipped.model_text, lines, {}, REVISION, own_digest="5e" * 32)
+    live = LivePolicy(shipped)
+    live.offer(policy)
+
+    async def newest() -> int:
+        return REVISION
+
+    guard = AuthorizationGuard(
+        HeaderToken("Authorization", "Bearer "), Known(callers), live, PublishedRevisions(live, newest)
+    )
+    app, kept = falcon_app(), Kept()
+    routes = Routes(app, guard)
+    routes.add("/api/thing/{id}", Things())
+    routes.add("/api/device/{device}", Devices())
+    routes.add("/api/public/{token}", Public())
+    return World(RequestMiddleware(app, count=DecisionLog(kept, allows).note), policy, kept)
