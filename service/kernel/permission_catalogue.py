@@ -130,6 +130,7 @@ CATALOGUE: Final = (
             "GET /api/policy/what",
             "GET /api/policy/what-if",
             "GET /api/policy/openings",
+            "GET /api/policy/matrix",
         ),
         ("reload", "Reload the policy", "POST /api/policy/reload"),
         ("restore", "Restore past revisions", "POST /api/policy/revisions/{revision}/restore"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import random
+import re
 from collections import Counter
 from itertools import combinations
 
@@ -16,6 +18,7 @@ from service.authz.publishing.shipped import Shipped
 from service.authz.review.access import open_requests, request_path, what, who
 from service.authz.review.explain import explain
 from service.authz.review.impact import Standing
+from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.what_if import what_if
 from service.errors import BadRequest, ValidationFailed
 from service.kernel.bound_resource import BoundResource
@@ -153,6 +156,40 @@ def test_an_explanation_says_what_is_decided_and_a_denial_what_would_open_it(see
             if held is not None and not layer.allowed:
                 for code in layer.required:
                     assert policy.judge(layer.layer, layer.object, HeldCodes([*held.codes, code])).allowed
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_matrix_of_roles_is_what_is_decided_for_each_role_and_request(seed: int) -> None:
+    standing = random_standing(random.Random(seed))
+    matrix = Matrix(standing)
+    rows = matrix.rows()
+    table = list(csv.reader(as_csv(matrix).splitlines()))
+
+    assert table[0] == ["request", *sorted(standing.codes)]
+    for one, row, cells in zip(matrix.requests, rows, table[1:], strict=True):
+        method = one.name.partition(" ")[0]
+        passing = [
+            role
+            for role in sorted(standing.codes)
+            if decided(standing.policy, method, one.path, standing.held([role]))
+        ]
+        assert [cell.role_code for cell in row.roles] == passing
+        assert [role for role, cell in zip(table[0][1:], cells[1:], strict=True) if cell] == passing
+        assert row.visitors == decided(standing.policy, method, one.path, None)
+        assert row.any_login == decided(standing.policy, method, one.path, HeldCodes())
+        for cell in row.roles:
+            assert {*cell.by} <= {*standing.codes[cell.role_code]}
+            assert decided(standing.policy, method, one.path, HeldCodes(cell.by))
+
+
+def test_the_page_of_the_matrix_loads_nothing_and_shows_texts_as_texts() -> None:
+    policy = SHIPPED.policy(derive([], ["*"]), {}, 12)
+    page = as_html(Matrix(Standing(policy, {"<b>&": ("*",)}, {})))
+    assert "<th scope=col>&lt;b&gt;&amp;</th>" in page
+    assert '<tr><th scope=row>GET /api/user/{id}</th><td class="code">*</td></tr>' in page
+    assert '<tr><th scope=row>GET /api/user/info</th><td class="open">login</td></tr>' in page
+    assert "Policy revision 12" in page
+    assert not re.search("(?i)src=|href=|<script|url[(]|@import", page)
 
 
 def test_requests_that_need_no_role_are_those_that_visitors_or_bare_logins_pass() -> None:

@@ -79,6 +79,7 @@ SAME = {
         "/api/policy/what-if?roleCode=auditor&with=system:user:delete"
     ),
     "openings": "/api/policy/openings?size=200",
+    "matrix": "/api/policy/matrix?size=200",
 }
 
 

@@ -17,6 +17,7 @@ COMMANDS: Final = (
     Command("explain", "print how a request, or a grant, is decided, and why"),
     Command("what", "print all that a role, a user or a set of codes passes and may grant"),
     Command("what-if", "print who gains and loses what if a role gave other codes"),
+    Command("matrix", "print or write the table of all roles and requests"),
     Command("openings", "print the requests that need no role"),
     Command("lint", "find what a start does not refuse, in files and in a database"),
     Command("prove", "print the exact condition of a request, or whether two policies are equivalent"),

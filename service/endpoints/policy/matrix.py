@@ -1,0 +1,62 @@
+"""Which roles pass which requests: ``/api/policy/matrix``."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.authz.publishing.live import LivePolicy
+from service.authz.review.impact import Standing
+from service.authz.review.matrix import Matrix
+from service.authz.review.sources import standing_of
+from service.endpoints.policy.access import WITHIN
+from service.endpoints.policy.layers import Name, RoleCode
+from service.records.database.transactions import Database
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import needs
+from service.web.requests.schema import Page, PageQuery, Schema
+
+
+class MatrixRole(Schema):
+    """A role that passes by itself; `by` are its codes that open a line, none where a login is enough."""
+
+    role_code: RoleCode
+    by: Annotated[list[str], Meta(examples=[["system:*"]])]
+
+
+class MatrixRequest(Schema):
+    """A request and the roles that pass it.
+
+    `visitors`: everybody passes, logged in or not. `anyLogin`: everybody who is logged in.
+    """
+
+    object: Name
+    visitors: bool
+    any_login: bool
+    roles: list[MatrixRole]
+
+
+def matrix_answer(standing: Standing, query: PageQuery) -> Page[MatrixRequest]:
+    """Return the page of ``query``; a large policy takes a while."""
+    matrix = Matrix(standing)
+    chosen = matrix.requests[query.offset : query.offset + query.size]
+    items = [MatrixRequest.of(row) for row in matrix.rows(chosen)]
+    return Page(items=items, page=query.page, size=query.size, total=len(matrix.requests))
+
+
+class RoleMatrix:
+    """``/api/policy/matrix``."""
+
+    def __init__(self, database: Database, live: LivePolicy) -> None:
+        self._database = database
+        self._live = live
+
+    @needs("system:policy:read")
+    async def on_get(self, context: RequestContext, query: PageQuery) -> Page[MatrixRequest]:
+        """List all requests by path and method, each with the roles that pass it."""
+        context.policy = policy = self._live.current
+        async with self._database.snapshot(within=WITHIN) as connection:
+            standing = await standing_of(policy, connection)
+        return await asyncio.to_thread(matrix_answer, standing, query)
