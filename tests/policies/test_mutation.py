@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.rules import Rule
+from service.authz.lint.model import lint_model
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.deciders import ENFORCERS
 from service.authz.review.judge import Judge
@@ -136,6 +137,7 @@ def test_the_case_that_is_named_for_a_survivor_kills_it(tmp_path: Path) -> None:
     survivors = small_bench(tmp_path).mutation().survivors
     assert len(survivors) > 40
     for number, survivor in enumerate(survivors):
+        assert survivor.case is not None
         (tmp_path / f"{number}.yaml").write_text(survivor.case)
 
     assert small_bench(tmp_path).mutation().survivors == ()
@@ -192,6 +194,19 @@ def differs(mutant: Mutant, callers: list[HeldCodes | None]) -> bool:
         for layer, name in {rule[:2] for rule in every}
         for question in (Question(layer, name, held) for held in callers)
     )
+
+
+def test_nothing_is_called_equivalent_where_two_codes_together_may_be_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text(ONE_CASE)
+    both = "|| (holdsExactly(r.caller, p.code) && holdsPattern(r.caller, p.code)) \\\n    )"
+    own = Shipped(SHIPPED.model_text.replace("\n    )", f"\n    {both}"), SMALL.base, SMALL.endpoints)
+    lint_model(own.model_text)
+
+    mutation = Bench(own, read_tables([tmp_path], own)).mutation()
+
+    assert not matcher_of(own.model_text).splits_by_code
+    assert sum(tally.equivalent for tally in mutation.tallies) == 0
+    assert any(survivor.case is None for survivor in mutation.survivors)
 
 
 def test_a_matcher_without_rows_allows_nothing() -> None:

@@ -31,6 +31,14 @@ class Matcher:
         """The whole matcher."""
         return joined(self.layers, self.objects, self.rows)
 
+    @property
+    def splits_by_code(self) -> bool:
+        """True if a set of held codes is allowed exactly if one of them is, or nobody's.
+
+        A row that demands two predicates of one caller may be true only of two codes together.
+        """
+        return all(len(_HOLDS.findall(row)) <= 1 for row in self.rows)
+
 
 def joined(layers: str, objects: str, rows: tuple[str, ...]) -> str:
     """Return a matcher with these equalities and rows; without rows it is false."""

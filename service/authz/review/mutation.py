@@ -27,13 +27,18 @@ Breaks = Callable[[Collection[Rule]], bool]
 
 
 class Survivor(msgspec.Struct, frozen=True, rename="camel"):
-    """A mutant that no case notices; ``case`` is a decision table with one that would, as YAML."""
+    """A mutant that no case notices; ``case`` is a decision table with one that would, as YAML.
+
+    None where no holder of one code is decided differently, and the matcher may tell apart holders of two.
+    """
 
     kind: str
     mutant: str
-    case: str
+    case: str | None
 
     def __str__(self) -> str:
+        if self.case is None:
+            return f"{self.kind}: {self.mutant}; nobody with one code is decided differently"
         told = self.case.rstrip("\n").replace("\n", "\n    ")
         return f"{self.kind}: {self.mutant}; this case would notice it:\n    {told}"
 
@@ -147,7 +152,8 @@ class Bench:
     def _state(self, mutant: Mutant) -> str:
         if self.noticed(mutant):
             return "covered"
-        return "idle" if self._universe.witness(mutant) is None else "uncovered"
+        differs = not self._matcher.splits_by_code or self._universe.witness(mutant) is not None
+        return "uncovered" if differs else "idle"
 
     def mutation(self) -> Mutation:
         """Ask all mutants; a mutant that nothing notices is proven equivalent, or a survivor."""
@@ -157,12 +163,12 @@ class Bench:
             made[mutant.kind] += 1
             if self.noticed(mutant):
                 killed[mutant.kind] += 1
-            elif (found := self._universe.witness(mutant)) is None:
+            elif (found := self._universe.witness(mutant)) is None and self._matcher.splits_by_code:
                 equivalent[mutant.kind] += 1
             elif self._invariant(mutant):
                 killed[mutant.kind] += 1
             else:
-                survivors.append(Survivor(mutant.kind, mutant.text, as_case(found)))
+                survivors.append(Survivor(mutant.kind, mutant.text, as_case(found) if found else None))
         tallies = tuple(Tally(kind, count, killed[kind], equivalent[kind]) for kind, count in made.items())
         differing = made.total() - equivalent.total()
         return Mutation(killed.total() / differing if differing else 1.0, tallies, tuple(survivors))

@@ -2,10 +2,10 @@
 
 The search is exhaustive over a finite alphabet. A predicate compares a held code with a line's code segment
 by segment. So of all held codes only those can be told apart that are made of the line's own segments, ``*``
-and some other segment, with up to one segment more than the line's code. A matcher allows a set of codes
-exactly if it allows one of them, or nobody's: callers who hold one code are enough. Where lines of other
-objects may match too, the codes of all lines are enough: who passes by another line's code passes by holding
-it exactly.
+and some other segment, with up to one segment more than the line's code. A matcher whose rows each ask for
+one predicate of held codes allows a set of codes exactly if it allows one of them, or nobody's: callers who
+hold one code are enough. Where lines of other objects may match too, the codes of all lines are enough: who
+passes by another line's code passes by holding it exactly.
 
 Lines of endpoints are those of the policy. In the layers of resources and grants every code may have a line:
 all codes of the policy have one there, and some made-up ones of one to four segments.
