@@ -35,6 +35,10 @@ class Schemas:
         found, self.components = msgspec.json.schema_components(
             kinds, schema_hook=schema_of, ref_template="#/components/schemas/{name}"
         )
+        for component in self.components.values():
+            for member in component.get("properties", {}).values():
+                # Generators take a member with a default for one that is always there.
+                member.pop("default", None)
         # A list, since not every annotation can be hashed.
         self._found = list(zip(kinds, found, strict=True))
 
