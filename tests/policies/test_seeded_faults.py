@@ -1,4 +1,7 @@
-"""Faults that a policy might have: each is found by ``policy test`` or ``policy lint``."""
+"""Faults that the files of a policy might have: each is found by ``policy test`` or ``policy lint``.
+
+Those that an installation might have are in ``tests/policy_publishing/test_seeded_faults.py``.
+"""
 
 from __future__ import annotations
 
