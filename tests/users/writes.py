@@ -304,3 +304,8 @@ WITHOUT_TARGET: Final = {
     "DELETE /api/file/{id}/public-link": "the codes alone decide about files",
 }
 """Every write that acts on no other user and changes nobody's rights, and why."""
+
+WALKED_ELSEWHERE: Final = {
+    "POST /api/policy/revisions/{revision}/restore": "tests/policy_publishing/test_restore.py",
+}
+"""Writes that need the right to each edit that they make, and the tests that hold it."""
