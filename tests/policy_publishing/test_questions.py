@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import psycopg
 import pytest
 
 from service.__main__ import main
+from tests.docs.pages import ROOT, between
 from tests.log_reading.entries import person
 from tests.support.inside import Inside
 from tests.support.members import ids_of
@@ -245,3 +248,44 @@ async def test_the_text_of_a_command_is_for_people(command: Ask) -> None:
         "- auditor (1 user)  GET /api/user/7",
         "- auditor (1 user)  GET /api/user/list",
     ]
+
+
+PAGE = (ROOT / "docs" / "reviewing.md").read_text("utf-8")
+SHOWN = re.findall(r"```sh\n(.*?)\n```\n```text\n(.*?)```", between(PAGE, "questions"), flags=re.DOTALL)
+
+
+@pytest.mark.usefixtures("service")
+async def test_the_page_shows_what_the_commands_print_about_a_new_service(command: Ask) -> None:
+    assert len(SHOWN) == 5
+    for line, shown in SHOWN:
+        program, family, *arguments = shlex.split(line)
+        assert (program, family) == ("portcullis", "policy")
+        printed = await command(*arguments)
+        pattern = ".*".join(map(re.escape, shown.split("…")))
+        assert re.fullmatch(pattern, printed, flags=re.DOTALL), printed
+
+
+def test_files_are_asked_without_any_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.delenv("DATABASE_URL", raising=False)
+    monkeypatch.setenv("PORTCULLIS_CONFIG", "")
+    monkeypatch.setenv("PORTCULLIS_SERVER__DATA", str(tmp_path / "none"))
+    asked = {
+        "who DELETE /api/user/7": "Roles are unknown without a database.",
+        "what --codes system:user:list": "0 codes to grant.",
+        "explain --codes system:user:list GET /api/user/list": "opened by holdsExactly",
+        "openings": "POST /api/auth/login",
+    }
+    for line, told in asked.items():
+        assert main(["policy", *line.split(), "--policy", "shipped"]) == 0
+        assert told in capsys.readouterr().out
+    assert main(["policy", "diff", str(ROOT), "shipped"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "0 lines removed, 0 lines added.",
+        "Roles are unknown without a database.",
+        "No possible caller notices a difference.",
+    ]
+    assert main(["policy", "what", "--role", "auditor", "--policy", "shipped"]) == 1
+    assert "Roles and users are in the database" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()

@@ -31,23 +31,23 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print who passes; raises ``ValidationFailed`` for a path that no request may have, ``PolicyError``."""
     query = WhoQuery(method=options.method, path=options.path, page=1, size=ALL)
 
-    async def ask(review: Review, source: Source) -> Who | Page[PassingUser]:
+    async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], bool]:
         place = query.place
         standing = await review.standing(source)
         found = who(standing, query.method, place)
         if not options.users:
-            return who_answer(found, standing.policy.revision, query)
+            return who_answer(found, standing.policy.revision, query), review.database is not None
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=WITHIN) as connection:
             users = await holdings.holders(connection, found.role_sets, page=1, size=ALL)
-        return page_answer(query, users, PassingUser)
+        return page_answer(query, users, PassingUser), True
 
-    answer = review_one(options, environ, ask)
-    show(options, answer, lambda: _text(answer) if isinstance(answer, Who) else _users(answer))
+    answer, known = review_one(options, environ, ask)
+    show(options, answer, lambda: _text(answer, known) if isinstance(answer, Who) else _users(answer))
 
 
-def _text(answer: Who) -> str:
+def _text(answer: Who, roles_known: bool) -> str:
     layers = [("resource", answer.resource), ("endpoint", answer.endpoint)]
     lines = [f"{answer.method} {answer.path}"]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
@@ -63,7 +63,8 @@ def _text(answer: Who) -> str:
     elif answer.any_login:
         lines.append("Everybody passes who is logged in.")
     lines += [f"Another resource decides {name}" for name in answer.others]
-    return "\n".join([*lines, f"{counted(answer.total, 'role')}, {counted(answer.users, 'user')}."])
+    passing = f"{counted(answer.total, 'role')}, {counted(answer.users, 'user')}."
+    return "\n".join([*lines, passing if roles_known else "Roles are unknown without a database."])
 
 
 def _users(page: Page[PassingUser]) -> str:
