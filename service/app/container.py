@@ -107,7 +107,7 @@ class Container:
         )
         self.acknowledged = Acknowledgements(self.watch)
         self.passwords = Passwords(settings.password)
-        tokens = Tokens(auth, self.store.synchronized.now)
+        self.tokens = tokens = Tokens(auth, self.store.synchronized.now)
         pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)
         log = LoginLog(self.collector.login)
         login = Login(self.database, self.store, self.passwords, pairs)
@@ -126,7 +126,7 @@ class Container:
             revocations=self.revocations,
             log=log,
         )
-        self.cookies = Cookies(auth)
+        self.cookies = Cookies(auth, self.store.synchronized.now)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, auth.token_name)
         self.password_reset = PasswordReset(delegation, self.password_change)
         self.bans = Bans(self.database, delegation, self.revocations, log)

@@ -17,7 +17,7 @@ from service.endpoints.menus import menus, own_menus
 from service.endpoints.policy import access, coverage, explain, matrix, policy, restore, revisions, what_if
 from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
-from service.endpoints.sessions import online, own_sessions, tokens
+from service.endpoints.sessions import key_set, online, own_sessions, tokens
 from service.endpoints.users import account_state, accounts, profile, user_tables
 from service.kernel.about import NAME
 from service.web.content.downloads import Downloads
@@ -79,6 +79,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
         ),
     )
     routes.add_outside("/metrics", Metrics(container.metrics, container.operator_token))
+    routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.tokens))
     routes.add_outside("/", StartPage(container.operator_token))
     access_cookie = cookies.access if cookies.on else None
     add_docs(routes, title=NAME, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)

@@ -11,9 +11,11 @@ import base64
 import hmac
 import re
 import secrets
+import time
+from collections.abc import Callable
 from hashlib import sha256
 
-from service.authn.signing_keys import derived_key
+from service.authn.signing_keys import derived_keys
 from service.errors import CsrfFailed
 from service.settings import Auth
 
@@ -22,15 +24,20 @@ _PURPOSE = b"csrf"
 
 
 class Csrf:
-    """Issues and checks CSRF tokens; nothing is stored."""
+    """Issues and checks CSRF tokens; nothing is stored.
 
-    def __init__(self, settings: Auth) -> None:
-        self._key = derived_key(settings, _PURPOSE)
+    They are made with the current signing key; those made with the previous one pass until it ends.
+    """
+
+    def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
+        """``now`` returns the time in seconds since the epoch."""
+        self._keys = derived_keys(settings, _PURPOSE)
+        self._now = now
 
     def issue(self, login_id: str, issued: int) -> str:
         """Return a CSRF token for the user's token pair of ``issued`` (milliseconds since the epoch)."""
         nonce = secrets.token_urlsafe(16)
-        return f"{nonce}.{self._mac(login_id, issued, nonce)}"
+        return f"{nonce}.{_mac(self._keys[0].key, login_id, issued, nonce)}"
 
     def check(self, token: str | None, login_id: str, issued: int) -> None:
         """Raise ``CsrfFailed`` unless ``token`` was issued for the user's token pair of ``issued``."""
@@ -38,12 +45,15 @@ class Csrf:
         if form is None:
             raise CsrfFailed
         nonce, mac = form.groups()
-        if not hmac.compare_digest(mac, self._mac(login_id, issued, nonce)):
+        now = self._now()
+        accepted = [key for key, until in self._keys if now < until]
+        if not any(hmac.compare_digest(mac, _mac(key, login_id, issued, nonce)) for key in accepted):
             raise CsrfFailed
 
-    def _mac(self, login_id: str, issued: int, nonce: str) -> str:
-        said = f"{login_id}.{issued}.{nonce}".encode()
-        return base64.urlsafe_b64encode(hmac.digest(self._key, said, sha256)).rstrip(b"=").decode()
+
+def _mac(key: bytes, login_id: str, issued: int, nonce: str) -> str:
+    said = f"{login_id}.{issued}.{nonce}".encode()
+    return base64.urlsafe_b64encode(hmac.digest(key, said, sha256)).rstrip(b"=").decode()
 
 
 def check_source(*, fetch_site: str | None, origin: str | None, host: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import (
@@ -32,73 +34,144 @@ from service.settings import Auth, Fault, SettingsError, check_secret
 
 RSA_BITS = 2048
 _CURVES: dict[str, type[EllipticCurve]] = {"ES256": SECP256R1, "ES384": SECP384R1}
-_Private = RSAPrivateKey | EllipticCurvePrivateKey | Ed25519PrivateKey
+
+
+class VerifyingKey(NamedTuple):
+    """A key that verifies tokens, and how long: ``until`` is in seconds since the epoch, or infinity.
+
+    ``public`` is the key as a JWK (RFC 7517), None for a shared key.
+    """
+
+    kid: str
+    key: Key
+    until: float
+    public: Mapping[str, Any] | None
 
 
 class SigningKeys(NamedTuple):
-    """The key that signs and the one that verifies; the same one for the HS algorithms."""
+    """The key that signs, and those that verify: the current one first, then the previous one if there is."""
 
     signs: Key
-    verifies: Key
+    accepted: tuple[VerifyingKey, ...]
+
+    @property
+    def kid(self) -> str:
+        """The id of the key that signs."""
+        return self.accepted[0].kid
+
+
+class DerivedKey(NamedTuple):
+    """A key made from a signing key, and until when that is accepted, in seconds since the epoch."""
+
+    key: bytes
+    until: float
 
 
 def signing_keys(settings: Auth) -> SigningKeys:
     """Return the keys of the configured algorithm; raises ``SettingsError`` with what is wrong."""
-    if settings.jwt_algorithm.startswith("HS"):
-        return _shared_key(settings)
-    private = _read_private(settings.jwt_private_key)
+    algorithm = settings.jwt_algorithm
+    if algorithm.startswith("HS"):
+        signs = _shared_key(algorithm, "jwt_secret", settings.jwt_secret)
+        accepted = [_shared_verifying(signs, settings.jwt_secret, inf)]
+        if secret := settings.jwt_previous_secret:
+            key = _shared_key(algorithm, "jwt_previous_secret", secret)
+            accepted.append(_shared_verifying(key, secret, _previous_until(settings)))
+        return SigningKeys(signs, tuple(accepted))
+    private = _fitting(algorithm, "jwt_private_key", settings.jwt_private_key)
     public = _read("jwt_public_key", settings.jwt_public_key, load_pem_public_key)
-    if complaint := _complaint(settings.jwt_algorithm, private):
-        raise _fault("jwt_private_key", complaint)
     # Comparing the public keys compares type, curve and numbers.
-    if private.public_key() != public:  # type: ignore[attr-defined]  # its class was checked
+    if private.public_key() != public:
         raise _fault("jwt_public_key", "is not the public key of auth.jwt_private_key")
-    return SigningKeys(_joserfc_key(private), _joserfc_key(public))
+    accepted = [_verifying(algorithm, public, inf)]
+    if settings.jwt_previous_private_key:
+        previous = _fitting(algorithm, "jwt_previous_private_key", settings.jwt_previous_private_key)
+        if previous.public_key() == public:
+            raise _fault("jwt_previous_private_key", "is auth.jwt_private_key itself")
+        accepted.append(_verifying(algorithm, previous.public_key(), _previous_until(settings)))
+    return SigningKeys(_joserfc_key(private), tuple(accepted))
 
 
-def derived_key(settings: Auth, purpose: bytes) -> bytes:
-    """Return 32 bytes for ``purpose``, derived from the signing key (HKDF, RFC 5869).
+def derived_keys(settings: Auth, purpose: bytes) -> tuple[DerivedKey, ...]:
+    """Return 32 bytes for ``purpose`` from the current signing key, then from the previous one if there is.
 
-    All workers and nodes with the signing key get the same bytes; neither key reveals the other.
+    They are derived by HKDF (RFC 5869). All workers and nodes with a signing key get the same bytes; neither
+    key reveals the other. Raises ``SettingsError`` for a key file that can't be read.
     """
     if settings.jwt_algorithm.startswith("HS"):
-        root = settings.jwt_secret.encode()
+        roots = [settings.jwt_secret.encode()]
+        if settings.jwt_previous_secret:
+            roots.append(settings.jwt_previous_secret.encode())
     else:
-        key = _read_private(settings.jwt_private_key)
-        # Every class of private keys has it.
-        root = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())  # type: ignore[attr-defined]  # above
+        roots = [_der("jwt_private_key", settings.jwt_private_key)]
+        if settings.jwt_previous_private_key:
+            roots.append(_der("jwt_previous_private_key", settings.jwt_previous_private_key))
+    ends = (inf, _previous_until(settings))
+    return tuple(DerivedKey(_hkdf(root, purpose), until) for root, until in zip(roots, ends, strict=False))
+
+
+def _previous_until(settings: Auth) -> float:
+    """Return when the previous key ends; at once if nothing says when."""
+    return settings.jwt_previous_until.timestamp() if settings.jwt_previous_until else 0.0
+
+
+def _hkdf(root: bytes, purpose: bytes) -> bytes:
     return HKDF(SHA256(), 32, salt=None, info=b"portcullis " + purpose).derive(root)
 
 
-def _shared_key(settings: Auth) -> SigningKeys:
-    if complaint := check_secret(settings.jwt_algorithm, settings.jwt_secret):
-        raise _fault("jwt_secret", complaint)
+def _der(name: str, path: Path | None) -> bytes:
+    key = _read_private(name, path)
+    # Every class of private keys has it.
+    der: bytes = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+    return der
+
+
+def _shared_key(algorithm: str, name: str, secret: str) -> OctKey:
+    if complaint := check_secret(algorithm, secret):
+        raise _fault(name, complaint)
     try:
-        key = OctKey.import_key(settings.jwt_secret.encode())
+        return OctKey.import_key(secret.encode())
     except ValueError:  # joserfc: the text is an asymmetric public key, which may be known to everybody
-        raise _fault("jwt_secret", "must not be a public key or a certificate") from None
-    return SigningKeys(key, key)
+        raise _fault(name, "must not be a public key or a certificate") from None
 
 
-def _read_private(path: Path | None) -> object:
-    """Return the private key; raises ``SettingsError``, also for a file that others may read or write.
+def _shared_verifying(key: Key, secret: str, until: float) -> VerifyingKey:
+    # Not the thumbprint: that is a plain hash of the secret (RFC 7638 §7).
+    kid = base64.urlsafe_b64encode(_hkdf(secret.encode(), b"kid")).rstrip(b"=").decode()
+    return VerifyingKey(kid, key, until, None)
 
-    If root owns the file and the service is not root, its group may read it: the service could not otherwise.
+
+def _verifying(algorithm: str, public: object, until: float) -> VerifyingKey:
+    key = _joserfc_key(public)
+    kid = key.thumbprint()  # RFC 7638
+    jwk = {**key.as_dict(private=False), "kid": kid, "use": "sig", "alg": algorithm}
+    return VerifyingKey(kid, key, until, jwk)
+
+
+def _fitting(algorithm: str, name: str, path: Path | None) -> Any:
+    private = _read_private(name, path)
+    if complaint := _complaint(algorithm, private):
+        raise _fault(name, complaint)
+    return private
+
+
+def _read_private(name: str, path: Path | None) -> Any:
+    """Return the private key of the setting ``name``.
+
+    Raises ``SettingsError``, also for a file that others may read or write. If root owns the file and
+    the service is not root, its group may read it: the service could not otherwise.
     """
     try:
         found = path.stat() if path else None
     except OSError as error:
-        raise _fault("jwt_private_key", f"can't be read: {error.strerror}") from None
+        raise _fault(name, f"can't be read: {error.strerror}") from None
     if found:
         of_root = found.st_uid == 0 != os.geteuid()
         if found.st_mode & (0o037 if of_root else 0o077):
-            raise _fault(
-                "jwt_private_key", f"is open to other users: chmod 600 {path}, or make a new pair of keys"
-            )
-    return _read("jwt_private_key", path, lambda pem: load_pem_private_key(pem, None))
+            raise _fault(name, f"is open to other users: chmod 600 {path}, or make a new pair of keys")
+    return _read(name, path, lambda pem: load_pem_private_key(pem, None))
 
 
-def _read(name: str, path: Path | None, load: Callable[[bytes], object]) -> object:
+def _read(name: str, path: Path | None, load: Callable[[bytes], Any]) -> Any:
     if path is None:
         raise _fault(name, "is missing")
     try:

@@ -1,8 +1,8 @@
 """Tokens: JWTs (RFC 7519) signed and verified by joserfc, after a strict check of their form.
 
-The form is checked here before any key is used (RFC 8725 §3): the one configured ``alg`` (§3.1), no header
-member that could change how the token is read (§3.10), one canonical encoding of each part, so that no two
-texts are the same token, and exact types of claims.
+The form is checked here before any key is used (RFC 8725 §3): the one configured ``alg`` (§3.1), one of our
+keys (§3.8), no header member that could change how the token is read (§3.10), one canonical encoding of each
+part, so that no two texts are the same token, and exact types of claims.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import base64
 import copy
 import re
 import time
-from collections.abc import Callable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 from joserfc import jws
@@ -20,7 +20,7 @@ from joserfc.errors import JoseError
 from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, RefreshClaims
-from service.authn.signing_keys import signing_keys
+from service.authn.signing_keys import VerifyingKey, signing_keys
 from service.errors import Conflict, TokenExpired, TokenInvalid
 from service.kernel.permission_map import PermissionMap
 from service.kernel.strict_json import strict_object
@@ -29,8 +29,16 @@ from service.settings import Auth
 MAX_LENGTH = 8192
 MAX_COOKIE = 4000  # a browser drops a cookie whose name and value have more than 4096 bytes together
 _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
-_HEADER_MEMBERS = {"alg", "typ"}
+_HEADER_MEMBERS = {"alg", "typ", "kid"}
+_LONGEST_KID = 64  # ours have 43 characters
 _Claims = TypeVar("_Claims", AccessClaims, RefreshClaims)
+
+
+class Verified(NamedTuple, Generic[_Claims]):
+    """Claims that were verified, and when the key that did it ends, in seconds since the epoch."""
+
+    claims: _Claims
+    key_ends: float
 
 
 class Tokens:
@@ -42,7 +50,7 @@ class Tokens:
         self._settings = settings
         self._keys = signing_keys(settings)
         self._registry = _registry(settings.jwt_algorithm)
-        self._header = {"alg": settings.jwt_algorithm, "typ": "JWT"}
+        self._header = {"alg": settings.jwt_algorithm, "typ": "JWT", "kid": self._keys.kid}
         self._longest = MAX_COOKIE if settings.is_read_cookie else MAX_LENGTH
 
     def issue_access(
@@ -97,11 +105,20 @@ class Tokens:
 
     def verify_access(self, token: str) -> AccessClaims:
         """Return the claims of an access token; raises ``TokenInvalid`` or ``TokenExpired``."""
+        return self.verified_access(token).claims
+
+    def verified_access(self, token: str) -> Verified[AccessClaims]:
+        """Return the claims of an access token, and when its key ends; raises like ``verify_access``."""
         return self._verify(token, AccessClaims)
 
     def verify_refresh(self, token: str) -> RefreshClaims:
         """Return the claims of a refresh token; raises ``TokenInvalid`` or ``TokenExpired``."""
-        return self._verify(token, RefreshClaims)
+        return self._verify(token, RefreshClaims).claims
+
+    def public_keys(self) -> list[Mapping[str, Any]]:
+        """Return the public keys that are accepted now, as JWKs (RFC 7517); none for a shared key."""
+        now = self.now()
+        return [key.public for key in self._keys.accepted if key.public is not None and now < key.until]
 
     def _sign(self, claims: AccessClaims | RefreshClaims) -> str:
         payload = msgspec.json.encode(claims)
@@ -110,22 +127,32 @@ class Tokens:
             raise Conflict("The user's roles don't fit into a token")
         return token
 
-    def _verify(self, token: str, kind: type[_Claims]) -> _Claims:
+    def _verify(self, token: str, kind: type[_Claims]) -> Verified[_Claims]:
         try:
             header, payload = _parts(token)
-            self._check_header(strict_object(header))
-            jws.deserialize_compact(token, self._keys.verifies, registry=self._registry)
+            key = self._key_of(strict_object(header))
+            jws.deserialize_compact(token, key.key, registry=self._registry)
             claims = msgspec.convert(strict_object(payload), kind)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
             raise TokenInvalid from None
         self._check_claims(claims)
-        return claims
+        return Verified(claims, key.until)
 
-    def _check_header(self, header: dict[str, object]) -> None:
+    def _key_of(self, header: dict[str, object]) -> VerifyingKey:
+        """Return the key that the checked header names; the current one if it names none."""
         if not header.keys() <= _HEADER_MEMBERS:
             raise ValueError("the header has a member that is not allowed")
         if header.get("alg") != self._settings.jwt_algorithm or header.get("typ", "JWT") != "JWT":
             raise ValueError("the header names another algorithm or type")
+        if "kid" not in header:
+            return self._keys.accepted[0]
+        kid = header["kid"]
+        if not isinstance(kid, str) or len(kid) > _LONGEST_KID:
+            raise ValueError("the header names its key by something else than a short text")
+        for key in self._keys.accepted:
+            if key.kid == kid and self.now() < key.until:
+                return key
+        raise ValueError("the header names a key that is not accepted")
 
     def _check_claims(self, claims: AccessClaims | RefreshClaims) -> None:
         now = self.now()

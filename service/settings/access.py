@@ -8,7 +8,7 @@ from typing import Literal
 
 from service.settings.checks import between, field_name, not_empty, token_prefix
 from service.settings.table import setting
-from service.settings.values import OptionalPath
+from service.settings.values import OptionalPath, OptionalTime
 
 Algorithm = Literal["HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "ES256", "ES384", "EdDSA"]
 """The signature algorithms of RFC 7518 §3 and RFC 8037 §3.1 that tokens may use."""
@@ -104,6 +104,20 @@ class Auth:
     )
     jwt_public_key: OptionalPath = setting(
         None, help="PEM file of the public key, for the RS, ES and EdDSA algorithms."
+    )
+    jwt_previous_secret: str = setting(
+        "",
+        secret=True,
+        help="The previous key of the HS algorithms, accepted until `jwt_previous_until`; or the next one, "
+        "while it is brought to all nodes. Remove it at once if it was stolen.",
+    )
+    jwt_previous_private_key: OptionalPath = setting(
+        None, help="The same for the RS, ES and EdDSA algorithms: the PEM file of that private key."
+    )
+    jwt_previous_until: OptionalTime = setting(
+        None,
+        help="Until when the previous key is accepted, as RFC 3339, such as `2026-11-30T12:00:00Z`: when the "
+        "last token signed with it has expired. Required with a previous key.",
     )
     jwt_leeway: int = setting(
         5,

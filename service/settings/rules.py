@@ -45,6 +45,24 @@ def _key_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
             yield Fault(f"auth.{name}", f"is not an existing file: {path}")
 
 
+def _previous_key(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    auth = settings.auth
+    shared = auth.jwt_algorithm.startswith("HS")
+    used, unused = ("secret", "private_key") if shared else ("private_key", "secret")
+    if getattr(auth, f"jwt_previous_{unused}"):
+        yield Fault(f"auth.jwt_previous_{unused}", f"is no key of {auth.jwt_algorithm}")
+    given = getattr(auth, f"jwt_previous_{used}")
+    if bool(given) != bool(auth.jwt_previous_until):
+        missing, other = ("until", used) if given else (used, "until")
+        yield Fault(f"auth.jwt_previous_{missing}", f"is missing: auth.jwt_previous_{other} needs it")
+    if given and shared and (complaint := check_secret(auth.jwt_algorithm, given)):
+        yield Fault("auth.jwt_previous_secret", complaint)
+    elif given and shared and given == auth.jwt_secret:
+        yield Fault("auth.jwt_previous_secret", "is auth.jwt_secret itself")
+    elif given and not shared and not given.is_file():
+        yield Fault("auth.jwt_previous_private_key", f"is not an existing file: {given}")
+
+
 def _cross_origin(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if settings.auth.is_read_cookie and settings.server.cors_origins:
         yield Fault(
@@ -96,6 +114,13 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("upload.link_life", "upload.link_max_life"): _link_lives,
     ("auth.jwt_algorithm", "auth.jwt_secret"): _signing_secret,
     ("auth.jwt_algorithm", "auth.jwt_private_key", "auth.jwt_public_key"): _key_files,
+    (
+        "auth.jwt_algorithm",
+        "auth.jwt_secret",
+        "auth.jwt_previous_secret",
+        "auth.jwt_previous_private_key",
+        "auth.jwt_previous_until",
+    ): _previous_key,
     ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
     ("password.min_length", "password.max_length"): _password_lengths,

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
+OptionalTime = datetime | None
 LogOutput = Literal["off", "stdout"] | Path
 """Where a log goes: nowhere, to standard output, or to a file."""
 
@@ -96,6 +98,16 @@ def _path(text: str) -> Path:
     return Path(_text(text)).absolute()
 
 
+def _time(text: str) -> datetime:
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        time = None
+    if time is None or time.utcoffset() is None:
+        raise ValueError("must be a time with its offset from UTC, such as 2026-11-30T12:00:00Z")
+    return time
+
+
 def _paths(text: str) -> Paths:
     return Paths(_path(part.strip()) for part in text.split(",")) if text.strip() else Paths()
 
@@ -161,6 +173,7 @@ _KINDS: dict[Any, Kind] = {
     Path: Kind("path", _path),
     OptionalPath: Kind("path", lambda text: _path(text) if text else None),
     LogOutput: Kind("off, stdout, or path", _log_output),
+    OptionalTime: Kind("time", lambda text: _time(text) if text else None),
     Networks: Kind("list of networks", _networks, is_list=True),
     Paths: Kind("list of paths", _paths, is_list=True),
     Digests: Kind("list of digests", _digests, is_list=True),
@@ -177,7 +190,7 @@ def kind_of(annotation: Any) -> Kind:
     def choice(text: str) -> str:
         if text not in choices:
             raise ValueError(f"must be one of {', '.join(choices)}")
-        return text
+        return str(text)
 
     return Kind("one of " + ", ".join(choices), choice)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
 
-from service.authn.signing_keys import derived_key, signing_keys
+from service.authn.signing_keys import derived_keys, signing_keys
 from service.settings import Auth, SettingsError
 from tests.authn.conftest import SECRET
 from tests.authn.keys import KIND_OF, MAKERS, key, private_pem, public_pem, settings_for, settings_with
@@ -104,7 +104,7 @@ def test_a_private_key_that_others_may_read_or_write_is_refused(tmp_path: Path, 
 
     assert complaint(settings).startswith("auth.jwt_private_key is open to other users")
     with pytest.raises(SettingsError, match="open to other users"):
-        derived_key(settings, b"test")
+        derived_keys(settings, b"test")
 
 
 @pytest.mark.parametrize(("mode", "taken"), [(0o440, True), (0o640, True), (0o660, False), (0o444, False)])

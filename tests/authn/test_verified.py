@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 
 import pytest
 
@@ -13,7 +14,7 @@ from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from tests.authn.conftest import SECRET
 from tests.authn.keys import hs256
-from tests.authn.test_tokens import HEADER, access_claims
+from tests.authn.test_tokens import HEADER, access_claims, issue_access
 
 
 @pytest.fixture
@@ -40,6 +41,22 @@ def test_a_remembered_token_expires_all_the_same(verified: VerifiedTokens) -> No
         verified.caller(text, no_map)
     with pytest.raises(TokenExpired):
         verified.caller(text, no_map)
+
+
+def test_a_remembered_token_of_a_key_that_has_ended_is_refused() -> None:
+    clock = [time.time()]
+    ends = datetime.fromtimestamp(clock[0] + 30, UTC)
+    rotated = Auth(jwt_secret=SECRET[::-1], jwt_previous_secret=SECRET, jwt_previous_until=ends)
+    cache = VerifiedTokens(Tokens(rotated, lambda: clock[0]))
+    text, no_map = issue_access(Tokens(Auth(jwt_secret=SECRET)))[0], PermissionMap({})
+    assert cache.caller(text, no_map).user_id == 7
+
+    clock[0] += 29
+    assert cache.caller(text, no_map).user_id == 7
+    clock[0] += 2
+    for _ in range(2):
+        with pytest.raises(TokenInvalid):
+            cache.caller(text, no_map)
 
 
 def test_no_more_tokens_are_remembered_than_allowed(verified: VerifiedTokens) -> None:

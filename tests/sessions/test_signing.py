@@ -17,8 +17,12 @@ def check_signs(site: Site, algorithm: str) -> None:
     with site.client() as client:
         client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session = log_in(client, site.user())
-        assert part_of(session.access, 0) == {"alg": algorithm, "typ": "JWT"}
-        assert part_of(session.refresh, 0) == {"alg": algorithm, "typ": "JWT"}
+        header = part_of(session.access, 0)
+        assert part_of(session.refresh, 0) == header
+        published = [one["kid"] for one in client.get("/.well-known/jwks.json").json()["keys"]]
+        kid = header["kid"]
+        assert published == ([] if algorithm.startswith("HS") else [kid])
+        assert header == {"alg": algorithm, "typ": "JWT", "kid": kid}
         assert works(client, session)
         assert works(client, session_of(renew(client, session)))
         head, body, signature = session.access.split(".")

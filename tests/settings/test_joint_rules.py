@@ -130,3 +130,25 @@ def test_cookie_mode_has_no_other_origins() -> None:
     assert (
         "cookie mode" in faults({**origins, "PORTCULLIS_AUTH__IS_READ_COOKIE": "true"})["server.cors_origins"]
     )
+
+
+def test_a_previous_key_has_an_end_and_is_a_good_one(tmp_path: Path) -> None:
+    until = {"PORTCULLIS_AUTH__JWT_PREVIOUS_UNTIL": "2026-11-30T12:00:00Z"}
+    previous = {"PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET": secrets.token_urlsafe(48)}
+    own = {"JWT_SECRET": secrets.token_urlsafe(48)}
+    assert faults(own | previous | until) == {}
+    assert "missing" in faults(own | previous)["auth.jwt_previous_until"]
+    assert "missing" in faults(own | until)["auth.jwt_previous_secret"]
+    weak = {"PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET": "secret"}
+    assert "32 bytes" in faults(own | weak | until)["auth.jwt_previous_secret"]
+    same = {"PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET": own["JWT_SECRET"]}
+    assert "itself" in faults(own | same | until)["auth.jwt_previous_secret"]
+    file = {"PORTCULLIS_AUTH__JWT_PREVIOUS_PRIVATE_KEY": str(tmp_path / "none.pem")}
+    assert "no key of HS256" in faults(own | file)["auth.jwt_previous_private_key"]
+    found = faults({"PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256", **file, **until})
+    assert "not an existing file" in found["auth.jwt_previous_private_key"]
+
+
+@pytest.mark.parametrize("text", ["tomorrow", "2026-11-30", "2026-11-30T12:00:00", "1793000000"])
+def test_the_end_of_a_key_is_a_time_with_its_offset(text: str) -> None:
+    assert "offset" in faults({"PORTCULLIS_AUTH__JWT_PREVIOUS_UNTIL": text})["auth.jwt_previous_until"]

@@ -159,6 +159,10 @@ def test_networks_are_read_from_a_list_in_the_file_and_from_commas_in_the_enviro
     assert load(given).server.trusted_proxies == wanted
 
 
+def test_a_choice_from_the_environment_is_a_plain_text() -> None:
+    assert type(load({"PORTCULLIS_LOG__FORMAT": "json"}).log.format) is str
+
+
 def test_origins_are_read_as_browsers_write_them(tmp_path: Path) -> None:
     file = write(
         tmp_path, '[server]\ncors_origins = ["HTTPS://App.Example.com:443", "http://[0:0::1]:3000"]\n'

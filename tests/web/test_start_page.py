@@ -26,7 +26,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 def app() -> RequestMiddleware:
     application = falcon_app()
     routes = Routes(application, OpenGate())
-    for path in ("/health/live", "/health/ready"):
+    for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):
         routes.add_outside(path, Live())
     routes.add_outside("/", StartPage(OperatorToken(TOKEN)))
     add_docs(routes, title="Example", version="1.0", description="Things.")

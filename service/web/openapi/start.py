@@ -23,6 +23,7 @@ LINKS: Final = {
     "/docs": "The API, to read and to try out",
     "/docs/openapi.json": "The API as an OpenAPI document",
     ERRORS_PAGE: "The codes of refusals, and what to do about them",
+    "/.well-known/jwks.json": "The public keys that verify tokens",
     "/health/live": "Whether the process runs",
     "/health/ready": "Whether the service works",
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Final
 
 from service.authn.csrf import Csrf, check_source
@@ -23,9 +25,10 @@ class Cookies:
     for this host, so that another port or a subdomain can't set one.
     """
 
-    def __init__(self, settings: Auth) -> None:
+    def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
+        """``now`` returns the time for the end of the previous key, in seconds since the epoch."""
         self.on = settings.is_read_cookie
-        self._proofs = Csrf(settings)
+        self._proofs = Csrf(settings, now)
         prefix = "__Host-" if settings.cookie_secure else ""
         self.access, self.refresh, self.csrf = (
             f"{prefix}portcullis_{what}" for what in ("access", "refresh", "csrf")
