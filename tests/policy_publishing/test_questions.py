@@ -230,7 +230,7 @@ async def test_a_question_about_nothing_is_refused(shared: Inside, target: str, 
 
 
 @pytest.mark.usefixtures("asked")
-async def test_the_text_of_a_command_is_for_people(command: Ask) -> None:
+async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path) -> None:
     told = await command("who", "get", "/api/user/7")
     assert told.splitlines() == [
         "GET /api/user/7",
@@ -243,6 +243,11 @@ async def test_the_text_of_a_command_is_for_people(command: Ask) -> None:
         "Another resource decides GET /api/user/{id}",
         "3 roles, 2 users.",
     ]
+    page = tmp_path / "roles.html"
+    assert (await command("matrix", "--output", str(page))).startswith("4 roles and ")
+    assert "<th scope=row>GET /api/user/7</th>" in page.read_text("utf-8")
+    listed = (await command("matrix")).splitlines()
+    assert '"GET /api/user/7","system:*","system:user:detail system:user:list","*",""' in listed
     lost = await command("what-if", "--role", "auditor", "--without", "system:user:list")
     assert lost.splitlines() == [
         "- auditor (1 user)  GET /api/user/7",
