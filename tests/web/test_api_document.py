@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -10,8 +12,11 @@ import pytest
 
 from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
+from service.errors import Refusal
 from service.web.openapi.document import openapi
 from service.web.requests.description import Operation
+from service.web.requests.problems import refusals
+from tests.docs.pages import ROOT, between, rows
 
 Document = dict[str, Any]
 
@@ -29,6 +34,22 @@ def document(served: list[Operation]) -> Document:
     return decoded
 
 
+def operations(document: Document) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield f"{method.upper()} {path}", operation
+
+
+def problems_of(operation: dict[str, Any]) -> list[str]:
+    """Return the components of the problem documents that the operation can answer."""
+    schemas = [
+        answer["content"]["application/problem+json"]["schema"]
+        for answer in operation["responses"].values()
+        if "application/problem+json" in answer.get("content", {})
+    ]
+    return [one["$ref"].rpartition("/")[2] for schema in schemas for one in schema.get("oneOf", [schema])]
+
+
 def test_no_member_of_a_component_has_a_default(document: Document) -> None:
     schemas = document["components"]["schemas"]
     assert "device" in schemas["Credentials"]["properties"]
@@ -40,3 +61,50 @@ def test_no_member_of_a_component_has_a_default(document: Document) -> None:
         if "default" in told
     ]
     assert defaults == []
+
+
+def test_each_documented_problem_has_a_code_of_the_page_and_its_status(document: Document) -> None:
+    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    listed = {row[1]: int(row[0]) for row in rows(between(page, "errors"))}
+    schemas = document["components"]["schemas"]
+    seen = set()
+    for name, operation in operations(document):
+        for problem in problems_of(operation):
+            members = schemas[problem]["properties"]
+            code, status = members["code"]["const"], members["status"]["const"]
+            assert listed[code] == status, name
+            assert f"`{code}`" in operation["responses"][str(status)]["description"], name
+            seen.add(code)
+    assert {"permission_denied", "refresh_rejected", "quota_exceeded"} <= seen
+
+
+def test_a_problem_has_the_members_of_its_code(document: Document) -> None:
+    schemas = document["components"]["schemas"]
+    denied = schemas["PermissionDeniedProblem"]
+    assert {"layer", "required", "needed", "decisionId"} <= set(denied["required"])
+    assert schemas["DecisionLayer"]["enum"] == ["resource", "endpoint", "grant"]
+    assert "superseded" in schemas["RefreshRejection"]["enum"]
+    assert schemas["FieldError"]["required"] == ["field", "message"]
+    assert "until" not in schemas["AccountBannedProblem"]["required"]
+
+
+def told() -> Iterator[tuple[type[Refusal], str]]:
+    """Yield the further members that the code of the service gives to refusals, with the refusal."""
+    kinds = {kind.__name__: kind for kind in refusals()}
+    for source in (ROOT / "service").rglob("*.py"):
+        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kinds:
+                kind = kinds[node.func.id]
+                own = kind.__init__.__code__.co_varnames
+                yield from ((kind, word.arg) for word in node.keywords if word.arg and word.arg not in own)
+
+
+def test_every_member_that_a_refusal_is_given_is_in_its_schema(document: Document) -> None:
+    known = {
+        schema["properties"]["code"]["const"]: schema["properties"]
+        for name, schema in document["components"]["schemas"].items()
+        if name.endswith("Problem")
+    }
+    found = set(told())
+    assert len(found) > 10
+    assert [member for kind, member in found if member not in known[kind.code]] == []

@@ -10,7 +10,9 @@ from service.authz.engine.rules import ANYONE
 from service.kernel.field_names import camel
 from service.web.content.tables import CSV, Table, header_of
 from service.web.openapi.headers import header_parameters, response_headers
-from service.web.openapi.problems import PROBLEM, problem_examples, problem_responses
+from service.web.openapi.names import with_names
+from service.web.openapi.problem_schemas import problem_schemas
+from service.web.openapi.problems import problem_examples, problem_responses
 from service.web.openapi.schemas import JSON, Schemas
 from service.web.requests.bodies import is_optional
 from service.web.requests.cookies import CSRF_HEADER
@@ -48,18 +50,19 @@ def openapi(
         methods = paths.setdefault(operation.template, {})
         cookies = access_cookie is not None
         methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
-    return {
+    made = {
         "openapi": "3.1.0",
         "info": {"title": title, "version": version, "description": description},
         "servers": [{"url": "/"}],
         "tags": [{"name": tag} for tag in sorted({_tag(operation) for operation in shown})],
         "paths": paths,
         "components": {
-            "schemas": {"Problem": PROBLEM, **schemas.components},
+            "schemas": {**schemas.components, **problem_schemas()},
             "examples": problem_examples(),
             "securitySchemes": {"bearer": _BEARER, **_cookie_schemes(access_cookie)},
         },
     }
+    return with_names(made)
 
 
 def _cookie_schemes(access_cookie: str | None) -> dict[str, Any]:

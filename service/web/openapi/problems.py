@@ -23,6 +23,7 @@ from service.errors import (
     UnsupportedMediaType,
     ValidationFailed,
 )
+from service.web.openapi.problem_schemas import one_of
 from service.web.requests.description import Operation
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
 from service.web.requests.routes import GROUP
@@ -43,22 +44,6 @@ WITH_LOGIN: Final = (
 """Further refusals of operations that need a login."""
 WITH_BODY: Final = (TooLarge, UnsupportedMediaType)
 """Further refusals of operations that read a body."""
-
-PROBLEM: Final = {
-    "title": "Problem",
-    "description": "Why a request was refused (RFC 9457). Clients switch on `code`.",
-    "type": "object",
-    "properties": {
-        "type": {"type": "string", "format": "uri-reference"},
-        "title": {"type": "string"},
-        "status": {"type": "integer"},
-        "detail": {"type": "string"},
-        "code": {"type": "string"},
-        "requestId": {"type": "string"},
-    },
-    "required": ["type", "title", "status", "detail", "code", "requestId"],
-}
-"""The schema common to all problem documents; some have further members."""
 
 _EXTRA: Final[dict[str, dict[str, Any]]] = {
     "validation_failed": {"errors": [{"field": "userName", "message": "The field is required"}]},
@@ -101,13 +86,9 @@ def problem_examples() -> dict[str, Any]:
 
 def _response(group: list[type[Refusal]]) -> dict[str, Any]:
     named = {refusal.code: {"$ref": f"#/components/examples/{refusal.code}"} for refusal in group}
-    schema = {
-        "allOf": [{"$ref": "#/components/schemas/Problem"}],
-        "properties": {"code": {"enum": list(named)}},
-    }
     return {
         "description": "; ".join(f"`{refusal.code}`: {refusal.title}" for refusal in group),
-        "content": {MEDIA_TYPE: {"schema": schema, "examples": named}},
+        "content": {MEDIA_TYPE: {"schema": one_of(group), "examples": named}},
     }
 
 

@@ -1,0 +1,53 @@
+"""Names of components: generators make the types of their clients from them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from service.web.openapi.problem_schemas import SCHEMAS
+
+_PAGE: Final = re.compile(r"(?:Timeline)?Page_(\w+)_")
+
+_EXAMPLES: Final = ("example", "examples")
+
+
+def with_names(document: dict[str, Any]) -> dict[str, Any]:
+    """Return ``document`` with each enumeration and object that has a title as a component of that name.
+
+    The page of a type is called after it: ``UserPage``. Raises ValueError if two schemas have one title.
+    """
+    found: dict[str, Any] = {}
+    components = document["components"]
+    schemas = {_page(name): schema for name, schema in components["schemas"].items()}
+    shown = {
+        name: {**_members(schema, found), **({"title": name} if "title" in schema else {})}
+        for name, schema in schemas.items()
+    }
+    paths = _named(document["paths"], found)
+    return {**document, "paths": paths, "components": {**components, "schemas": shown | found}}
+
+
+def _members(schema: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Return ``schema`` with the schemas within it named; it has a name itself."""
+    return {key: value if key in _EXAMPLES else _named(value, found) for key, value in schema.items()}
+
+
+def _named(part: Any, found: dict[str, Any]) -> Any:
+    if isinstance(part, list):
+        return [_named(each, found) for each in part]
+    if not isinstance(part, dict):
+        return part
+    if isinstance(reference := part.get("$ref"), str):
+        return {**part, "$ref": SCHEMAS + _page(reference.removeprefix(SCHEMAS))}
+    if isinstance(name := part.get("title"), str) and ("enum" in part or part.get("type") == "object"):
+        about = {key: part[key] for key in ("description", "default") if key in part and "enum" in part}
+        schema = _members({key: value for key, value in part.items() if key not in about}, found)
+        if found.setdefault(name, schema) != schema:
+            raise ValueError(f"Two schemas have the title {name}")
+        return {"$ref": SCHEMAS + name, **about}
+    return _members(part, found)
+
+
+def _page(name: str) -> str:
+    return f"{page[1]}Page" if (page := _PAGE.fullmatch(name)) else name
