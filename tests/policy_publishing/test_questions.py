@@ -180,16 +180,29 @@ async def test_what_changed_since_then_and_by_whom_is_told(asked: Inside, comman
     assert (newest["total"], bound["revision"], nothing["total"], crossed.status) == (2, 3, 0, 422)
     assert [one["revision"] for one in since["items"]] == [3]
     told = (await command("log", "--since", "7d", "--user", "admin")).splitlines()
-    assert told[0].startswith("3  ")
-    assert told[0].endswith("  admin  " + bound["cause"])
+    assert told[0] == f"{bound['createTime']}  admin  revision 3: {bound['cause']}"
     assert told[1:3] == [
         "    - p, resource, GET /api/user/7, @login",
         "    + p, resource, GET /api/user/7, system:user:list",
     ]
-    assert told[-1] == "2 revisions."
-    assert (await command("log", "--until", "2020-01-01")) == "0 revisions.\n"
+    assert told[-1] == "2 revisions, 0 changes of roles and users."
+    assert (await command("log", "--until", "2020-01-01")).startswith("0 revisions, 0 changes")
     listed = await command("log", "--json")
-    assert [one["revision"] for one in listed["items"]] == [3, 2, 1]
+    assert [one["revision"] for one in listed["revisions"]] == [3, 2, 1]
+
+
+async def test_changes_of_roles_are_told_beside_revisions(service: Inside, command: Ask) -> None:
+    role = await service.data("POST", "/api/role", {"roleName": "New", "roleCode": "new"})
+    (button,) = await ids_of(service, "system:user:list")
+    menus = f"/api/role/{role['id']}/permissions"
+    await service.data("PUT", menus, {"menuIds": [button]}, ("If-Match", "*"))
+    told: list[str] = []
+    async with asyncio.timeout(10):  # entries are written a moment after their event
+        while not any("permissions" in line for line in told):
+            await asyncio.sleep(0.1)
+            told = (await command("log", "--since", "1h", "--user", "admin")).splitlines()
+    assert told[0].endswith("Z  admin  role:new: permissions () -> (system:user:list)")
+    assert told[-1].startswith("0 revisions, ")
 
 
 async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: Inside, command: Ask) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 from service import settings as table
 from service.endpoints.policy.revisions import RevisionChanges, changes_answer
@@ -15,9 +16,36 @@ from service.launch.output import ALL, counted, show
 from service.launch.policy.reviewing import WITHIN
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
+from service.records.logs.paging import Span
+from service.records.logs.queries import CHANGING_OPERATIONS, OperationFilter
+from service.records.logs.reader import LogReader
 from service.records.policy import revisions
 from service.records.policy.revisions import RevisionFilter
-from service.web.requests.schema import Page
+from service.web.requests.schema import Moment, Schema, json_text, moment
+
+_RIGHTS: Final = {("role", "permissions"), ("role", "enabled"), ("user", "roles"), ("user", "status")}
+"""The fields of records that decide who may do what, and that publish nothing."""
+_MOST: Final = 100_000  # entries of the operation log
+
+
+class RightsChange(Schema):
+    """A change of what a role gives or a user has, as the operation log has it."""
+
+    create_time: Moment
+    user_name: str | None
+    request_id: str | None
+    target: str
+    field: str
+    before: Any
+    after: Any
+
+
+class PolicyLog(Schema):
+    """Revisions, and changes of rights that publish nothing; both newest first."""
+
+    revisions: list[RevisionChanges]
+    rights: list[RightsChange]
+
 
 _UNITS = {"d": "days", "h": "hours", "m": "minutes"}
 
@@ -36,15 +64,38 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the revisions, newest first; raises ``SchemaError`` and ``Unavailable``."""
     wanted = RevisionFilter(options.since, options.until, options.user)
 
-    async def read(database: Database) -> Page[RevisionChanges]:
+    async def read(database: Database) -> PolicyLog:
         async with database.snapshot(within=WITHIN) as connection:
             found = await revisions.page(connection, wanted, page=1, size=ALL)
             items = [await changes_answer(connection, one) for one in found.items]
-        return Page(items=items, page=1, size=ALL, total=found.total)
+        return PolicyLog(revisions=items, rights=[one async for one in _rights(database, wanted)])
 
     with reachable(table.load(environ)) as settings:
         answer = with_database(settings, read)
     show(options, answer, lambda: "\n".join(_lines(answer)))
+
+
+async def _rights(database: Database, wanted: RevisionFilter) -> AsyncIterator[RightsChange]:
+    """Yield the changes of rights by successful calls, newest first."""
+    filtered = OperationFilter(
+        user_name=wanted.user_name,
+        kind=("INSERT", "UPDATE", "DELETE", "IMPORT"),
+        status=(200, 299),
+        span=Span(wanted.begin, wanted.end),
+    )
+    async for batch in LogReader(database).everything(CHANGING_OPERATIONS, filtered, limit=_MOST):
+        for entry in batch:
+            for change in entry.changes or ():
+                if (change["target"].partition(":")[0], change["field"]) in _RIGHTS:
+                    yield RightsChange(
+                        create_time=moment(entry.create_time),
+                        user_name=entry.user_name,
+                        request_id=entry.request_id,
+                        target=change["target"],
+                        field=change["field"],
+                        before=change["before"],
+                        after=change["after"],
+                    )
 
 
 def _time(text: str) -> datetime:
@@ -57,14 +108,32 @@ def _time(text: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _lines(answer: Page[RevisionChanges]) -> Iterator[str]:
-    for one in answer.items:
-        yield f"{one.revision}  {one.create_time}  {one.user_name or '-'}  {one.cause}"
-        if one.tampered:
-            yield f"    {counted(one.tampered, 'line')} had been changed past the service"
-        if one.added_lines is None or one.removed_lines is None:
-            yield "    its lines were not kept"
-            continue
-        yield from (f"    - {line}" for line in one.removed_lines)
-        yield from (f"    + {line}" for line in one.added_lines)
-    yield f"{counted(answer.total, 'revision')}."
+def _lines(answer: PolicyLog) -> Iterator[str]:
+    entries = [(one.create_time, list(_revision(one))) for one in answer.revisions]
+    entries += [(one.create_time, [_right(one)]) for one in answer.rights]
+    for _, lines in sorted(entries, key=lambda entry: entry[0], reverse=True):
+        yield from lines
+    revised, rights = counted(len(answer.revisions), "revision"), counted(len(answer.rights), "change")
+    yield f"{revised}, {rights} of roles and users."
+
+
+def _right(one: RightsChange) -> str:
+    return (
+        f"{one.create_time}  {one.user_name or '-'}  {one.target}: "
+        f"{one.field} {_value(one.before)} -> {_value(one.after)}"
+    )
+
+
+def _value(value: Any) -> str:
+    return "(" + " ".join(map(str, value)) + ")" if isinstance(value, list) else json_text(value).decode()
+
+
+def _revision(one: RevisionChanges) -> Iterator[str]:
+    yield f"{one.create_time}  {one.user_name or '-'}  revision {one.revision}: {one.cause}"
+    if one.tampered:
+        yield f"    {counted(one.tampered, 'line')} had been changed past the service"
+    if one.added_lines is None or one.removed_lines is None:
+        yield "    its lines were not kept"
+        return
+    yield from (f"    - {line}" for line in one.removed_lines)
+    yield from (f"    + {line}" for line in one.added_lines)
