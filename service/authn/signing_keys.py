@@ -33,7 +33,8 @@ from joserfc.jwk import ECKey, Key, OctKey, OKPKey, RSAKey
 from service.settings import Auth, Fault, SettingsError, check_secret
 
 RSA_BITS = 2048
-_CURVES: dict[str, type[EllipticCurve]] = {"ES256": SECP256R1, "ES384": SECP384R1}
+CURVES: dict[str, type[EllipticCurve]] = {"ES256": SECP256R1, "ES384": SECP384R1}
+"""The curves of the EC algorithms (RFC 7518 §3.4)."""
 
 
 class VerifyingKey(NamedTuple):
@@ -142,9 +143,14 @@ def _shared_verifying(key: Key, secret: str, until: float) -> VerifyingKey:
 
 def _verifying(algorithm: str, public: object, until: float) -> VerifyingKey:
     key = _joserfc_key(public)
-    kid = key.thumbprint()  # RFC 7638
+    kid = kid_of(public)
     jwk = {**key.as_dict(private=False), "kid": kid, "use": "sig", "alg": algorithm}
     return VerifyingKey(kid, key, until, jwk)
+
+
+def kid_of(public: object) -> str:
+    """Return the ``kid`` of an asymmetric public key: its thumbprint (RFC 7638)."""
+    return _joserfc_key(public).thumbprint()
 
 
 def _fitting(algorithm: str, name: str, path: Path | None) -> Any:
@@ -186,8 +192,8 @@ def _complaint(algorithm: str, key: object) -> str | None:
     """Return why ``key`` can't sign with ``algorithm``; None if it can."""
     if algorithm == "EdDSA":
         return None if isinstance(key, Ed25519PrivateKey) else "must be an Ed25519 key for EdDSA"
-    if algorithm in _CURVES:
-        curve = _CURVES[algorithm]
+    if algorithm in CURVES:
+        curve = CURVES[algorithm]
         fits = isinstance(key, EllipticCurvePrivateKey) and isinstance(key.curve, curve)
         return None if fits else f"must be an EC key on {curve.name} for {algorithm}"
     if not isinstance(key, RSAPrivateKey):

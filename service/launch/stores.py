@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from service.embedded import EmbeddedStores, urls_of_running
-from service.settings import Settings, local_secret
+from service.settings import Settings, local_previous, local_secret
 
 _SECRET_BYTES = 64  # enough for HS512, RFC 7518 §3.2
 
@@ -46,7 +46,7 @@ def running(settings: Settings) -> Iterator[Stores]:
 
 
 def with_secret(settings: Settings) -> Settings:
-    """Return ``settings`` with the local signing secret if none is set and all stores are embedded.
+    """Return ``settings`` with the local signing secrets if none is set and all stores are embedded.
 
     With an external store, loading the settings has already refused a missing secret.
     """
@@ -54,7 +54,10 @@ def with_secret(settings: Settings) -> Settings:
     if settings.external or auth.jwt_secret or not auth.jwt_algorithm.startswith("HS"):
         return settings
     secret = local_secret(settings.server.data, _SECRET_BYTES)
-    return replace(settings, auth=replace(auth, jwt_secret=secret))
+    filled = replace(auth, jwt_secret=secret)
+    if not auth.jwt_previous_secret and (previous := local_previous(settings.server.data)) is not None:
+        filled = replace(filled, jwt_previous_secret=previous[0], jwt_previous_until=previous[1])
+    return replace(settings, auth=filled)
 
 
 @contextmanager

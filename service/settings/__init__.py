@@ -10,6 +10,7 @@ from __future__ import annotations
 from service.settings.access import Auth, Password
 from service.settings.errors import Fault, SettingsError
 from service.settings.loading import CONFIG, configured_file, load, written_secrets
+from service.settings.local_rotation import local_previous, rotate_local_secret
 from service.settings.markdown import markdown
 from service.settings.oplog import Oplog
 from service.settings.secrecy import check_secret, local_secret
@@ -45,8 +46,10 @@ __all__ = [
     "check_secret",
     "configured_file",
     "load",
+    "local_previous",
     "local_secret",
     "markdown",
+    "rotate_local_secret",
     "setting",
     "table",
     "written_secrets",

@@ -89,7 +89,7 @@ def local_secret(data_dir: Path, nbytes: int) -> str:
     if not os.path.lexists(path):
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         _create(path, secrets.token_urlsafe(max(nbytes, LOCAL_BYTES)))
-    secret, complaint = _read(path)
+    secret, complaint = owner_only_text(path)
     if complaint is None and len(secret.encode()) < nbytes:
         complaint = (
             f"is shorter than {nbytes} bytes; delete it to have a new one made, which ends all sessions"
@@ -112,8 +112,8 @@ def _create(path: Path, secret: str) -> None:
         Path(name).unlink()
 
 
-def _read(path: Path) -> tuple[str, str | None]:
-    """Return the secret and None, or "" and what is wrong with the file."""
+def owner_only_text(path: Path) -> tuple[str, str | None]:
+    """Return the text of a file that only its owner may read and None, or "" and what is wrong with it."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
