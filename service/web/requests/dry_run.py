@@ -32,8 +32,8 @@ class AccessChange(Schema):
         int,
         Meta(ge=0, examples=[3]),
         Meta(
-            description="How many enabled users gain or lose each of `access`. Who keeps it by another role, "
-            "or had it by one already, is not counted."
+            description="How many users, neither disabled nor banned, gain or lose each of `access`. Who "
+            "keeps it by another role, or had it by one already, is not counted."
         ),
     ]
     access: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
