@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,13 @@ from service.web.requests.problems import refusals
 from tests.docs.pages import ROOT, between, rows
 
 Document = dict[str, Any]
+
+VERBS = (
+    "ban|change|check|compare|create|delete|download|end|explain|export|find|get|import|kick|list|log|"
+    "preview|refresh|reload|reset|restore|revoke|set|unban|update|upload"
+)
+FILES = {"exportUsers", "exportRoles", "exportOperationLogs", "exportLoginLogs"}
+"""Operations that answer files of JSON."""
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +56,37 @@ def problems_of(operation: dict[str, Any]) -> list[str]:
         if "application/problem+json" in answer.get("content", {})
     ]
     return [one["$ref"].rpartition("/")[2] for schema in schemas for one in schema.get("oneOf", [schema])]
+
+
+def test_every_operation_has_a_name_that_starts_with_a_verb(document: Document) -> None:
+    names = [operation["operationId"] for _, operation in operations(document)]
+    assert len(set(names)) == len(names)
+    assert {"logIn", "listUsers", "createUser", "setRolePermissions", "listLoginLogs"} <= set(names)
+    wanted = re.compile(rf"(?:{VERBS})(?:[A-Z][a-z]+)+")
+    assert [name for name in names if not wanted.fullmatch(name)] == []
+
+
+def test_path_parameters_are_camel_case(document: Document) -> None:
+    for name, operation in operations(document):
+        told = {one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"}
+        assert told == set(re.findall(r"\{([a-zA-Z]+)\}", name)), name
+        assert "_" not in name
+    assert "/api/online/{loginId}" in document["paths"]
+
+
+def test_every_json_answer_is_a_named_component_or_a_choice_of_them(document: Document) -> None:
+    schemas = document["components"]["schemas"]
+    for name, operation in operations(document):
+        for answer in operation["responses"].values():
+            for media_type, content in answer.get("content", {}).items():
+                if "json" in media_type and operation["operationId"] not in FILES:
+                    schema = content["schema"]
+                    choices = schema.get("anyOf", schema.get("oneOf", [schema]))
+                    for choice in choices:
+                        assert choice.keys() == {"$ref"}, name
+                        assert choice["$ref"].rpartition("/")[2] in schemas, name
+    assert {"UserPage", "UserPageEnvelope", "UserEnvelope", "SessionListEnvelope"} <= schemas.keys()
+    assert [name for name in schemas if not re.fullmatch("[A-Z][A-Za-z]+", name)] == []
 
 
 def test_no_member_of_a_component_has_a_default(document: Document) -> None:

@@ -25,7 +25,7 @@ from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, logged, needs, refuses, sends, takes_file
+from service.web.requests.marks import created, logged, named, needs, refuses, sends, takes_file
 from service.web.requests.preconditions import answer_tag, require_match
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer
 
@@ -65,6 +65,7 @@ class FileList:
         self._database = database
 
     @needs("system:file:list")
+    @named("listFiles")
     async def on_get(self, context: RequestContext, query: FileQuery) -> Page[File]:
         """List files."""
         wanted = query.filter(files.FileFilter)
@@ -85,6 +86,7 @@ class Files:
     @needs("system:file:upload")
     @logged("file", "upload", "INSERT", params=False, response=False)
     @refuses(TooLarge, QuotaExceeded, UnsupportedMediaType)
+    @named("uploadFile")
     async def on_post(self, context: RequestContext) -> File:
         """Upload a file.
 
@@ -115,6 +117,7 @@ class OneFile:
     @needs("system:file:download")
     @sends(ANY_TYPE)
     @refuses(NotFound, RangeNotSatisfiable)
+    @named("downloadFile")
     async def on_get(self, context: RequestContext, id: int) -> Stream:
         """Download a file, or with `Range` a part of it.
 
@@ -128,6 +131,7 @@ class OneFile:
     @needs("system:file:delete")
     @logged("file", "delete", "DELETE")
     @refuses(NotFound, PreconditionFailed)
+    @named("deleteFile")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete a file and its public link."""
         async with self._database.transaction() as connection:

@@ -11,7 +11,7 @@ from service.files.links import PublicLinks
 from service.web.content.downloads import ANY_TYPE, Downloads
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, public, refuses, sends
+from service.web.requests.marks import example_body, logged, named, needs, public, refuses, sends
 from service.web.requests.schema import Moment, Schema, moment
 
 
@@ -39,6 +39,7 @@ class FileLink:
     @logged("file", "share", "UPDATE", response=False)
     @refuses(NotFound)
     @example_body({"expiresIn": 86400})
+    @named("createPublicLink")
     async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
         """Create a public link to a file.
 
@@ -51,6 +52,7 @@ class FileLink:
     @needs("system:file:share")
     @logged("file", "unshare", "UPDATE")
     @refuses(NotFound)
+    @named("revokePublicLink")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Revoke the public link of a file, if it has one."""
         await self._links.revoke(id)
@@ -66,6 +68,7 @@ class PublicFile:
     @public
     @sends(ANY_TYPE)
     @refuses(NotFound, RangeNotSatisfiable)
+    @named("downloadPublicFile")
     async def on_get(self, context: RequestContext, token: str) -> Stream:
         """Download the file of a public link.
 

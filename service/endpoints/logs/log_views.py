@@ -21,7 +21,7 @@ from service.web.content.timelines import (
     timeline_page,
 )
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, sends
+from service.web.requests.marks import logged, named, needs, sends
 from service.web.requests.schema import PageNumber, PageSize, Schema
 
 Word = Annotated[str, Meta(min_length=1, max_length=64)]
@@ -78,6 +78,7 @@ def list_of(view: LogView) -> type[LogEndpoint]:
         omissions.
         """
     on_get.__annotations__ |= {"query": _extended(view.query, _PAGED), "return": view.page}
+    on_get = named(f"list{_words(view)}s")(on_get)
     return _endpoint(f"{view.name} list", needs(f"system:{view.name}:list")(on_get))
 
 
@@ -92,7 +93,12 @@ def export_of(view: LogView) -> type[LogEndpoint]:
 
     on_get.__doc__ = f"Export {view.entries} as a file."
     on_get.__annotations__ |= {"query": _extended(view.query, _EXPORTED)}
+    on_get = named(f"export{_words(view)}s")(on_get)
     return _endpoint(f"{view.name} export", needs(f"system:{view.name}:export")(on_get))
+
+
+def _words(view: LogView) -> str:
+    return view.name.title().replace("-", "")
 
 
 def _extended(query: type[LogQuery], parameters: tuple[tuple[str, Any, Any], ...]) -> Any:

@@ -19,7 +19,7 @@ from service.web.content.timelines import (
     timeline_page,
 )
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import login
+from service.web.requests.marks import login, named
 from service.web.requests.schema import Id, Moment, PageNumber, PageSize, Schema
 
 Device = Annotated[str, Meta(min_length=1, max_length=32)]
@@ -92,6 +92,7 @@ class OwnLogins(LogEndpoint):
     """``/api/user/profile/login-logs``."""
 
     @login
+    @named("listOwnLogins")
     async def on_get(self, context: RequestContext, query: OwnLoginQuery) -> TimelinePage[LoginEntry]:
         """List the caller's own login events, the latest first."""
         wanted = query.filter(LOGINS, user_id=context.user.user_id)

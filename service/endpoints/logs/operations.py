@@ -16,7 +16,7 @@ from service.records.logs.operation_events import OperationKind
 from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
 from service.web.content.timelines import Address, RequestId, TimelinePage, UserName
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import needs, refuses
+from service.web.requests.marks import named, needs, refuses
 from service.web.requests.schema import Id, Moment, Schema, whole
 
 Kinds = Annotated[list[OperationKind], Meta(description="Any of these kinds, separated by commas.")]
@@ -137,6 +137,7 @@ class OneOperation:
 
     @needs("system:operation-log:detail")
     @refuses(NotFound)
+    @named("getOperationLog")
     async def on_get(self, context: RequestContext, id: int) -> OperationDetail:
         """Read one call, with request data and answer."""
         async with self._database.transaction() as connection:

@@ -15,7 +15,16 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, needs, publishes, refuses
+from service.web.requests.marks import (
+    created,
+    dry_run,
+    example_body,
+    logged,
+    named,
+    needs,
+    publishes,
+    refuses,
+)
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -123,6 +132,7 @@ class MenuList:
         self._database = database
 
     @needs("system:menu:list")
+    @named("listMenus")
     async def on_get(self, context: RequestContext, query: MenuQuery) -> Page[Menu]:
         """List Menus and Buttons; `parentId` is the position in the tree."""
         wanted = query.filter(menus.MenuFilter)
@@ -146,6 +156,7 @@ class Menus:
     @example_body(
         {"menuType": "Menu", "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
     )
+    @named("createMenu")
     async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
         """Create a Menu, or a Button with a permission code that the caller holds."""
         return _answer(context, await self._changes.create(context.user, body.menu_type, _values(body)))
@@ -160,6 +171,7 @@ class OneMenu:
 
     @needs("system:menu:list")
     @refuses(NotFound)
+    @named("getMenu")
     async def on_get(self, context: RequestContext, id: int) -> Menu:
         """Read a menu."""
         async with self._database.transaction() as connection:
@@ -175,6 +187,7 @@ class OneMenu:
     @example_body(
         {"parentId": None, "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
     )
+    @named("updateMenu")
     async def on_put(self, context: RequestContext, body: MenuEdit, id: int) -> SavedMenuAnswer:
         """Replace the values of a menu.
 
@@ -190,6 +203,7 @@ class OneMenu:
     @logged("menu", "delete", "DELETE")
     @publishes
     @refuses(NotFound, Conflict, PreconditionFailed)
+    @named("deleteMenu")
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Delete a menu without menus below it, not given by any role and not bound to any resource."""
         context.policy = await self._changes.delete(context.user, id, _as_seen(context))

@@ -12,7 +12,7 @@ from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.roles import rights
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import login
+from service.web.requests.marks import login, named
 from service.web.requests.schema import Id, Schema
 
 
@@ -39,6 +39,7 @@ class MenuMine:
         self._live = live
 
     @login
+    @named("getOwnMenus")
     async def on_get(self, context: RequestContext) -> list[OwnMenu]:
         """Read the caller's own tree of menus, each list ordered by `sort`."""
         user_id = context.user.user_id

@@ -29,7 +29,7 @@ from service.errors import BadRequest, ValidationFailed
 from service.records.database.transactions import Connection, Database
 from service.records.roles import holdings
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import needs
+from service.web.requests.marks import named, needs
 from service.web.requests.schema import Id, Page, PageQuery, Schema, page_answer
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -137,6 +137,7 @@ class WhoMay:
         self._live = live
 
     @needs("system:policy:read")
+    @named("findRolesWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
         """List the roles that pass a request, with the lines and the held codes by which they pass."""
         context.policy = self._live.current
@@ -161,6 +162,7 @@ class WhoUsers:
         self._live = live
 
     @needs("system:policy:read")
+    @named("findUsersWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
         """List the users who pass a request, by name."""
         context.policy = self._live.current
@@ -263,6 +265,7 @@ class WhatMay:
         self._live = live
 
     @needs("system:policy:read")
+    @named("listAccess")
     async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
         """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
         context.policy = policy = self._live.current
@@ -298,6 +301,7 @@ class Openings:
         self._live = live
 
     @needs("system:policy:read")
+    @named("listOpenings")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
         """List the requests that need no role: those open to everybody, and those open to every login."""
         context.policy = policy = self._live.current

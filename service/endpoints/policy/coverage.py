@@ -12,7 +12,7 @@ from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
 from service.authz.publishing.discovery import guard_of, unrouted
 from service.authz.publishing.live import LivePolicy
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import needs
+from service.web.requests.marks import named, needs
 from service.web.requests.routes import Routes
 from service.web.requests.schema import Revision, Schema
 
@@ -50,6 +50,7 @@ class PolicyCoverage:
         self._routes = routes
 
     @needs("system:policy:read")
+    @named("getPolicyCoverage")
     async def on_get(self, context: RequestContext) -> Coverage:
         """Read all routes with their guards, and the resources that guard nothing."""
         context.policy = policy = self._live.current

@@ -33,7 +33,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.policy import history
 from service.records.policy.history import Place
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, refuses
+from service.web.requests.marks import example_body, logged, named, needs, refuses
 from service.web.requests.schema import Id, Revision, Schema, whole
 
 DecisionId = Annotated[
@@ -148,6 +148,7 @@ class Explain:
     @logged("policy", "explain", "QUERY", response=False)
     @example_body({"userName": "admin", "method": "GET", "path": "/api/role/list"})
     @refuses(Conflict)
+    @named("explainDecision")
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
         """Explain how the policy decides a request, or if a code may be granted.
 

@@ -15,7 +15,7 @@ from service.endpoints.policy.access import WITHIN
 from service.endpoints.policy.layers import Name, RoleCode
 from service.records.database.transactions import Database
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import needs
+from service.web.requests.marks import named, needs
 from service.web.requests.schema import Page, PageQuery, Schema
 
 
@@ -54,6 +54,7 @@ class RoleMatrix:
         self._live = live
 
     @needs("system:policy:read")
+    @named("getRoleMatrix")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[MatrixRequest]:
         """List all requests by path and method, each with the roles that pass it."""
         context.policy = policy = self._live.current

@@ -13,7 +13,7 @@ from service.authz.publishing.watch import PolicyWatch
 from service.endpoints.policy.layers import Line
 from service.errors import Conflict
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, needs, publishes, refuses
+from service.web.requests.marks import logged, named, needs, publishes, refuses
 from service.web.requests.schema import Moment, Published, Revision, Schema
 
 
@@ -52,6 +52,7 @@ class InForce:
         self._watch = watch
 
     @needs("system:policy:read")
+    @named("getPolicy")
     async def on_get(self, context: RequestContext) -> PolicyInForce:
         """Read the policy in force: revision, digest, model, lines, and the revision of each worker."""
         context.policy = policy = self._live.current
@@ -78,6 +79,7 @@ class Reload:
     @logged("policy", "reload", "UPDATE")
     @publishes
     @refuses(Conflict)
+    @named("reloadPolicy")
     async def on_post(self, context: RequestContext) -> Published:
         """Derive the policy again from the stored data, and publish it if it differs.
 

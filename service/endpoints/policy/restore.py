@@ -6,7 +6,7 @@ from service.administration.policy.restore import PolicyRestore
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.web.requests.context import RequestContext
 from service.web.requests.dry_run import Edited, MadeEdit
-from service.web.requests.marks import dry_run, logged, needs, publishes, refuses
+from service.web.requests.marks import dry_run, logged, named, needs, publishes, refuses
 from service.web.requests.preconditions import require_match, version_tag
 from service.web.requests.schema import Id, Revision
 
@@ -28,6 +28,7 @@ class Restore:
     @logged("policy", "restore", "UPDATE")
     @publishes
     @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    @named("restoreRevision")
     async def on_post(self, context: RequestContext, revision: Id) -> RestoredRevision:
         """Bring back the shared lines of a past revision, as a new one.
 

@@ -20,7 +20,7 @@ from service.records.policy import history, revisions
 from service.records.policy.history import ALL, Part, PublishedLine
 from service.records.policy.revisions import PolicyRevision, RevisionFilter
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import needs, refuses
+from service.web.requests.marks import named, needs, refuses
 from service.web.requests.schema import (
     Id,
     Moment,
@@ -127,6 +127,7 @@ class RevisionList:
         self._database = database
 
     @needs("system:policy:read")
+    @named("listRevisions")
     async def on_get(self, context: RequestContext, query: RevisionQuery) -> Page[PublishedRevision]:
         """List the published revisions of the policy, newest first: all, or those of a time or a user."""
         async with self._database.snapshot() as connection:
@@ -142,6 +143,7 @@ class OneRevision:
 
     @needs("system:policy:read")
     @refuses(NotFound)
+    @named("getRevision")
     async def on_get(self, context: RequestContext, query: LinesQuery, revision: Id) -> RevisionChanges:
         """Read a revision of the policy, with the lines of the shared part that it added and removed."""
         async with self._database.snapshot(within=history.READ_WITHIN) as connection:
@@ -170,6 +172,7 @@ class Diff:
         self._past = past
 
     @needs("system:policy:read")
+    @named("compareRevisions")
     async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
         """Compare the shared parts of two revisions of the policy, and what they decide.
 

@@ -13,7 +13,7 @@ from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.resources import bindings, resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import dry_run, example_body, logged, needs, publishes, refuses
+from service.web.requests.marks import dry_run, example_body, logged, named, needs, publishes, refuses
 from service.web.requests.preconditions import answer_tag, content_tag, require_match
 from service.web.requests.schema import Id, Revision, Schema
 
@@ -88,6 +88,7 @@ class ResourceButtons:
 
     @needs("system:resource:list")
     @refuses(NotFound)
+    @named("getResourceButtons")
     async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
         """Read the Buttons that open a resource."""
         async with self._database.snapshot() as connection:
@@ -103,6 +104,7 @@ class ResourceButtons:
     @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"menuIds": [13]})
+    @named("setResourceButtons")
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
 
@@ -129,6 +131,7 @@ class ButtonResources:
 
     @needs("system:menu:list")
     @refuses(NotFound)
+    @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""
         async with self._database.snapshot() as connection:
@@ -144,6 +147,7 @@ class ButtonResources:
     @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"resourceIds": [1]})
+    @named("setButtonResources")
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
         """Replace the resources that a Button opens.
 

@@ -15,7 +15,16 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.resources import resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, needs, publishes, refuses
+from service.web.requests.marks import (
+    created,
+    dry_run,
+    example_body,
+    logged,
+    named,
+    needs,
+    publishes,
+    refuses,
+)
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -108,6 +117,7 @@ class ResourceList:
         self._database = database
 
     @needs("system:resource:list")
+    @named("listResources")
     async def on_get(self, context: RequestContext, query: ResourceQuery) -> Page[Resource]:
         """List resources."""
         wanted = query.filter(resources.ResourceFilter)
@@ -138,6 +148,7 @@ class Resources:
             "path": "/api/report/{id}",
         }
     )
+    @named("createResource")
     async def on_post(self, context: RequestContext, body: ResourceBody) -> SavedResource:
         """Register a resource.
 
@@ -156,6 +167,7 @@ class OneResource:
 
     @needs("system:resource:list")
     @refuses(NotFound)
+    @named("getResource")
     async def on_get(self, context: RequestContext, id: int) -> Resource:
         """Read a resource."""
         async with self._database.transaction() as connection:
@@ -176,6 +188,7 @@ class OneResource:
             "path": "/api/report/{id}",
         }
     )
+    @named("updateResource")
     async def on_put(self, context: RequestContext, body: ResourceBody, id: int) -> SavedResource:
         """Replace the values of a resource; its bindings stay.
 
@@ -190,6 +203,7 @@ class OneResource:
     @logged("resource", "delete", "DELETE")
     @publishes
     @refuses(NotFound, PreconditionFailed)
+    @named("deleteResource")
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Delete a resource with its bindings; a bound one requires one of its codes.
 
@@ -211,6 +225,7 @@ class ResourceState:
     @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"enabled": True})
+    @named("setResourceEnabled")
     async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:
         """Enable or disable a resource; a bound one requires one of its codes."""
         return _saved(

@@ -16,7 +16,7 @@ from service.web.content.streams import Stream
 from service.web.content.table_files import JSON, table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, refuses, sends
+from service.web.requests.marks import example_body, logged, named, needs, refuses, sends
 from service.web.requests.schema import ONE_LINE, Schema, whole
 
 Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
@@ -47,6 +47,7 @@ class RoleExport:
     @needs("system:role:export")
     @sends(CSV, JSON)
     @logged("role", "export", "EXPORT", response=False)
+    @named("exportRoles")
     async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
         """Export all roles."""
         return table_file(batches(self._database, role_tables.after), ImportedRoles, query.format, "roles")
@@ -64,6 +65,7 @@ class RoleTableImport:
     @example_body(
         {"roles": [{"roleCode": "reporter", "roleName": "Reporter", "permissions": ["system:role:list"]}]}
     )
+    @named("importRoles")
     async def on_post(self, context: RequestContext, body: ImportedRoles, query: ImportQuery) -> ImportReport:
         """Create and edit roles from a table, all of them or none.
 

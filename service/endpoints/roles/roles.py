@@ -12,7 +12,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.roles import roles
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, needs, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.requests.schema import ONE_LINE, Id, Moment, Page, PageQuery, Schema, page_answer, whole
 
@@ -88,6 +88,7 @@ class RoleList:
         self._database = database
 
     @needs("system:role:list", "system:user:create", "system:user:update")
+    @named("listRoles")
     async def on_get(self, context: RequestContext, query: RoleQuery) -> Page[Role]:
         """List roles."""
         wanted = query.filter(roles.RoleFilter)
@@ -108,6 +109,7 @@ class Roles:
     @logged("role", "create", "INSERT")
     @refuses(Conflict)
     @example_body({"roleCode": "reporter", "roleName": "Reporter", "description": "Reads reports"})
+    @named("createRole")
     async def on_post(self, context: RequestContext, body: NewRole) -> Role:
         """Create a role, which gives nothing yet."""
         values = _values(body)
@@ -125,6 +127,7 @@ class OneRole:
 
     @needs("system:role:list")
     @refuses(NotFound)
+    @named("getRole")
     async def on_get(self, context: RequestContext, id: int) -> Role:
         """Read a role."""
         async with self._database.transaction() as connection:
@@ -137,6 +140,7 @@ class OneRole:
     @logged("role", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"roleName": "Reporter", "description": "Reads reports"})
+    @named("updateRole")
     async def on_put(self, context: RequestContext, body: RoleEdit, id: int) -> Role:
         """Replace the values of a role; its menus stay.
 
@@ -150,6 +154,7 @@ class OneRole:
     @dry_run
     @logged("role", "delete", "DELETE")
     @refuses(NotFound, Conflict, PreconditionFailed)
+    @named("deleteRole")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete a role that no user has.
 
@@ -167,6 +172,7 @@ class RolePermissions:
 
     @needs("system:role:list")
     @refuses(NotFound)
+    @named("getRolePermissions")
     async def on_get(self, context: RequestContext, id: int) -> RoleMenus:
         """Read the menus and Buttons that a role gives."""
         async with self._database.snapshot() as connection:
@@ -180,6 +186,7 @@ class RolePermissions:
     @logged("role", "set the permissions", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"menuIds": [13]})
+    @named("setRolePermissions")
     async def on_put(self, context: RequestContext, body: RoleMenus, id: int) -> RoleMenus:
         """Replace the menus and Buttons that a role gives.
 

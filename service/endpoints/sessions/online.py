@@ -11,7 +11,7 @@ from service.administration.users.kicks import Kicks
 from service.authn.sessions import Sessions
 from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, refuses
+from service.web.requests.marks import example_body, logged, named, needs, refuses
 from service.web.requests.schema import Moment, Page, PageQuery, Schema, moment
 
 LONGEST_BAN = 10 * 366 * 86_400
@@ -54,6 +54,7 @@ class OnlineList:
         self._sessions = sessions
 
     @needs("system:online:list")
+    @named("listOnlineUsers")
     async def on_get(self, context: RequestContext, query: OnlineQuery) -> OnlineUsers:
         """List online users, the latest login or refresh first."""
         found = await self._sessions.online(
@@ -88,6 +89,7 @@ class OnlineUserSessions:
     @needs("system:online:kick")
     @logged("online", "kick", "KICK")
     @refuses(NotFound)
+    @named("kickUser")
     async def on_delete(self, context: RequestContext, login_id: int) -> Kicked:
         """End all sessions of a user who holds no more permissions than the caller."""
         return Kicked(ended=await self._kicks.kick(context.user, login_id))
@@ -102,6 +104,7 @@ class OnlineUserDevice:
     @needs("system:online:kick")
     @logged("online", "kick from a device", "KICK")
     @refuses(NotFound)
+    @named("kickUserDevice")
     async def on_delete(self, context: RequestContext, login_id: int, device: str) -> None:
         """End the session on one device of a user who holds no more permissions than the caller."""
         await self._kicks.kick_device(context.user, login_id, device)
@@ -131,6 +134,7 @@ class OnlineUserBan:
     @logged("online", "ban", "BAN")
     @refuses(NotFound, Conflict)
     @example_body({"seconds": 3600, "reason": "password shared"})
+    @named("banUser")
     async def on_post(self, context: RequestContext, login_id: int, body: BanOrder) -> Ban:
         """Ban a user and end all sessions of that user.
 
@@ -142,6 +146,7 @@ class OnlineUserBan:
 
     @needs("system:online:ban")
     @logged("online", "clear a ban", "BAN")
+    @named("unbanUser")
     async def on_delete(self, context: RequestContext, login_id: int) -> None:
         """Clear the ban, if any, of a user who holds no more permissions than the caller."""
         await self._bans.unban(context.user, login_id)

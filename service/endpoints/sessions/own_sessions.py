@@ -10,7 +10,7 @@ from service.authn import sessions as authn
 from service.errors import NotFound
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
-from service.web.requests.marks import logged, login, refuses
+from service.web.requests.marks import logged, login, named, refuses
 from service.web.requests.schema import Moment, Schema
 
 
@@ -29,6 +29,7 @@ class Logout:
 
     @login
     @logged("auth", "logout", "LOGOUT")
+    @named("logOut")
     async def on_post(self, context: RequestContext) -> None:
         """End the session of this device."""
         await self._sessions.log_out(context.user)
@@ -44,6 +45,7 @@ class LogoutAll:
 
     @login
     @logged("auth", "logout everywhere", "LOGOUT")
+    @named("logOutEverywhere")
     async def on_post(self, context: RequestContext) -> Ended:
         """End the caller's sessions on all devices, including this one."""
         ended = await self._sessions.log_out_everywhere(context.user)
@@ -71,6 +73,7 @@ class Sessions:
         self._sessions = sessions
 
     @login
+    @named("listOwnSessions")
     async def on_get(self, context: RequestContext) -> list[Session]:
         """List the caller's sessions, the latest login first."""
         return [Session.of(session) for session in await self._sessions.own(context.user)]
@@ -86,6 +89,7 @@ class SessionOnDevice:
     @login
     @logged("auth", "end a session", "LOGOUT")
     @refuses(NotFound)
+    @named("endOwnSession")
     async def on_delete(self, context: RequestContext, device: str) -> None:
         """End the caller's session on a device."""
         await self._sessions.end_own(context.user, device)

@@ -23,7 +23,7 @@ from service.errors import (
 )
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
-from service.web.requests.marks import example_body, logged, public, refuses
+from service.web.requests.marks import example_body, logged, named, public, refuses
 from service.web.requests.schema import Schema
 
 
@@ -79,6 +79,7 @@ class Login:
     @logged("auth", "login", "LOGIN", params=False, response=False)
     @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
     @example_body({"userName": "admin", "password": "three wary herons", "device": "web"})
+    @named("logIn")
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
@@ -103,6 +104,7 @@ class Refresh:
     @logged("auth", "refresh", "REFRESH", params=False, response=False)
     @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
     @example_body({"refreshToken": "eyJ…"})
+    @named("refreshTokens")
     async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
         """Exchange a refresh token for a new token pair.
 
@@ -130,6 +132,7 @@ class RefreshInCookieMode:
     @logged("auth", "refresh", "REFRESH", params=False, response=False)
     @refuses(Unauthenticated, TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned)
     @refuses(Conflict, RateLimited)
+    @named("refreshTokens")
     async def on_post(self, context: RequestContext, body: RefreshTokenIfAny) -> TokenPair:
         """Exchange a refresh token, from the body or the cookie, for a new token pair.
 

@@ -10,7 +10,7 @@ from service.administration.users.accounts import Accounts
 from service.administration.users.password_reset import PasswordReset
 from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import dry_run, example_body, logged, needs, refuses
+from service.web.requests.marks import dry_run, example_body, logged, named, needs, refuses
 from service.web.requests.schema import Schema
 
 
@@ -30,6 +30,7 @@ class UserPassword:
     @logged("user", "reset a password", "UPDATE", params=False, response=False)
     @refuses(NotFound, Conflict)
     @example_body({"newPassword": "five wary herons"})
+    @named("resetUserPassword")
     async def on_put(self, context: RequestContext, id: int, body: PasswordResetOrder) -> None:
         """Set a user's password.
 
@@ -56,6 +57,7 @@ class UserStatus:
     @logged("user", "set the status", "UPDATE")
     @refuses(NotFound, Conflict)
     @example_body({"status": "enabled"})
+    @named("setUserStatus")
     async def on_put(self, context: RequestContext, id: int, body: StatusOrder) -> None:
         """Enable or disable a user.
 

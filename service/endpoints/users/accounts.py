@@ -17,7 +17,7 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, needs, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer
 
@@ -109,6 +109,7 @@ class UserList:
         self._database = database
 
     @needs("system:user:list")
+    @named("listUsers")
     async def on_get(self, context: RequestContext, query: UserQuery) -> Page[User]:
         """List users with their roles."""
         wanted = query.filter(listing.UserFilter)
@@ -137,6 +138,7 @@ class Users:
             "roleIds": [3],
         }
     )
+    @named("createUser")
     async def on_post(self, context: RequestContext, body: UserBody) -> User:
         """Create a user; callers can give only roles whose permissions they hold."""
         values = body.given()
@@ -154,6 +156,7 @@ class OneUser:
 
     @needs("system:user:detail")
     @refuses(NotFound)
+    @named("getUser")
     async def on_get(self, context: RequestContext, id: int) -> User:
         """Read a user."""
         async with self._database.snapshot() as connection:
@@ -165,6 +168,7 @@ class OneUser:
     @logged("user", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"userName": "heron", "nickName": "Heron", "email": "heron@example.org"})
+    @named("updateUser")
     async def on_put(self, context: RequestContext, body: UserEdit, id: int) -> User:
         """Edit a user, with effect from the user's next request.
 
@@ -180,6 +184,7 @@ class OneUser:
     @dry_run
     @logged("user", "delete", "DELETE")
     @refuses(NotFound, Conflict, PreconditionFailed)
+    @named("deleteUser")
     async def on_delete(self, context: RequestContext, id: int) -> None:
         """Delete a user and end all sessions. Files of the user are kept; the name becomes free.
 

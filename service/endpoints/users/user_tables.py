@@ -18,7 +18,7 @@ from service.web.content.streams import Stream
 from service.web.content.table_files import JSON, table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, needs, refuses, sends
+from service.web.requests.marks import example_body, logged, named, needs, refuses, sends
 
 RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 
@@ -48,6 +48,7 @@ class UserExport:
     @needs("system:user:export")
     @sends(CSV, JSON)
     @logged("user", "export", "EXPORT", response=False)
+    @named("exportUsers")
     async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:
         """Export all users, without their passwords."""
         users = batches(self._database, user_tables.after)
@@ -75,6 +76,7 @@ class UserTableImport:
             ]
         }
     )
+    @named("importUsers")
     async def on_post(self, context: RequestContext, body: ImportedUsers, query: ImportQuery) -> ImportReport:
         """Create and edit users from a table, all of them or none.
 

@@ -14,7 +14,7 @@ from service.errors import Unavailable
 from service.kernel.health import Health, State
 from service.web.observability.operator_token import OperatorToken
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import refuses
+from service.web.requests.marks import named, refuses
 from service.web.requests.schema import Schema
 
 Check = Callable[[], Awaitable[Health]]
@@ -51,6 +51,7 @@ class Readiness(Schema):
 class Live:
     """GET /health/live."""
 
+    @named("checkLiveness")
     async def on_get(self, _context: RequestContext) -> Liveness:
         """Check that the process is running.
 
@@ -103,6 +104,7 @@ class Ready:
         self._facts = facts
 
     @refuses(Unavailable)
+    @named("checkReadiness")
     async def on_get(self, context: RequestContext) -> Readiness:
         """Check that users can log in, be authorized, and read and write.
 

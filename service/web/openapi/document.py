@@ -10,7 +10,7 @@ from service.authz.engine.rules import ANYONE
 from service.kernel.field_names import camel
 from service.web.content.tables import CSV, Table, header_of
 from service.web.openapi.headers import header_parameters, response_headers
-from service.web.openapi.names import with_names
+from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problem_schemas import problem_schemas
 from service.web.openapi.problems import problem_examples, problem_responses
 from service.web.openapi.schemas import JSON, Schemas
@@ -47,7 +47,7 @@ def openapi(
     schemas = Schemas(shown)
     paths: dict[str, dict[str, Any]] = {}
     for operation in shown:
-        methods = paths.setdefault(operation.template, {})
+        methods = paths.setdefault(_path(operation.template), {})
         cookies = access_cookie is not None
         methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
     made = {
@@ -88,7 +88,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     access = operation.access or (ANYONE,)
     problems = problem_responses(operation, with_cookies=with_cookies)
     made: dict[str, Any] = {
-        "operationId": _operation_id(operation),
+        "operationId": operation.mark.operation_id or _operation_id(operation),
         "tags": [_tag(operation)],
         "summary": operation.summary,
         "responses": {**_successes(operation, schemas), **problems},
@@ -122,12 +122,13 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     done = _success(operation, schemas)
     if not operation.mark.dry_run:
         return {str(operation.status): done}
-    dry = {"type": "object", "properties": {"data": schemas.of(DryRunAnswer)}, "required": ["data"]}
+    dry = envelope_of(schemas.of(DryRunAnswer))
     if operation.status != OK:
         told = {"description": "Nothing was saved: `dryRun`", "content": {JSON: {"schema": dry}}}
         return {str(OK): told, str(operation.status): done}
     media = done["content"][JSON]
-    media["schema"] = {"anyOf": [media["schema"], dry]}
+    # Clients take the first that fits, and null may fit anything.
+    media["schema"] = {"anyOf": [dry, media["schema"]]}
     return {str(OK): {**done, "description": "Done, or, with `dryRun`, what would be"}}
 
 
@@ -135,8 +136,7 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if operation.mark.media:
         return {"description": "The file", "content": {kind: _file(kind) for kind in operation.mark.media}}
     data = schemas.of(operation.signature.answer)
-    envelope = {"type": "object", "properties": {"data": data}, "required": ["data"]}
-    success: dict[str, Any] = {"description": "Done", "content": {JSON: {"schema": envelope}}}
+    success: dict[str, Any] = {"description": "Done", "content": {JSON: {"schema": envelope_of(data)}}}
     if headers := response_headers(operation):
         success["headers"] = headers
     return success
@@ -151,6 +151,10 @@ def _form(field: str) -> dict[str, Any]:
     # OpenAPI 3.1 §4.8.14.3: a binary part of a form.
     file = {"type": "string", "contentMediaType": "application/octet-stream"}
     return {"schema": {"type": "object", "properties": {field: file}, "required": [field]}}
+
+
+def _path(template: str) -> str:
+    return _PARAMETER.sub(lambda parameter: f"{{{camel(parameter[1])}}}", template)
 
 
 def _operation_id(operation: Operation) -> str:

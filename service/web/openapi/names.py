@@ -19,7 +19,7 @@ def with_names(document: dict[str, Any]) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     components = document["components"]
-    schemas = {_page(name): schema for name, schema in components["schemas"].items()}
+    schemas = {page_name(name): schema for name, schema in components["schemas"].items()}
     shown = {
         name: {**_members(schema, found), **({"title": name} if "title" in schema else {})}
         for name, schema in schemas.items()
@@ -39,7 +39,7 @@ def _named(part: Any, found: dict[str, Any]) -> Any:
     if not isinstance(part, dict):
         return part
     if isinstance(reference := part.get("$ref"), str):
-        return {**part, "$ref": SCHEMAS + _page(reference.removeprefix(SCHEMAS))}
+        return {**part, "$ref": SCHEMAS + page_name(reference.removeprefix(SCHEMAS))}
     if isinstance(name := part.get("title"), str) and ("enum" in part or part.get("type") == "object"):
         about = {key: part[key] for key in ("description", "default") if key in part and "enum" in part}
         schema = _members({key: value for key, value in part.items() if key not in about}, found)
@@ -49,5 +49,20 @@ def _named(part: Any, found: dict[str, Any]) -> Any:
     return _members(part, found)
 
 
-def _page(name: str) -> str:
+def page_name(name: str) -> str:
+    """Return the component of what msgspec calls ``name``: ``UserPage`` for ``Page_User_``."""
     return f"{page[1]}Page" if (page := _PAGE.fullmatch(name)) else name
+
+
+def envelope_of(data: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the answer with ``data``, with a title if ``data`` has a name of its own."""
+    title = {"title": f"{name}Envelope"} if (name := _name_of(data)) else {}
+    return {**title, "type": "object", "properties": {"data": data}, "required": ["data"]}
+
+
+def _name_of(data: dict[str, Any]) -> str:
+    if "$ref" in data:
+        return page_name(data["$ref"].removeprefix(SCHEMAS))
+    if data.get("type") == "array" and (item := _name_of(data["items"])):
+        return f"{item}List"
+    return "Empty" if data == {"type": "null"} else ""

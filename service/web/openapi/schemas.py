@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import NODEFAULT, UNSET
 
+from service.kernel.field_names import camel
 from service.web.requests.description import Operation
 from service.web.requests.dry_run import DryRunAnswer
 from service.web.requests.schema import MAX_ID, schema_of
@@ -55,7 +56,7 @@ class Schemas:
 
     def _in_path(self, name: str, kind: Any) -> dict[str, Any]:
         schema = _ID if kind is int else self.of(kind)
-        return {"name": name, "in": "path", "required": True, "schema": schema}
+        return {"name": camel(name), "in": "path", "required": True, "schema": schema}
 
     def _in_query(self, field: msgspec.structs.FieldInfo) -> dict[str, Any]:
         schema = dict(_but_null(self.of(field.type)))

@@ -43,7 +43,8 @@ class Mark:
     or alternative permission codes. Empty: nothing was declared. ``media`` are the media types of a
     ``Stream``, ``file`` is the field of an uploaded file, "" for none.
     ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
-    tells what a write would change.
+    tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
+    one.
     """
 
     access: tuple[str, ...] = ()
@@ -55,6 +56,7 @@ class Mark:
     example: Mapping[str, Any] | None = None
     publishes: bool = False
     dry_run: bool = False
+    operation_id: str = ""
 
 
 _NOTHING: Final = Mark()
@@ -105,6 +107,11 @@ def logged(
 def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
     """Declare the responder's own refusals, besides those of every guarded request."""
     return lambda function: _marked(function, refusals=mark_of(function).refusals + refusals)
+
+
+def named(operation_id: str) -> Callable[[F], F]:
+    """Give the operation the name that methods of generated clients have, a verb first: ``listUsers``."""
+    return lambda function: _marked(function, operation_id=operation_id)
 
 
 def dry_run(function: F) -> F:
