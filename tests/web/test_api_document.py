@@ -89,6 +89,50 @@ def test_every_json_answer_is_a_named_component_or_a_choice_of_them(document: Do
     assert [name for name in schemas if not re.fullmatch("[A-Z][A-Za-z]+", name)] == []
 
 
+def unnamed(part: Any) -> Iterator[list[Any]]:
+    """Yield the enumerations of several values within ``part``."""
+    if isinstance(part, dict):
+        if len(values := part.get("enum", ())) > 1:
+            yield values
+        part = [value for key, value in part.items() if key not in ("example", "examples")]
+    for each in part if isinstance(part, list) else ():
+        yield from unnamed(each)
+
+
+def test_every_enumeration_is_a_named_component(document: Document) -> None:
+    schemas = document["components"]["schemas"]
+    within = [schema.get("properties", {}) for schema in schemas.values()]
+    assert list(unnamed([document["paths"], within])) == []
+    assert schemas["UserStatus"]["enum"] == ["disabled", "enabled"]
+    assert {"id", "-id", "userName", "-createTime"} <= set(schemas["UserSort"]["enum"])
+
+
+def parameter(document: Document, operation_id: str, name: str) -> Any:
+    """Return the schema of a parameter."""
+    (found,) = [one for _, one in operations(document) if one["operationId"] == operation_id]
+    (schema,) = [one["schema"] for one in found["parameters"] if one["name"] == name]
+    return schema
+
+
+def test_parameters_have_the_patterns_that_the_service_checks(document: Document) -> None:
+    device = parameter(document, "endOwnSession", "device")["pattern"]
+    assert (bool(re.search(device, "web")), re.search(device, "Web!")) == (True, None)
+    tag = parameter(document, "updateUser", "If-Match")["pattern"]
+    assert all(re.search(tag, one) for one in ("*", '"3"', 'W/"3", "4"'))
+    assert not re.search(tag, "3")
+    assert parameter(document, "listUsers", "sort")["$ref"].endswith("/UserSort")
+
+
+def test_files_are_sent_and_received_as_binary(document: Document) -> None:
+    bodies = {one["operationId"]: one for _, one in operations(document)}
+    form = bodies["uploadFile"]["requestBody"]["content"]["multipart/form-data"]["schema"]["$ref"]
+    file = document["components"]["schemas"][form.rpartition("/")[2]]["properties"]["file"]
+    assert file["format"] == "binary"
+    content = bodies["downloadFile"]["responses"]["200"]["content"]
+    assert content["application/octet-stream"]["schema"] == {"type": "string", "format": "binary"}
+    assert bodies["exportUsers"]["responses"]["200"]["content"].keys() == {"text/csv", "application/json"}
+
+
 def test_no_member_of_a_component_has_a_default(document: Document) -> None:
     schemas = document["components"]["schemas"]
     assert "device" in schemas["Credentials"]["properties"]

@@ -27,7 +27,7 @@ from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import created, logged, named, needs, refuses, sends, takes_file
 from service.web.requests.preconditions import answer_tag, require_match
-from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer
+from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 FIELD: Final = "file"
 
@@ -52,10 +52,7 @@ class FileQuery(PageQuery):
     name: Annotated[str, Meta(max_length=255)] | None = None
     content_type: Annotated[str, Meta(max_length=128)] | None = None
     owner_id: Id | None = None
-    sort: Annotated[
-        str,
-        Meta(max_length=32, description=f"One of {', '.join(files.SORTS)}; `-` before it descends."),
-    ] = "id"
+    sort: Annotated[str, sort_keys("FileSort", files.SORTS)] = "id"
 
 
 class FileList:

@@ -35,6 +35,7 @@ from service.web.requests.schema import (
     Revision,
     Schema,
     page_answer,
+    sort_keys,
     whole,
 )
 
@@ -120,9 +121,7 @@ class MenuQuery(PageQuery):
     parent_id: Id | None = None
     menu_type: MenuType | None = None
     enabled: bool | None = None
-    sort: Annotated[
-        str, Meta(max_length=32, description=f"One of {', '.join(menus.SORTS)}; `-` before it descends.")
-    ] = "id"
+    sort: Annotated[str, sort_keys("MenuSort", menus.SORTS)] = "id"
 
 
 class MenuList:

@@ -36,6 +36,7 @@ from service.web.requests.schema import (
     Revision,
     Schema,
     page_answer,
+    sort_keys,
     whole,
 )
 
@@ -104,10 +105,7 @@ class ResourceQuery(PageQuery):
     method: Method | None = None
     path: Annotated[str, Meta(max_length=256)] | None = None
     enabled: bool | None = None
-    sort: Annotated[
-        str,
-        Meta(max_length=32, description=f"One of {', '.join(resources.SORTS)}; `-` before it descends."),
-    ] = "id"
+    sort: Annotated[str, sort_keys("ResourceSort", resources.SORTS)] = "id"
 
 
 class ResourceList:

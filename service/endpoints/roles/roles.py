@@ -14,7 +14,17 @@ from service.records.roles import roles
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
-from service.web.requests.schema import ONE_LINE, Id, Moment, Page, PageQuery, Schema, page_answer, whole
+from service.web.requests.schema import (
+    ONE_LINE,
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Schema,
+    page_answer,
+    sort_keys,
+    whole,
+)
 
 MOST = 10_000
 """The most menus and Buttons of a role in one request."""
@@ -75,10 +85,7 @@ class RoleQuery(PageQuery):
     )
     role_code: Annotated[str, Meta(max_length=64, description="A part of the code.")] | None = None
     enabled: bool | None = None
-    sort: Annotated[
-        str,
-        Meta(max_length=32, description=f"One of {', '.join(roles.SORTS)}; `-` before it for descending."),
-    ] = "id"
+    sort: Annotated[str, sort_keys("RoleSort", roles.SORTS)] = "id"
 
 
 class RoleList:

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.authn import sessions as authn
+from service.endpoints.sessions.tokens import Device
 from service.errors import NotFound
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
@@ -90,7 +91,7 @@ class SessionOnDevice:
     @logged("auth", "end a session", "LOGOUT")
     @refuses(NotFound)
     @named("endOwnSession")
-    async def on_delete(self, context: RequestContext, device: str) -> None:
+    async def on_delete(self, context: RequestContext, device: Device) -> None:
         """End the caller's session on a device."""
         await self._sessions.end_own(context.user, device)
         if device == context.user.device:

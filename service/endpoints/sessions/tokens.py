@@ -21,10 +21,22 @@ from service.errors import (
     TokenInvalid,
     Unauthenticated,
 )
+from service.kernel.device import DEVICE
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
 from service.web.requests.marks import example_body, logged, named, public, refuses
-from service.web.requests.schema import Schema
+from service.web.requests.schema import Schema, whole
+
+Device = Annotated[
+    str,
+    Meta(
+        max_length=32,
+        examples=["web"],
+        description="The device type.",
+        extra_json_schema={"pattern": whole(DEVICE.pattern)},
+    ),
+]
+"""A device type; the sessions refuse what is none."""
 
 
 class Credentials(Schema):
@@ -32,17 +44,7 @@ class Credentials(Schema):
 
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])]
     password: Annotated[str, Meta(min_length=1, max_length=1024, examples=["three wary herons"])]
-    device: (
-        Annotated[
-            str,
-            Meta(
-                max_length=32,
-                examples=["web"],
-                description="The device type, `[a-z0-9][a-z0-9_-]{0,31}`; by default from the User-Agent.",
-            ),
-        ]
-        | None
-    ) = None
+    device: Annotated[Device, Meta(description="By default from the User-Agent.")] | None = None
 
 
 TokenText = Annotated[str, Meta(min_length=1, max_length=8192)]

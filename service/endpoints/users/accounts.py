@@ -19,7 +19,7 @@ from service.records.users.listing import Gender, Status
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
-from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer
+from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 
 class RoleOfUser(Schema):
@@ -96,10 +96,7 @@ class UserQuery(PageQuery):
     role_id: Id | None = None
     create_time_from: Annotated[datetime, Meta(tz=True, description="Not before this time.")] | None = None
     create_time_to: Annotated[datetime, Meta(tz=True, description="Before this time.")] | None = None
-    sort: Annotated[
-        str,
-        Meta(max_length=32, description=f"One of {', '.join(listing.SORTS)}; `-` before it descends."),
-    ] = "id"
+    sort: Annotated[str, sort_keys("UserSort", listing.SORTS)] = "id"
 
 
 class UserList:

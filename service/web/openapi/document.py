@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from service.authz.engine.rules import ANYONE
 from service.kernel.field_names import camel
+from service.web.content.downloads import ANY_TYPE
 from service.web.content.tables import CSV, Table, header_of
 from service.web.openapi.headers import header_parameters, response_headers
 from service.web.openapi.names import envelope_of, with_names
@@ -23,6 +24,8 @@ from service.web.requests.schema import Document
 from service.web.requests.signature import OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
+OCTETS: Final = "application/octet-stream"
+_BINARY: Final = {"type": "string", "format": "binary"}
 _BEARER: Final = {
     "type": "http",
     "scheme": "bearer",
@@ -134,7 +137,7 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if operation.mark.media:
-        return {"description": "The file", "content": {kind: _file(kind) for kind in operation.mark.media}}
+        return {"description": "The file", "content": _files(operation.mark.media)}
     data = schemas.of(operation.signature.answer)
     success: dict[str, Any] = {"description": "Done", "content": {JSON: {"schema": envelope_of(data)}}}
     if headers := response_headers(operation):
@@ -142,15 +145,17 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     return success
 
 
-def _file(media_type: str) -> dict[str, Any]:
-    # OpenAPI 3.1: binary content has no schema.
-    return {"schema": {"type": "string"}} if media_type.startswith("text/") else {}
+def _files(media_types: Iterable[str]) -> dict[str, Any]:
+    """Return the content of an answer that is a file; clients read one of any type as bytes."""
+    kinds = [kind for one in media_types for kind in ((OCTETS, ANY_TYPE) if one == ANY_TYPE else (one,))]
+    return {kind: {"schema": {"type": "string"} if kind.startswith("text/") else _BINARY} for kind in kinds}
 
 
 def _form(field: str) -> dict[str, Any]:
-    # OpenAPI 3.1 §4.8.14.3: a binary part of a form.
-    file = {"type": "string", "contentMediaType": "application/octet-stream"}
-    return {"schema": {"type": "object", "properties": {field: file}, "required": [field]}}
+    # `format` is for generators that read OpenAPI 3.0, `contentMediaType` is what 3.1 §4.8.14.3 has.
+    file = {**_BINARY, "contentMediaType": OCTETS}
+    form = {"title": "UploadForm", "type": "object", "properties": {field: file}, "required": [field]}
+    return {"schema": form}
 
 
 def _path(template: str) -> str:

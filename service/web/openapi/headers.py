@@ -10,6 +10,7 @@ from service.web.requests.guard import MIN_REVISION
 from service.web.requests.operation import IN_FORCE
 from service.web.requests.routes import GROUP
 
+_TAG: Final = r'(?:W/)?"[^"]*"'
 _AT_LEAST: Final = {
     "name": MIN_REVISION,
     "in": "header",
@@ -23,7 +24,7 @@ _IF_MATCH: Final = {
     "in": "header",
     "description": "The `ETag` of the record as it was read. 412 if the record has changed since. Without "
     "the header, the last writer wins.",
-    "schema": {"type": "string"},
+    "schema": {"type": "string", "pattern": rf"^(?:\*|{_TAG}(?: *, *{_TAG})*)$", "examples": ['"3"']},
 }
 
 _ACKNOWLEDGED: Final = {

@@ -9,6 +9,31 @@ from service.web.openapi.problem_schemas import SCHEMAS
 
 _PAGE: Final = re.compile(r"(?:Timeline)?Page_(\w+)_")
 
+_ENUMERATIONS: Final = {
+    frozenset(words.split()): name
+    for name, words in {
+        "AccessKind": "request grant",
+        "Decision": "allow deny",
+        "DecisionReason": "opened not_held not_logged_in closed no_line",
+        "Gender": "female male other",
+        "ImportOutcome": "created updated",
+        "LogFormat": "csv jsonl",
+        "LogSort": "createTime -createTime",
+        "LoginEvent": "login lockout evict refresh reuse logout logout_all session_end password_change "
+        "password_reset kick ban unban",
+        "LoginOutcome": "success failure",
+        "MenuType": "Menu Button",
+        "OpeningNeeds": "nothing login",
+        "OperationKind": "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN",
+        "PartState": "up degraded read_only down",
+        "ReadinessState": "ready degraded",
+        "RequestMethod": "GET POST PUT PATCH DELETE",
+        "RouteProtection": "public login permission outside",
+        "TableFormat": "csv json",
+        "UserStatus": "enabled disabled",
+    }.items()
+}
+"""The names of enumerations that have no title, by their values."""
 _EXAMPLES: Final = ("example", "examples")
 
 
@@ -40,6 +65,11 @@ def _named(part: Any, found: dict[str, Any]) -> Any:
         return part
     if isinstance(reference := part.get("$ref"), str):
         return {**part, "$ref": SCHEMAS + page_name(reference.removeprefix(SCHEMAS))}
+    values = part.get("enum")
+    if isinstance(values, list):
+        part = {"type": "string", **part}
+        if name := _ENUMERATIONS.get(frozenset(values)):
+            part["title"] = name
     if isinstance(name := part.get("title"), str) and ("enum" in part or part.get("type") == "object"):
         about = {key: part[key] for key in ("description", "default") if key in part and "enum" in part}
         schema = _members({key: value for key, value in part.items() if key not in about}, found)

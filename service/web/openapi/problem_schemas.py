@@ -52,7 +52,7 @@ _OBSTACLE: Final = _object(
     {"name": _TEXT, "reason": _TEXT},
     ["name", "reason"],
 )
-_PART: Final = {"title": "PartState", "type": "string", "enum": ["up", "degraded", "read_only", "down"]}
+_PART: Final = {"title": "PartState", "type": "string", "enum": ["degraded", "down", "read_only", "up"]}
 
 _MEMBERS: Final[dict[str, dict[str, Any]]] = {
     "account_banned": {"until": {"type": "string", "format": "date-time"}},

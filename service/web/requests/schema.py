@@ -6,7 +6,7 @@ milliseconds. In bodies and queries they are aware ``datetime`` (``Annotated[dat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, Generic, Protocol, Self, TypeVar
 
@@ -110,6 +110,18 @@ def page_answer(query: PageQuery, found: Found, kind: type[W]) -> Page[W]:
     """Return the page of ``query``, each record as ``kind``."""
     items = [kind.of(one) for one in found.items]
     return Page(items=items, page=query.page, size=query.size, total=found.total)
+
+
+def sort_keys(title: str, names: Iterable[str]) -> Meta:
+    """Return what the parameter ``sort`` of a list says: ``names``, or one with ``-`` before it.
+
+    ``title`` is its name in the OpenAPI document, such as ``UserSort``. The list itself refuses other keys.
+    """
+    return Meta(
+        max_length=32,
+        description="`-` before a key descends.",
+        extra_json_schema={"title": title, "enum": [key for name in names for key in (name, f"-{name}")]},
+    )
 
 
 class Published(Schema):
