@@ -8,10 +8,9 @@ libraries. A message never holds a password, a token, SQL or a path of the serve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
-Needed = Literal["all", "any"]
-"""How many of the codes that a denial lists would have been needed."""
+from service.kernel.delegated import Needed
 
 
 class Decided(Protocol):
@@ -142,20 +141,8 @@ class AccountBanned(Refusal):
     status, code, title = 403, "account_banned", "The account is banned"
 
 
-class EditRequest(NamedTuple):
-    """The request for one edit of a request that makes several; ``template`` is that of its route."""
-
-    method: str
-    path: str
-    template: str
-
-
 class PermissionDenied(Refusal):
-    """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` say why.
-
-    ``stored_codes`` are the codes of the caller in the database, where the decision was also asked of these;
-    ``edit`` is the edit that was denied, if it is not the request itself.
-    """
+    """The enforcer denied; ``layer``, ``required``, ``needed`` and ``decisionId`` say why."""
 
     status, code, title = 403, "permission_denied", "Permission denied"
 
@@ -166,8 +153,6 @@ class PermissionDenied(Refusal):
         *,
         required: Iterable[str] | None = None,
         needed: Needed = "any",
-        stored_codes: frozenset[str] | None = None,
-        edit: EditRequest | None = None,
     ) -> None:
         """``required`` are the codes that were lacking, by default those of ``decision``.
 
@@ -181,9 +166,6 @@ class PermissionDenied(Refusal):
             decisionId=decision.id,
         )
         self.decision = decision
-        self.needed = needed
-        self.stored_codes = stored_codes
-        self.edit = edit
 
 
 class CsrfFailed(Refusal):

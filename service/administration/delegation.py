@@ -8,7 +8,7 @@ the enforcer here.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -19,9 +19,11 @@ from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PATIENCE
-from service.errors import EditRequest, Needed, PermissionDenied, RefreshRequired
+from service.errors import PermissionDenied, RefreshRequired
 from service.kernel.codes import HeldCodes
+from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Needed
 from service.kernel.identity import Caller
+from service.kernel.origin import ORIGIN
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
 from service.records.policy import revisions
@@ -45,6 +47,9 @@ class DelegationCheck:
         self._policy = policy
         self._held = (caller.held, stored)
         self._change = change
+        self._asked = Delegated(policy.revision, stored.codes)
+        if (origin := ORIGIN.get()) is not None:
+            origin.delegated = self._asked
 
     async def require(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant each of ``codes``.
@@ -54,24 +59,33 @@ class DelegationCheck:
         """
         asked = set(codes)
         new = self._new(asked)
-        self._require_none([denial async for denial in self._denials(asked.difference(new))], why)
+        known = asked.difference(new)
+        self._note(known, "all")
+        _require_none([denial async for denial in self._denials(known)], why)
         if new and self._change is not None:
-            self._change.ask(lambda candidate: self._require_none(list(self._denied(candidate, new)), why))
+
+            def check(candidate: Policy) -> None:
+                if denials := list(self._denied(candidate, new)):
+                    self._note(new, "all")
+                    _require_none(denials, why)
+
+            self._change.ask(check)
 
     async def require_any(self, codes: Iterable[str], why: str) -> None:
         """Return when the caller may grant one of ``codes``; PermissionDenied else, with all of them."""
         asked = sorted(set(codes))
         denials = [denial async for denial in self._denials(asked)]
-        if len(denials) < len(asked):
-            return
         new = self._new(asked)
-        if not new or self._change is None:
-            self._require_none(denials, why, needed="any")
+        if len(denials) < len(asked) or not new or self._change is None:
+            self._note(asked, "any")
+            if len(denials) == len(asked):
+                _require_none(denials, why, needed="any")
             return
 
         def check(candidate: Policy) -> None:
             if len(list(self._denied(candidate, new))) == len(new):
-                self._require_none(denials, why, needed="any")
+                self._note(asked, "any")
+                _require_none(denials, why, needed="any")
 
         self._change.ask(check)
 
@@ -98,17 +112,13 @@ class DelegationCheck:
         For a request that makes the edits of others: PermissionDenied with the layer that would refuse the
         edit by itself.
         """
+        self._asked.edits.append(EditRequest(method, path, template))
         registered = self._policy.resource_at(method, path) or UNREGISTERED
         for layer, name in ((RESOURCE, registered), (ENDPOINT, f"{method} {template}")):
             for held in self._held:
                 decision = self._policy.judge(layer, name, held)
                 if not decision.allowed:
-                    raise PermissionDenied(
-                        f"It includes {method} {path}, which you may not send",
-                        decision,
-                        stored_codes=self._held[1].codes,
-                        edit=EditRequest(method, path, template),
-                    )
+                    raise PermissionDenied(f"It includes {method} {path}, which you may not send", decision)
 
     async def target(self, connection: Connection, user_id: int) -> Target:
         """Return the user as somebody on whom the caller may act; there need not be such a user.
@@ -144,16 +154,20 @@ class DelegationCheck:
             if (denial := next((one for one in decisions if not one.allowed), None)) is not None:
                 yield denial
 
-    def _require_none(self, denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
-        if denials:
-            told = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
-            raise PermissionDenied(
-                told,
-                denials[0],
-                required=[denial.object for denial in denials],
-                needed=needed,
-                stored_codes=self._held[1].codes,
-            )
+    def _note(self, codes: Collection[str], needed: Needed) -> None:
+        """Note a question for the decision log; not one that only the candidate has allowed.
+
+        No policy before the change could answer it.
+        """
+        if codes:
+            self._asked.grants[GrantQuestion(tuple(sorted(codes)), needed)] = None
+
+
+def _require_none(denials: Sequence[Decision], why: str, needed: Needed = "all") -> None:
+    if denials:
+        required = [denial.object for denial in denials]
+        told = f"{why}; {'any one' if needed == 'any' else 'all'} of those required would be needed"
+        raise PermissionDenied(told, denials[0], required=required, needed=needed)
 
 
 class Delegation:

@@ -6,6 +6,7 @@ from contextvars import ContextVar
 from typing import Protocol
 
 from service.kernel.change_record import ChangeRecord
+from service.kernel.delegated import Delegated
 
 
 class Origin(Protocol):
@@ -14,6 +15,8 @@ class Origin(Protocol):
     request_id: str
     recorded: ChangeRecord | None
     """What the request changes; None if nothing has been recorded yet."""
+    delegated: Delegated | None
+    """What was asked about the rights of the caller, beyond the admission of the request."""
 
     @property
     def address(self) -> str:

@@ -9,14 +9,14 @@ import pytest
 from msgspec.structs import replace
 
 from service.authz.engine.decision_event import decoded, encoded
-from tests.decision_log.world import REVISION, STORED, World, caller, world
+from tests.decision_log.world import EDITS, GRANTS, IMPORTS, REVISION, STORED, World, caller, world
 
 pytestmark = pytest.mark.anyio
 
 CALLERS = {
     "lister": caller(1, "thing:list"),
     "nobody": caller(2),
-    "seventh": caller(3, "thing:seventh"),
+    "remover": caller(3, *STORED.codes),
 }
 
 
@@ -53,10 +53,10 @@ async def test_a_refusal_by_a_registered_resource_has_passed_nothing(service: Wo
     assert (event.passed, event.required) == ((), ("thing:seventh",))
 
 
-async def test_a_denied_grant_has_both_lines_that_let_the_request_in_and_all_codes_that_lack(
+async def test_a_denied_grant_has_both_lines_that_let_the_request_in_and_all_that_was_asked(
     service: World,
 ) -> None:
-    event = await service.event("PUT", "/api/thing/1", "lister")
+    event = await service.event("PUT", f"/api/thing/{GRANTS}", "lister")
 
     assert (event.layer, event.object) == ("grant", "thing:delete")
     assert event.passed == (
@@ -64,30 +64,35 @@ async def test_a_denied_grant_has_both_lines_that_let_the_request_in_and_all_cod
         "p, endpoint, PUT /api/thing/{id}, thing:list",
     )
     assert (event.required, event.needed) == (("thing:delete", "thing:drop"), "all")
+    assert event.grants == (
+        (("thing:list", "thing:read"), "any"),
+        (("thing:delete", "thing:drop"), "all"),
+    )
+    assert (event.codes, event.stored_codes) == (frozenset(["thing:list"]), STORED.codes)
+
+
+async def test_an_allowed_request_has_what_was_asked_about_its_caller(service: World) -> None:
+    event = await service.event("PUT", f"/api/thing/{EDITS}", "remover")
+
+    assert (event.outcome, event.layer) == ("allow", "endpoint")
+    assert event.edits == (("DELETE", "/api/thing/7", "/api/thing/{id}"),)
+    assert event.passed == ("p, resource, @unregistered, @login",)
     assert event.stored_codes is None  # as those of the token
 
 
-async def test_codes_of_the_database_are_told_if_they_are_not_those_of_the_token() -> None:
-    service = world({"more": caller(1, "thing:list", "thing:more")})
-
-    event = await service.event("PUT", "/api/thing/1", "more")
-
-    assert (event.codes, event.stored_codes) == (frozenset(["thing:list", "thing:more"]), STORED.codes)
-
-
 async def test_a_denied_edit_of_several_is_told_with_its_own_request(service: World) -> None:
-    event = await service.event("PUT", "/api/thing/2", "lister")
+    event = await service.event("PUT", f"/api/thing/{EDITS}", "lister")
 
-    assert event.edit == ("DELETE", "/api/thing/7", "/api/thing/{id}")
+    assert event.edits == (("DELETE", "/api/thing/7", "/api/thing/{id}"),)
     assert (event.layer, event.object) == ("endpoint", "DELETE /api/thing/{id}")
     assert len(event.passed) == 2
 
 
 async def test_a_refused_import_is_told_with_its_first_row_that_lacks_permissions(service: World) -> None:
-    event = await service.event("PUT", "/api/thing/3", "lister")
+    event = await service.event("PUT", f"/api/thing/{IMPORTS}", "lister")
 
-    assert (event.outcome, event.layer, event.required) == ("deny", "grant", ("thing:delete",))
-    assert event.needed == "all"
+    assert (event.outcome, event.layer) == ("deny", "grant")
+    assert (event.required, event.needed) == (("thing:delete", "thing:drop"), "all")
 
 
 async def test_without_a_session_there_are_no_codes_and_of_the_path_only_the_template(service: World) -> None:

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.decision_event import decoded
+from service.authz.publishing.shipped import read_shipped
+from service.authz.review.replay import replay
+from service.authz.review.sources import read_policy, source_named
+from service.records.database.transactions import Database
 from tests.support.inside import inside
 from tests.web.test_metrics import TOKEN, value
+
+AUDITOR = 3
+"""The id of the seeded role."""
 
 pytestmark = pytest.mark.anyio
 
@@ -25,9 +32,9 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
     }
     async with inside(seeded_database_url, redis_url, **chosen) as service:
         new_user = {"userName": "bob", "nickName": "Bob", "password": "a-Long-enough-1"}
-        await service.data("POST", "/api/user", new_user)
+        await service.data("POST", "/api/user", {**new_user, "roleIds": [AUDITOR]})
         token = await service.log_in("bob", "a-Long-enough-1")
-        denied = await service.ask("GET", "/api/user/1", token=token)
+        denied = await service.ask("DELETE", "/api/user/1", token=token)
         assert denied.status == 403
         text = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
         assert value(text, "portcullis_decision_events_total", fate="dropped") == 0
@@ -39,6 +46,15 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
         ("allow", "/api/user", 1),
     ]
     assert (found[-1].decision, found[-1].path) == (denied.json["decisionId"], "/api/user/1")
-    assert (found[-1].outcome, found[-1].layer, found[-1].roles) == ("deny", "resource", ())
+    assert (found[-1].outcome, found[-1].layer, found[-1].roles) == ("deny", "endpoint", ("auditor",))
+    assert [one.needed for one in found[1].grants] == ["all"]
+    assert "system:policy:read" in found[1].grants[0].codes
     for secret in (b"a-Long-enough-1", token.encode(), (service.token or "none").encode()):
         assert secret not in path.read_bytes()
+
+    database = Database(seeded_database_url)
+    policy = await read_policy(source_named("1"), read_shipped(), database)
+    await database.close()
+    with path.open("rb") as lines:
+        answer = replay(policy, lines)
+    assert (answer.events, answer.differing) == (len(found), 0)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 
+from service.administration.delegation import DelegationCheck
 from service.authn.authenticate import Authenticated, Authenticator
 from service.authz.engine.decision_event import DecisionEvent
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import GRANT, Rule
+from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
-from service.errors import EditRequest, PermissionDenied, RowFault, RowsRefused, TokenInvalid
+from service.errors import PermissionDenied, RowFault, RowsRefused, TokenInvalid
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
@@ -27,8 +29,10 @@ from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
 
 REVISION = 12
-STORED = HeldCodes(["thing:list"])
+STORED = HeldCodes(["thing:list", "thing:delete"])
 """What the database says of each caller."""
+GRANTS, EDITS, IMPORTS = 1, 2, 3
+"""Ids of things whose change asks different questions."""
 
 
 class Things:
@@ -42,20 +46,19 @@ class Things:
     @needs("thing:list")
     @logged("thing", "change", "UPDATE")
     async def on_put(self, context: RequestContext, id: int) -> None:  # noqa: A002 - of the path
-        """Refuse as a delegation, an edit of several, or an import does it."""
+        """Ask what a change of rights asks: about codes, about an edit, or about a row of an import."""
         assert context.policy is not None
-        policy, held = context.policy, context.user.held
-        if id == 1:
-            denial = policy.judge(GRANT, "thing:delete", held)
-            codes = ["thing:delete", "thing:drop"]
-            raise PermissionDenied("No", denial, required=codes, needed="all", stored_codes=STORED.codes)
-        if id == 2:
-            denial = policy.judge("endpoint", "DELETE /api/thing/{id}", held)
-            edit = EditRequest("DELETE", "/api/thing/7", "/api/thing/{id}")
-            raise PermissionDenied("No", denial, stored_codes=STORED.codes, edit=edit)
-        denial = policy.judge(GRANT, "thing:delete", held)
-        refusal = PermissionDenied("No", denial, required=["thing:delete"], needed="all")
-        raise RowsRefused([RowFault(1, "roles", "No", refusal.code, refusal)])
+        check = DelegationCheck(context.policy, context.user, STORED)
+        if id == EDITS:
+            check.require_request("DELETE", "/api/thing/7", "/api/thing/{id}")
+            return
+        await check.require_any(["thing:read", "thing:list"], "Not yours")
+        try:
+            await check.require(["thing:delete", "thing:drop"], "Not yours")
+        except PermissionDenied as refusal:
+            if id != IMPORTS:
+                raise
+            raise RowsRefused([RowFault(1, "roles", "No", refusal.code, refusal)]) from None
 
 
 class Devices:
@@ -87,7 +90,9 @@ LINES = (
     Rule("endpoint", "DELETE /api/thing/{id}", "thing:delete"),
     Rule("endpoint", "GET /api/device/{device}", "@login"),
     Rule("endpoint", "GET /api/public/{token}", "@anyone"),
+    Rule("grant", "thing:list", "thing:list"),
     Rule("grant", "thing:delete", "thing:delete"),
+    Rule("grant", "thing:drop", "thing:drop"),
 )
 
 
@@ -145,9 +150,12 @@ class World:
         return event
 
 
+_shipped = cache(read_shipped)
+
+
 def world(callers: Mapping[str, Caller], lines: Iterable[Rule] = LINES, *, allows: float = 1.0) -> World:
     """Return a service that logs this share of what it allows."""
-    shipped = read_shipped()
+    shipped = _shipped()
     policy = Policy(shipped.model_text, lines, {}, REVISION, own_digest="5e" * 32)
     live = LivePolicy(shipped)
     live.offer(policy)

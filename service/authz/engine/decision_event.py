@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from service.errors import EditRequest, Needed
+from service.kernel.delegated import EditRequest, GrantQuestion, Needed
 
 Outcome = Literal["allow", "deny"]
 
@@ -22,9 +22,10 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     that were lacking, and ``needed`` tells whether any of them would have done, or all together.
 
     ``codes`` and ``roles`` are those of the caller's token; without a session ``codes`` is None.
-    ``stored_codes`` are those in the database, where they differ and were asked about too. ``route`` is the
-    template; ``path`` is that of the request, without what may be secret, and None if only the route is told.
-    ``edit`` is the edit that was denied, of a request that makes several. ``time`` is RFC 3339.
+    ``route`` is the template; ``path`` is that of the request, without what may be secret, and None if only
+    the route is told. ``grants`` and ``edits`` are what was asked about the caller after the request was
+    admitted, each of the codes of the token and of ``stored_codes``, those in the database, if they differ.
+    ``time`` is RFC 3339.
     """
 
     time: str
@@ -47,7 +48,8 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     passed: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     needed: Needed = "any"
-    edit: EditRequest | None = None
+    grants: tuple[GrantQuestion, ...] = ()
+    edits: tuple[EditRequest, ...] = ()
 
 
 # Sets in order, so that equal events are equal lines.

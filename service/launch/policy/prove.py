@@ -7,9 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 
-from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
-from service.authz.lint.model import require_grammar
 from service.authz.review.prove import (
     Differing,
     Equivalence,
@@ -19,7 +17,7 @@ from service.authz.review.prove import (
     compare,
     prove,
 )
-from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source, read_folder
+from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
 from service.errors import BadRequest, ValidationFailed
 from service.launch.lazy_commands import add_data, add_json
 from service.launch.output import counted, show
@@ -60,7 +58,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     source = options.policy or (LIVE if options.data else SHIPPED)
 
     async def ask(found: Review, sources: Sequence[Source]) -> Proof:
-        policy = await _policy(found, sources[0])
+        policy = await found.proposed(sources[0])
         try:
             return await asyncio.to_thread(prove, policy, options.method, options.path)
         except BadRequest as refusal:
@@ -73,19 +71,12 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 
 def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
     async def ask(found: Review, sources: Sequence[Source]) -> Equivalence:
-        before, after = [await _policy(found, source) for source in sources]
+        before, after = [await found.proposed(source) for source in sources]
         return await asyncio.to_thread(compare, before, after)
 
     answer = review(options, environ, tuple(options.equivalent), ask)
     show(options, answer, lambda: "\n".join(_equivalence(answer, *options.equivalent)))
     return 0 if answer.equivalent else DIFFERENT
-
-
-async def _policy(found: Review, source: Source) -> Policy:
-    """Return the policy of ``source``; the model of a folder may lack rows, since nobody decides by it."""
-    if source.folder is None:
-        return await found.policy(source)
-    return await asyncio.to_thread(read_folder, source.folder, require_grammar)
 
 
 def _proof(proof: Proof) -> Iterator[str]:

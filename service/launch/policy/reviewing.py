@@ -10,9 +10,18 @@ from typing import Any, Final, TypeVar
 
 from service import settings as table
 from service.authz.engine.policy import Policy
+from service.authz.lint.model import require_grammar
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.review.impact import Standing
-from service.authz.review.sources import LIVE, NAMES, Source, read_policy, source_named, standing_of
+from service.authz.review.sources import (
+    LIVE,
+    NAMES,
+    Source,
+    read_folder,
+    read_policy,
+    source_named,
+    standing_of,
+)
 from service.launch.database import with_database
 from service.launch.lazy_commands import add_data, add_json
 from service.launch.stores import reachable
@@ -41,6 +50,12 @@ class Review:
     async def policy(self, source: Source) -> Policy:
         """Return the policy of ``source``; PolicyError and Unavailable."""
         return await read_policy(source, self.shipped, self.database)
+
+    async def proposed(self, source: Source) -> Policy:
+        """Return the policy of ``source``; a folder's model may lack rows, since nobody decides by it."""
+        if source.folder is None:
+            return await self.policy(source)
+        return await asyncio.to_thread(read_folder, source.folder, require_grammar)
 
     async def standing(self, source: Source) -> Standing:
         """Return the policy of ``source`` with the stored roles and users; none without a database."""

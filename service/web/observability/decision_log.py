@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from random import random
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
 from service.authz.engine.decision_event import DecisionEvent
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
 from service.settings import Policy
 from service.web.observability.decision_output import output_named
@@ -62,12 +63,14 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
     assert policy is not None  # noqa: S101 - the same
     held = None if caller is None else caller.held
     resource = policy.resource_for(operation.method, context.scope["path"], caller)
-    denial = _denial(context.refusal)
-    edit = None if denial is None else denial.edit
     before = [(RESOURCE, resource), (ENDPOINT, operation.object)]
-    if decision.layer != GRANT and edit is None:
+    delegated = context.delegated
+    if decision.allowed or delegated is None:
         before = before[:1] if decision.layer == ENDPOINT else []
-    stored = None if denial is None else denial.stored_codes
+    if decision.allowed and delegated is not None and delegated.revision != decision.revision:
+        delegated = None  # decided by a newer policy than the one that the event names
+    told = _told(context.refusal)
+    stored = None if delegated is None else delegated.stored_codes
     return DecisionEvent(
         time=clock.text(),
         outcome="allow" if decision.allowed else "deny",
@@ -88,20 +91,17 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         code=None if decision.line is None else decision.line[2],
         # Asked again: the policy remembers its decisions.
         passed=tuple(str(policy.judge(layer, name, held).line) for layer, name in before),
-        required=() if decision.allowed else _required(decision, denial),
-        needed="any" if denial is None else denial.needed,
-        edit=edit,
+        required=tuple(told.get("required", ())),
+        needed=told.get("needed", "any"),
+        grants=() if delegated is None else tuple(delegated.grants),
+        edits=() if delegated is None else tuple(delegated.edits),
     )
 
 
-def _denial(refusal: Refusal | None) -> PermissionDenied | None:
-    if isinstance(refusal, RowsRefused):
-        return refusal.denial
-    return refusal if isinstance(refusal, PermissionDenied) else None
-
-
-def _required(decision: Decided, denial: PermissionDenied | None) -> tuple[str, ...]:
-    return decision.required if denial is None else tuple(denial.extra["required"])
+def _told(refusal: Refusal | None) -> Mapping[str, Any]:
+    """Return what the refusal tells about codes that were lacking; nothing if permissions were not."""
+    denial = refusal.denial if isinstance(refusal, RowsRefused) else refusal
+    return denial.extra if isinstance(denial, PermissionDenied) else {}
 
 
 def _shown_path(path: str, template: str, resource: str) -> str:

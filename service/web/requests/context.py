@@ -14,6 +14,7 @@ import falcon.asgi
 from service.authz.engine.policy import Policy
 from service.errors import Decided, Refusal, Unauthenticated
 from service.kernel.change_record import ChangeRecord
+from service.kernel.delegated import Delegated
 from service.kernel.identity import Caller
 from service.oplog.redaction import redacted_text
 from service.records.logs.operation_events import OperationEvent
@@ -49,8 +50,8 @@ class RequestContext:
     latest one. ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the
     responder: path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer``
     is the JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead;
-    ``cut_off`` is true if an answer broke off. ``recorded`` is what the request changes. ``event_of`` makes
-    the entry of a logged operation.
+    ``cut_off`` is true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what
+    it asked about the rights of the caller. ``event_of`` makes the entry of a logged operation.
     """
 
     # Class attributes are the defaults: a request sets only what it needs.
@@ -65,6 +66,7 @@ class RequestContext:
     status = 0
     cut_off = False
     recorded: ChangeRecord | None = None
+    delegated: Delegated | None = None
     event_of: Callable[[RequestContext], OperationEvent] | None = None
 
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
