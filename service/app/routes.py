@@ -14,7 +14,17 @@ from service.app.readiness import facts
 from service.endpoints.files import files, public_links
 from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
-from service.endpoints.policy import access, coverage, explain, matrix, policy, restore, revisions, what_if
+from service.endpoints.policy import (
+    access,
+    coverage,
+    explain,
+    matrix,
+    permission_map,
+    policy,
+    restore,
+    revisions,
+    what_if,
+)
 from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.sessions import key_set, online, own_sessions, tokens
@@ -99,6 +109,7 @@ def _add_rights(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/what", access.WhatMay(container.database, container.live))
     routes.add("/api/policy/what-if", what_if.WhatIf(container.database, container.live))
     routes.add("/api/policy/matrix", matrix.RoleMatrix(container.database, container.live))
+    routes.add("/api/policy/permission-map", permission_map.PermissionBits(container.live))
     routes.add("/api/policy/openings", access.Openings(container.live))
     routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.restore))
     routes.add("/api/policy/diff", revisions.Diff(container.database, container.past))

@@ -131,6 +131,7 @@ CATALOGUE: Final = (
             "GET /api/policy/what-if",
             "GET /api/policy/openings",
             "GET /api/policy/matrix",
+            "GET /api/policy/permission-map",
         ),
         ("reload", "Reload the policy", "POST /api/policy/reload"),
         ("restore", "Restore past revisions", "POST /api/policy/revisions/{revision}/restore"),

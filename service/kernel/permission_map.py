@@ -28,6 +28,11 @@ class PermissionMap:
         return bool(self._by_code)
 
     @property
+    def positions(self) -> dict[str, int]:
+        """The bit position of each code, sorted by code."""
+        return dict(sorted(self._by_code.items()))
+
+    @property
     def highest(self) -> int:
         """The highest position of a code; -1 if the map is empty."""
         return max(self._by_bit, default=-1)
