@@ -150,7 +150,7 @@ async def test_a_right_taken_away_during_a_refresh_is_not_in_its_token(
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Container) -> None:
+async def test_a_disabled_user_is_refused_and_loses_all_sessions(parts: Container) -> None:
     pair = await log_in(parts)
     await execute(parts, "UPDATE sys.user SET status = 'disabled'")
 
@@ -162,7 +162,7 @@ async def test_a_disabled_user_is_refused_and_loses_his_sessions(parts: Containe
 
 
 @pytest.mark.usefixtures("own_database")
-async def test_a_deleted_user_is_refused_and_loses_his_sessions(parts: Container) -> None:
+async def test_a_deleted_user_is_refused_and_loses_all_sessions(parts: Container) -> None:
     pair = await log_in(parts)
     await execute(parts, "DELETE FROM sys.user_role")
     await execute(parts, "DELETE FROM sys.user")

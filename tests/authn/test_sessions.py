@@ -36,7 +36,7 @@ async def devices(parts: Container) -> list[str]:
     return sorted(await parts.store.sessions("1"))
 
 
-async def test_a_user_sees_his_sessions_newest_first_and_which_is_this_one(
+async def test_users_see_their_sessions_newest_first_and_which_is_this_one(
     parts: Container, sessions: Sessions
 ) -> None:
     caller = await caller_on(parts, "web")
@@ -76,7 +76,7 @@ async def test_logout_everywhere_ends_all_sessions_and_counts_them(
     assert await devices(parts) == []
 
 
-async def test_a_user_ends_one_of_his_sessions(parts: Container, sessions: Sessions) -> None:
+async def test_users_end_one_of_their_sessions(parts: Container, sessions: Sessions) -> None:
     caller = await caller_on(parts, "web")
     await log_in(parts, "ios")
     await sessions.end_own(caller, "ios")

@@ -67,7 +67,7 @@ def test_credited_are_roles_that_are_enough_or_without_which_it_fails(
         assert told.get(number, set()) == expected
 
 
-def test_who_has_no_role_is_credited_without_one() -> None:
+def test_users_without_a_role_are_credited_without_one() -> None:
     passing = PassingClasses(MODEL, [(("@login",), ("@login",))])
 
     assert list(credited(passing, [], HeldCodes, passing.of(HeldCodes()))) == [(None, 1)]

@@ -221,7 +221,7 @@ async def test_a_worker_with_another_own_part_serves_on_and_is_told_by_the_other
     assert [line["workers"] for line in told] == [{"a:1": SHIPPED.digest}, {"b:1": other.digest}]
 
 
-async def test_who_waits_for_a_revision_gets_it_as_soon_as_it_is_in_force() -> None:
+async def test_a_request_that_waits_for_a_revision_gets_it_as_soon_as_it_is_in_force() -> None:
     live = LivePolicy(SHIPPED)
     live.offer(Policy(SHIPPED.model_text, revision=4))
     assert (await live.at_least(4, within=0)).revision == 4
@@ -234,7 +234,7 @@ async def test_who_waits_for_a_revision_gets_it_as_soon_as_it_is_in_force() -> N
     assert [policy.revision for policy in await asyncio.gather(*waiting)] == [7, 7, 7]
 
 
-async def test_who_waits_in_vain_for_a_revision_is_refused() -> None:
+async def test_a_request_that_waits_in_vain_for_a_revision_is_refused() -> None:
     with pytest.raises(Unavailable, match="older than 9"):
         await LivePolicy(SHIPPED).at_least(9, within=0.01)
 

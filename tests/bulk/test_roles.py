@@ -251,7 +251,7 @@ async def test_a_table_from_a_spreadsheet_is_read_with_its_mark_and_its_line_end
     assert answer.json["data"]["created"] == 1
 
 
-async def test_nobody_gives_by_a_table_what_he_does_not_hold(service: Inside) -> None:
+async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Inside) -> None:
     importer = await member(service, "importer", "system:role:import", "system:user:list")
     table = (
         HEADER

@@ -286,7 +286,7 @@ async def test_the_id_and_other_fields_that_are_not_for_giving_are_refused(share
         assert in_csv.fields == [name]
 
 
-async def test_nobody_gives_by_a_table_what_he_does_not_hold(service: Inside) -> None:
+async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Inside) -> None:
     importer = await member(service, "importer", "system:user:import", "system:user:list")
     await member(service, "lister", "system:user:list")
     await member(service, "deleter", "system:user:delete")

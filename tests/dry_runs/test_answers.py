@@ -241,7 +241,7 @@ async def test_users_without_any_role_are_told_as_no_role(service: Inside) -> No
     }
 
 
-async def test_who_gets_a_role_gains_what_it_gives_and_no_session_of_others_is_counted(
+async def test_users_who_get_a_role_gain_what_it_gives_and_no_session_of_others_is_counted(
     service: Inside,
 ) -> None:
     reading = await role(service, "reading", "system:file:list")

@@ -122,7 +122,7 @@ async def test_if_range_gives_the_part_only_of_the_very_same_content(shared: Ins
     assert (same.status, same.body) == (206, b"234")
 
 
-async def test_who_knows_the_content_already_is_not_sent_it_again(shared: Inside) -> None:
+async def test_a_client_that_has_the_content_is_not_sent_it_again(shared: Inside) -> None:
     data = await uploaded(shared, "digits.txt", DIGITS)
     tag = f'"{data["sha256"]}"'
 

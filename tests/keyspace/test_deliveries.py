@@ -132,7 +132,9 @@ async def test_a_lost_successor_is_not_handed_out_after_the_race_window(redis_ur
     await store.close()
 
 
-async def test_who_was_too_slow_releases_nothing_of_whoever_came_after(store: SessionStore, raw: Raw) -> None:
+async def test_a_late_release_does_not_end_the_lease_of_the_next_holder(
+    store: SessionStore, raw: Raw
+) -> None:
     slow = await forgotten(store, raw)
     await rotate(store, "a", "c")
     await store.deliveries.release(lease_of(slow))

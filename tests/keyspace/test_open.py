@@ -118,7 +118,7 @@ async def test_users_do_not_touch_each_other(open_session: OpenSession, store: S
     assert (await store.sessions("10"))["web"].rid == "b"
 
 
-async def test_a_login_that_read_the_user_before_he_was_marked_is_stale(store: SessionStore) -> None:
+async def test_a_login_that_read_the_user_before_the_mark_is_stale(store: SessionStore) -> None:
     as_of = await store.clock()
     await store.mark(["1"])
     facts = SessionFacts("ann", "Ann", "", "", "", "")

@@ -183,7 +183,7 @@ async def test_a_banned_user_rotates_nothing(open_session: OpenSession, store: S
     assert (rotation.outcome, rotation.until) == ("banned", until)
 
 
-async def test_a_rotation_that_read_the_user_before_he_was_marked_is_stale_and_spends_nothing(
+async def test_a_rotation_that_read_the_user_before_the_mark_is_stale_and_spends_nothing(
     open_session: OpenSession, store: SessionStore
 ) -> None:
     await open_session(rid="a")

@@ -144,7 +144,7 @@ async def test_a_renamed_code_is_held_by_its_new_name_from_the_next_request_on(
     assert await reader.held() == {"report:read"}
 
 
-async def test_who_does_not_have_the_button_goes_on(service: Inside, reader: Member) -> None:
+async def test_users_without_the_button_go_on(service: Inside, reader: Member) -> None:
     other = await created(service, BUTTON, authMark="report:edit")
 
     await service.data("PUT", f"/api/menu/{other['id']}", edit_of(other, enabled=False))

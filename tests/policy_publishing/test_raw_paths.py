@@ -143,7 +143,7 @@ async def test_another_method_is_no_way_around(workers: Workers, tokens: dict[st
         assert (await send(workers.service.port, raw)).status in (400, 405)
 
 
-async def test_who_holds_the_code_is_served_on_the_plain_path(workers: Workers) -> None:
+async def test_a_holder_of_the_code_is_served_on_the_plain_path(workers: Workers) -> None:
     port = workers.service.port
     admin = await log_in(port, "admin", PASSWORD)
 

@@ -30,7 +30,7 @@ NEW_ROLE = {"role_name": "Guard", "role_name_key": "guard", "role_code": "guard"
 NEW_MENU = {"menu_type": "Menu", "title": "Tower", "bit_position": null()}
 NEW_BUTTON = {"menu_type": "Button", "title": "Open", "auth_mark": "gate:open"}
 NEW_RESOURCE = {
-    "resource_name": "AuthorizationGuard",
+    "resource_name": "Gate",
     "resource_code": "gate",
     "method": "GET",
     "path": "/api/gate",

@@ -122,7 +122,7 @@ async def test_a_user_without_roles_and_an_unknown_one_have_no_rights(connection
     assert await rights.of(connection, 10**9) == rights.Rights((), ())
 
 
-async def test_the_account_of_a_user_tells_his_rights(connection: AsyncConnection) -> None:
+async def test_the_account_of_a_user_tells_the_rights(connection: AsyncConnection) -> None:
     found = await accounts.credentials(connection, ADMINISTRATOR)
     assert found is not None
     assert await accounts.info(connection, found.user_id) == accounts.Info(

@@ -80,7 +80,7 @@ async def test_nobody_binds_a_code_of_theirs_to_a_resource_that_they_can_not_rea
     assert await state(service) == before
 
 
-async def test_who_holds_one_of_the_codes_may_add_what_they_hold(service: Inside, clerk: Member) -> None:
+async def test_holders_of_one_of_the_codes_may_add_what_they_hold(service: Inside, clerk: Member) -> None:
     resource = await bound(service, "system:user:list", "system:user:delete")
     listing, deleting, binding = await ids_of(
         service, "system:user:list", "system:user:delete", "system:resource:bind"
@@ -156,7 +156,7 @@ async def test_nobody_takes_requests_from_a_more_general_resource_that_they_can_
         assert (await clerk.ask("POST", "/api/resource", other)).status == 201
 
 
-async def test_who_reaches_the_more_general_resource_may_take_requests_from_it(
+async def test_callers_who_reach_the_more_general_resource_may_take_requests_from_it(
     service: Inside, clerk: Member
 ) -> None:
     await bound(service, "system:user:list", "system:user:delete")

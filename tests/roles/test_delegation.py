@@ -153,7 +153,7 @@ class TestConsequences:
             ("", {"roleName": "clerk", "enabled": False}, set[str]()),
         ],
     )
-    async def test_who_loses_rights_by_a_role_must_refresh_and_has_lost_them(
+    async def test_users_who_lose_rights_by_a_role_must_refresh_and_have_lost_them(
         self, service: Inside, path: str, body: Any, left: set[str]
     ) -> None:
         clerk = await member(service, "clerk", "system:role:list")
@@ -166,7 +166,7 @@ class TestConsequences:
         assert await clerk.held() == left
         assert (await clerk.ask("GET", "/api/role/list")).status == 403
 
-    async def test_who_gains_rights_by_a_role_must_refresh_and_has_them(self, service: Inside) -> None:
+    async def test_users_who_gain_rights_by_a_role_must_refresh_and_have_them(self, service: Inside) -> None:
         clerk = await member(service, "clerk")
         listing = await ids_of(service, "system:role:list")
 
@@ -176,7 +176,7 @@ class TestConsequences:
         assert await clerk.held() == {"system:role:list"}
         assert (await clerk.ask("GET", "/api/role/list")).status == 200
 
-    async def test_who_is_not_affected_goes_on(self, service: Inside) -> None:
+    async def test_users_who_are_not_affected_go_on(self, service: Inside) -> None:
         clerk = await member(service, "clerk", "system:role:list")
         other = await member(service, "other", "system:role:list")
         path = f"/api/role/{other.role_id}"

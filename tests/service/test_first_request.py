@@ -45,7 +45,7 @@ def test_a_login_answers_with_both_tokens_and_the_life_of_one(client: httpx.Clie
     assert answer.json()["data"]["expiresIn"] == 7200
 
 
-def test_the_caller_reads_his_own_account(client: httpx.Client) -> None:
+def test_callers_read_their_own_account(client: httpx.Client) -> None:
     answer = client.get("/api/user/info", headers=log_in(client))
     account = answer.json()["data"]
     assert (account["userName"], account["roles"], account["permissions"]) == ("admin", ["super"], ["*"])
@@ -70,9 +70,7 @@ def test_a_refresh_token_opens_nothing(client: httpx.Client) -> None:
     assert (answer.status_code, problem(answer)["code"]) == (401, "token_invalid")
 
 
-def test_a_user_without_the_code_is_told_what_would_have_let_him_in(
-    client: httpx.Client, newcomer: str
-) -> None:
+def test_a_user_without_the_code_is_told_which_code_is_missing(client: httpx.Client, newcomer: str) -> None:
     answer = client.get(ROLE_LIST, headers=log_in(client, newcomer))
     refusal = problem(answer)
     assert (answer.status_code, refusal["code"]) == (403, "permission_denied")
@@ -81,7 +79,7 @@ def test_a_user_without_the_code_is_told_what_would_have_let_him_in(
     assert re.fullmatch(r"[\w.:-]{8,}", refusal["decisionId"])
 
 
-def test_a_user_without_any_code_still_reads_his_own_account(client: httpx.Client, newcomer: str) -> None:
+def test_users_without_any_code_still_read_their_own_account(client: httpx.Client, newcomer: str) -> None:
     answer = client.get("/api/user/info", headers=log_in(client, newcomer))
     account = answer.json()["data"]
     assert (account["userName"], account["roles"], account["permissions"]) == (newcomer, [], [])

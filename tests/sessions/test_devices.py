@@ -177,7 +177,7 @@ def test_no_path_that_names_no_device_ends_a_session(site: Site, client: httpx.C
     assert devices(client, session) == ["web"]
 
 
-def test_a_user_ends_his_own_session_on_one_device(site: Site, client: httpx.Client) -> None:
+def test_users_end_their_own_session_on_one_device(site: Site, client: httpx.Client) -> None:
     user, other = site.user(), site.user()
     theirs = log_in(client, other, "there")
     here, there = log_in(client, user, "here"), log_in(client, user, "there")

@@ -149,7 +149,7 @@ def test_a_ban_of_nobody_is_not_found(client: httpx.Client, admin: Session) -> N
     assert code_of(ban(client, admin, User(999_999, "nobody"))) == (404, "not_found")
 
 
-def test_a_disabled_user_is_refused_by_login_and_refresh_and_loses_his_sessions(
+def test_a_disabled_user_is_refused_by_login_and_refresh_and_loses_all_sessions(
     site: Site, client: httpx.Client
 ) -> None:
     user = site.user()
@@ -161,7 +161,7 @@ def test_a_disabled_user_is_refused_by_login_and_refresh_and_loses_his_sessions(
     assert code_of(client.post("/api/auth/login", json=credentials(user))) == (403, "account_disabled")
 
 
-def test_who_may_see_online_users_may_not_end_them(site: Site, client: httpx.Client) -> None:
+def test_callers_who_may_see_online_users_may_not_end_them(site: Site, client: httpx.Client) -> None:
     auditor, user = log_in(client, site.user("auditor")), site.user()
     session = log_in(client, user)
     assert client.get("/api/online/list", headers=auditor.header).status_code == 200

@@ -21,7 +21,7 @@ from service.web.requests.cookies import Cookies
 from service.web.requests.credentials import CookieToken
 from service.web.requests.middleware import RequestMiddleware
 from tests.web.driver import JSON, Answer, ask
-from tests.web.test_gate import CALLERS, ENDPOINTS, OPENINGS, over
+from tests.web.test_guard import CALLERS, ENDPOINTS, OPENINGS, over
 
 pytestmark = pytest.mark.anyio
 

@@ -24,7 +24,7 @@ from service.web.requests.cors import CrossOrigin
 from service.web.requests.middleware import REFUSAL, RequestMiddleware
 from tests.web.driver import Answer, ask
 from tests.web.served import served
-from tests.web.test_gate import ENDPOINTS, OPENINGS, REVISION, over
+from tests.web.test_guard import ENDPOINTS, OPENINGS, REVISION, over
 
 pytestmark = pytest.mark.anyio
 

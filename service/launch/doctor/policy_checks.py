@@ -26,10 +26,10 @@ _LATELY = timedelta(days=30)
 _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
 
-def policy_files(patient: Installation) -> Finding:
+def policy_files(installation: Installation) -> Finding:
     """A start with a faulty model or line is refused."""
     try:
-        shipped = configured(patient.settings.policy)
+        shipped = configured(installation.settings.policy)
         check_routes(shipped)
     except (PolicyError, RoutesError) as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
@@ -38,10 +38,10 @@ def policy_files(patient: Installation) -> Finding:
     )
 
 
-async def published_policy(patient: Installation) -> Finding:
+async def published_policy(installation: Installation) -> Finding:
     """The policy that decides requests must be the one that a reviewer would derive."""
     try:
-        async with patient.records() as connection:
+        async with installation.records() as connection:
             difference = await drift(connection)
             latest = await revisions.latest(connection)
     except PolicyError as wrong:
@@ -54,12 +54,12 @@ async def published_policy(patient: Installation) -> Finding:
     return ok(f"revision {latest.revision}, {latest.line_count} lines, as derived")
 
 
-async def invariants(patient: Installation) -> Finding:
+async def invariants(installation: Installation) -> Finding:
     """A statement that is broken is no protection until somebody mends what breaks it."""
-    stated = patient.policy.invariants
+    stated = installation.policy.invariants
     try:
-        async with patient.records() as connection:
-            policy = await derived_policy(connection, patient.policy)
+        async with installation.records() as connection:
+            policy = await derived_policy(connection, installation.policy)
             broken = await broken_invariants(connection, stated, policy)
     except PolicyError as wrong:
         return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
@@ -72,28 +72,28 @@ async def invariants(patient: Installation) -> Finding:
     )
 
 
-async def policy_workers_agree(patient: Installation) -> Finding:
+async def policy_workers_agree(installation: Installation) -> Finding:
     """A worker that can't load the newest revision decides by an old one."""
-    async with patient.records() as connection:
+    async with installation.records() as connection:
         latest = await revisions.latest(connection)
         present = await workers.present(connection)
     newest = latest.revision if latest else 0
     behind = [one for one in present if one.fault or one.revision < newest]
     if not behind:
         return ok(f"{len(present)} run, and decide by revision {newest}" if present else "none runs")
-    said = [
+    late = [
         f"{one.worker} by {one.revision}{f' ({one.fault})' if one.fault else ''}" for one in behind[:_NAMED]
     ]
     return warning(
-        f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(said)}",
+        f"{len(behind)} of {len(present)} don't decide by revision {newest}: {', '.join(late)}",
         "start those nodes again with the same version and settings",
     )
 
 
-async def own_parts_agree(patient: Installation) -> Finding:
+async def own_parts_agree(installation: Installation) -> Finding:
     """Nodes with another model or other endpoint lines decide otherwise by the same revision."""
-    own, allowed = patient.policy.digest, patient.settings.policy.own_digests
-    async with patient.records() as connection:
+    own, allowed = installation.policy.digest, installation.settings.policy.own_digests
+    async with installation.records() as connection:
         present = await workers.present(connection)
     others = [one for one in present if one.own_digest != own]
     if not others:
@@ -109,9 +109,9 @@ async def own_parts_agree(patient: Installation) -> Finding:
     )
 
 
-async def tampering(patient: Installation) -> Finding:
+async def tampering(installation: Installation) -> Finding:
     """Lines that were changed past the service never decide, but somebody has tried."""
-    async with patient.records() as connection:
+    async with installation.records() as connection:
         found = await revisions.tamperings(connection)
     lately = [one for one in found if one.create_time > datetime.now(UTC) - _LATELY]
     if not lately:
@@ -124,10 +124,10 @@ async def tampering(patient: Installation) -> Finding:
     )
 
 
-async def permission_codes(patient: Installation) -> Finding:
+async def permission_codes(installation: Installation) -> Finding:
     """A code that no Button carries can be given to users only by a wildcard."""
-    covered = covered_by(patient.policy.model_text)
-    async with patient.records() as connection:
+    covered = covered_by(installation.policy.model_text)
+    async with installation.records() as connection:
         additions = await connection.run_sync(catalogue.pending, covered)
         lacking = await connection.run_sync(catalogue.lacking)
     if additions:
@@ -140,9 +140,9 @@ async def permission_codes(patient: Installation) -> Finding:
     return ok(f"each of the {len(permissions())} codes has an enabled Button")
 
 
-async def permission_bits(patient: Installation) -> Finding:
+async def permission_bits(installation: Installation) -> Finding:
     """A token grows with the highest bit position, and must fit into a cookie and a header."""
-    async with patient.records() as connection:
+    async with installation.records() as connection:
         found = await bit_positions.overview(connection)
     highest = -1 if found.highest is None else found.highest
     message = f"the highest bit position is {highest}, and {found.waiting} wait to be free again"
@@ -153,21 +153,22 @@ async def permission_bits(patient: Installation) -> Finding:
     )
 
 
-async def routes(patient: Installation) -> Finding:
+async def routes(installation: Installation) -> Finding:
     """A route that is not registered is decided by the endpoint layer alone, or refused."""
-    shipped = patient.policy
+    shipped = installation.policy
     known = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
-    async with patient.records() as connection:
+    async with installation.records() as connection:
         found = await differences(connection, known)
-    said = []
+    problems = []
     if missing := len(found.proposed) + len(found.unbindable):
         left = any(rule.object == UNREGISTERED for rule in shipped.base)
         what = "left to the endpoint layer alone" if left else "closed to everybody"
-        said.append(f"{missing} routes are not registered, so {what} (policy.unregistered)")
+        problems.append(f"{missing} routes are not registered, so {what} (policy.unregistered)")
     if stray := found.unrouted:
-        said.append(f"{len(stray)} resources fit no route, {stray[0].method} {stray[0].path} for one")
-    if said:
+        problems.append(f"{len(stray)} resources fit no route, {stray[0].method} {stray[0].path} for one")
+    if problems:
         return warning(
-            "; ".join(said), "portcullis policy sync registers what is missing and names what fits no route"
+            "; ".join(problems),
+            "portcullis policy sync registers what is missing and names what fits no route",
         )
     return ok(f"all {len(known)} are registered, or public")

@@ -169,11 +169,11 @@ def _event(
 
 def _refused(detail: str, refusal: Refusal) -> str:
     """Return ``detail`` with the lists of the refusal, such as the codes that are lacking."""
-    said = [detail]
+    parts = [detail]
     for name, values in refusal.extra.items():
         if isinstance(values, list) and values:
-            said.append(f"{name}: {', '.join(map(_member, values))}")
-    return "; ".join(said)
+            parts.append(f"{name}: {', '.join(map(_member, values))}")
+    return "; ".join(parts)
 
 
 def _member(value: Any) -> str:

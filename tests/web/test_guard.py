@@ -97,13 +97,13 @@ async def get(path: str, token: str | None, app: RequestMiddleware = APP) -> Ans
     return await ask(app, "GET", path, *([] if token is None else [("Authorization", f"Bearer {token}")]))
 
 
-async def test_who_holds_a_code_is_let_in() -> None:
+async def test_a_holder_of_the_code_is_let_in() -> None:
     answer = await get("/api/thing", "lister")
     assert (answer.status, answer.json["data"]["total"]) == (200, CALLERS["lister"].user_id)
     assert answer.header("x-policy-revision") == str(REVISION)
 
 
-async def test_who_holds_no_code_is_refused_by_the_endpoint_layer() -> None:
+async def test_a_caller_without_a_code_is_refused_by_the_endpoint_layer() -> None:
     answer = await get("/api/thing", "nobody")
     assert (answer.status, answer.code) == (403, "permission_denied")
     assert (answer.json["layer"], answer.json["required"]) == ("endpoint", ["thing:list", "thing:create"])
@@ -363,7 +363,7 @@ async def test_a_request_is_authenticated_anew_by_the_revision_that_it_has_waite
 
 
 @pytest.mark.parametrize("path", ["/api/thing", "/api/open"])
-async def test_before_the_first_policy_is_loaded_nobody_is_told_that_he_may_not(path: str) -> None:
+async def test_before_the_first_policy_is_loaded_nobody_is_refused_for_lack_of_permission(path: str) -> None:
     answer = await get(path, "all", over(LivePolicy(read_shipped())))
 
     assert (answer.status, answer.code) == (503, "unavailable")
