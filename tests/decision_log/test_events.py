@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from service.authz.engine.decision_event import decoded, encoded
-from tests.decision_log.world import EDITS, GRANTS, IMPORTS, REVISION, STORED, World, caller, world
+from tests.decision_log.world import EDITS, GRANTS, IMPORTS, NEWER, REVISION, STORED, World, caller, world
 
 pytestmark = pytest.mark.anyio
 
@@ -78,6 +78,14 @@ async def test_an_allowed_request_has_what_was_asked_about_its_caller(service: W
     assert event.edits == (("DELETE", "/api/thing/7", "/api/thing/{id}"),)
     assert event.passed == ("p, resource, @unregistered, @login",)
     assert event.stored_codes is None  # as those of the token
+
+
+async def test_what_a_newer_policy_allowed_is_not_told_with_the_revision_that_admitted_the_request(
+    service: World,
+) -> None:
+    event = await service.event("PUT", f"/api/thing/{NEWER}", "remover")
+
+    assert (event.outcome, event.revision, event.edits) == ("allow", REVISION, ())
 
 
 async def test_a_denied_edit_of_several_is_told_with_its_own_request(service: World) -> None:

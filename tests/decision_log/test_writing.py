@@ -13,9 +13,11 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from service.authz.engine.decision_event import DecisionEvent, decoded
+from service.authz.engine.decision_event import DecisionEvent, decoded, encoded
+from service.settings import Policy
 from service.web.observability import decision_writer
-from service.web.observability.decision_output import AppendedFile
+from service.web.observability.decision_log import decision_log
+from service.web.observability.decision_output import AppendedFile, output_named
 from service.web.observability.decision_writer import MOST_WAITING, DecisionWriter
 from service.web.observability.exposition import Sample
 
@@ -128,6 +130,23 @@ async def test_what_can_not_be_written_at_the_end_is_told() -> None:
         await writer.finish()
 
     assert {"event": "events of the decision log are lost", "log_level": "warning", "lost": 1} in lines
+
+
+def test_standard_output_gets_each_event_as_a_line_whatever_the_form_of_the_log(
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    output = output_named("stdout")
+    assert output.write([encoded(event(1)), encoded(event(2))]) == 2
+    output.close()
+
+    found = [decoded(line) for line in capfdbinary.readouterr().out.splitlines()]
+    assert found == [event(1), event(2)]
+
+
+def test_there_is_no_log_unless_the_settings_name_one(tmp_path: Path) -> None:
+    assert decision_log(Policy()) is None
+    assert decision_log(Policy(decision_log=tmp_path / "decisions.jsonl")) is not None
+    assert list(tmp_path.iterdir()) == []  # made with the first event
 
 
 def test_a_file_that_was_moved_or_removed_is_made_anew(tmp_path: Path) -> None:
