@@ -127,6 +127,7 @@ class Container:
             log=log,
         )
         self.cookies = Cookies(auth, self.store.synchronized.now)
+        self.token_header = (auth.token_name, auth.token_prefix)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, auth.token_name)
         self.password_reset = PasswordReset(delegation, self.password_change)
         self.bans = Bans(self.database, delegation, self.revocations, log)

@@ -40,6 +40,22 @@ from service.web.requests.routes import Routes
 
 DESCRIPTION: Final = "An administration service whose every authorization decision is one Casbin decision."
 
+TAGS: Final = {
+    "auth": "Login, refresh, logout, and the caller's own sessions.",
+    "file": "Files: upload, list, download, delete, and public links.",
+    "health": "Whether the process runs, and whether the service works.",
+    "login-log": "Logins and other events of sessions.",
+    "menu": "Menus and Buttons, and the resources that Buttons open.",
+    "online": "Who is logged in; kicks and bans.",
+    "operation-log": "Calls of the service, with what they changed.",
+    "policy": "The authorization policy: its revisions, and who may do what.",
+    "public": "What is open to everybody who has a link.",
+    "resource": "Registered API resources, and the Buttons that open them.",
+    "role": "Roles, and the permissions that they give.",
+    "user": "Users, and the caller's own account.",
+}
+"""What the operations below the first segment of a path are about."""
+
 
 def add_routes(app: App[Request, Response], container: Container) -> Routes:
     """Register every endpoint; those of the group are guarded, the others are added as outside it."""
@@ -92,7 +108,15 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.tokens))
     routes.add_outside("/", StartPage(container.operator_token))
     access_cookie = cookies.access if cookies.on else None
-    add_docs(routes, title=NAME, version=__version__, description=DESCRIPTION, access_cookie=access_cookie)
+    add_docs(
+        routes,
+        title=NAME,
+        version=__version__,
+        description=DESCRIPTION,
+        tags=TAGS,
+        token=container.token_header,
+        access_cookie=access_cookie,
+    )
     return routes
 
 

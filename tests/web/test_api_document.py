@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from service.app import check_routes
+from service.app.routes import TAGS
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Refusal
 from service.web.openapi.document import openapi
@@ -25,6 +26,7 @@ VERBS = (
     "ban|change|check|compare|create|delete|download|end|explain|export|find|get|import|kick|list|log|"
     "preview|refresh|reload|reset|restore|revoke|set|unban|update|upload"
 )
+OK = ("200", "201")
 FILES = {"exportUsers", "exportRoles", "exportOperationLogs", "exportLoginLogs"}
 """Operations that answer files of JSON."""
 
@@ -37,7 +39,7 @@ def served() -> list[Operation]:
 
 @pytest.fixture(scope="module")
 def document(served: list[Operation]) -> Document:
-    made = openapi(served, title="Portcullis", version="1", description="All of it.")
+    made = openapi(served, title="Portcullis", version="1", description="All of it.", tags=TAGS)
     decoded: Document = json.loads(msgspec.json.encode(made))
     return decoded
 
@@ -131,6 +133,54 @@ def test_files_are_sent_and_received_as_binary(document: Document) -> None:
     content = bodies["downloadFile"]["responses"]["200"]["content"]
     assert content["application/octet-stream"]["schema"] == {"type": "string", "format": "binary"}
     assert bodies["exportUsers"]["responses"]["200"]["content"].keys() == {"text/csv", "application/json"}
+
+
+def test_an_operation_says_in_words_whom_it_serves(document: Document) -> None:
+    said = {one["operationId"]: one["description"] for _, one in operations(document)}
+    assert said["listUsers"].endswith("Needs the permission `system:user:list` (List users).")
+    assert "Needs any one of the permissions `system:role:list` (List and read roles), " in said["listRoles"]
+    assert said["logIn"].endswith("Needs no login.")
+    assert said["logOut"].endswith("Needs a login, and no permission.")
+    assert [name for name, text in said.items() if "Needs " not in text] == []
+
+
+def test_every_tag_has_a_description(document: Document) -> None:
+    assert [tag["name"] for tag in document["tags"] if not tag.get("description")] == []
+    assert TAGS.keys() == {tag["name"] for tag in document["tags"]}
+
+
+def test_answers_name_their_headers(document: Document) -> None:
+    headers = {
+        f"{operation['operationId']} {status}": set(answer["headers"])
+        for _, operation in operations(document)
+        for status, answer in operation["responses"].items()
+    }
+    assert all("X-Request-Id" in names for names in headers.values())
+    assert headers["getUser 200"] == {"X-Request-Id", "X-Policy-Revision", "ETag"}
+    assert "ETag" not in headers["createUser 200"] | headers["deleteUser 200"] | headers["listUsers 200"]
+    assert {"ETag", "X-Policy-In-Force"} <= headers["createMenu 201"]
+    assert "Location" in headers["downloadFile 307"]
+    assert {"Content-Range", "ETag"} <= headers["downloadFile 206"]
+    for name, names in headers.items():
+        assert ("Retry-After" in names) == name.endswith((" 429", " 503")), name
+    known = document["components"]["headers"]
+    assert set().union(*headers.values()) == known.keys()
+
+
+def test_what_if_match_asks_for_is_answered_by_the_same_path(document: Document) -> None:
+    for path, methods in document["paths"].items():
+        asks = [
+            operation["operationId"]
+            for operation in methods.values()
+            if any(one["name"] == "If-Match" for one in operation.get("parameters", ()))
+        ]
+        answers = [
+            method
+            for method, operation in methods.items()
+            if any("ETag" in operation["responses"].get(status, {}).get("headers", {}) for status in OK)
+        ]
+        # A revision of the policy is its own version; the state of a resource is a part of the resource.
+        assert not asks or answers or asks == ["restoreRevision"], path
 
 
 def test_no_member_of_a_component_has_a_default(document: Document) -> None:

@@ -20,7 +20,7 @@ from tests.web.example_service import TEMPLATES, OpenGate
 
 pytestmark = pytest.mark.anyio
 
-INFO = {"title": "Example", "version": "1.0", "description": "Things."}
+INFO: dict[str, Any] = {"title": "Example", "version": "1.0", "description": "Things."}
 
 
 async def _no_facts() -> Mapping[str, Any]:
@@ -62,7 +62,8 @@ async def test_an_operation_tells_what_it_needs(document: Any) -> None:
     things = document["paths"]["/api/thing"]["get"]
     assert things["x-permissions"] == ["thing:list", "thing:create"]
     assert things["security"] == [{"bearer": []}]
-    assert (things["summary"], things["description"]) == ("List things", "Filters add up.")
+    needs = "Needs any one of the permissions `thing:list`, `thing:create`."
+    assert (things["summary"], things["description"]) == ("List things", f"Filters add up.\n\n{needs}")
     assert document["paths"]["/api/echo"]["get"]["x-permissions"] == ["@login"]
 
 
@@ -84,6 +85,13 @@ async def test_in_cookie_mode_a_cookie_will_do_and_changes_need_the_csrf_token(r
     assert "csrf_failed" in made_new["responses"]["403"]["description"]
     assert "csrf_failed" not in read["responses"]["403"]["description"]
     assert made["paths"]["/api/open"]["get"]["security"] == []
+
+
+async def test_another_header_of_the_token_is_named(routes: Routes) -> None:
+    made = openapi(routes.operations, **INFO, token=("X-Token", "JWT "))
+    scheme = made["components"]["securitySchemes"]["bearer"]
+    assert (scheme["type"], scheme["in"], scheme["name"]) == ("apiKey", "header", "X-Token")
+    assert "`JWT `" in scheme["description"]
 
 
 async def test_without_cookie_mode_no_cookie_is_mentioned(document: Any) -> None:

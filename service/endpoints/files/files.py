@@ -25,7 +25,7 @@ from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, logged, named, needs, refuses, sends, takes_file
+from service.web.requests.marks import created, logged, named, needs, refuses, sends, tagged, takes_file
 from service.web.requests.preconditions import answer_tag, require_match
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
@@ -83,6 +83,7 @@ class Files:
     @needs("system:file:upload")
     @logged("file", "upload", "INSERT", params=False, response=False)
     @refuses(TooLarge, QuotaExceeded, UnsupportedMediaType)
+    @tagged
     @named("uploadFile")
     async def on_post(self, context: RequestContext) -> File:
         """Upload a file.

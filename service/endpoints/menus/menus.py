@@ -24,6 +24,7 @@ from service.web.requests.marks import (
     needs,
     publishes,
     refuses,
+    tagged,
 )
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
@@ -155,6 +156,7 @@ class Menus:
     @example_body(
         {"menuType": "Menu", "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
     )
+    @tagged
     @named("createMenu")
     async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
         """Create a Menu, or a Button with a permission code that the caller holds."""
@@ -170,6 +172,7 @@ class OneMenu:
 
     @needs("system:menu:list")
     @refuses(NotFound)
+    @tagged
     @named("getMenu")
     async def on_get(self, context: RequestContext, id: int) -> Menu:
         """Read a menu."""
@@ -186,6 +189,7 @@ class OneMenu:
     @example_body(
         {"parentId": None, "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
     )
+    @tagged
     @named("updateMenu")
     async def on_put(self, context: RequestContext, body: MenuEdit, id: int) -> SavedMenuAnswer:
         """Replace the values of a menu.

@@ -13,7 +13,7 @@ from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.resources import bindings, resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import dry_run, example_body, logged, named, needs, publishes, refuses
+from service.web.requests.marks import dry_run, example_body, logged, named, needs, publishes, refuses, tagged
 from service.web.requests.preconditions import answer_tag, content_tag, require_match
 from service.web.requests.schema import Id, Revision, Schema
 
@@ -88,6 +88,7 @@ class ResourceButtons:
 
     @needs("system:resource:list")
     @refuses(NotFound)
+    @tagged
     @named("getResourceButtons")
     async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
         """Read the Buttons that open a resource."""
@@ -104,6 +105,7 @@ class ResourceButtons:
     @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"menuIds": [13]})
+    @tagged
     @named("setResourceButtons")
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
@@ -131,6 +133,7 @@ class ButtonResources:
 
     @needs("system:menu:list")
     @refuses(NotFound)
+    @tagged
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""
@@ -147,6 +150,7 @@ class ButtonResources:
     @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"resourceIds": [1]})
+    @tagged
     @named("setButtonResources")
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
         """Replace the resources that a Button opens.

@@ -24,6 +24,7 @@ from service.web.requests.marks import (
     needs,
     publishes,
     refuses,
+    tagged,
 )
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import (
@@ -146,6 +147,7 @@ class Resources:
             "path": "/api/report/{id}",
         }
     )
+    @tagged
     @named("createResource")
     async def on_post(self, context: RequestContext, body: ResourceBody) -> SavedResource:
         """Register a resource.
@@ -165,6 +167,7 @@ class OneResource:
 
     @needs("system:resource:list")
     @refuses(NotFound)
+    @tagged
     @named("getResource")
     async def on_get(self, context: RequestContext, id: int) -> Resource:
         """Read a resource."""
@@ -186,6 +189,7 @@ class OneResource:
             "path": "/api/report/{id}",
         }
     )
+    @tagged
     @named("updateResource")
     async def on_put(self, context: RequestContext, body: ResourceBody, id: int) -> SavedResource:
         """Replace the values of a resource; its bindings stay.
@@ -223,6 +227,7 @@ class ResourceState:
     @publishes
     @refuses(NotFound, PreconditionFailed)
     @example_body({"enabled": True})
+    @tagged
     @named("setResourceEnabled")
     async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:
         """Enable or disable a resource; a bound one requires one of its codes."""

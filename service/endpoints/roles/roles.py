@@ -12,7 +12,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.roles import roles
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses, tagged
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -116,6 +116,7 @@ class Roles:
     @logged("role", "create", "INSERT")
     @refuses(Conflict)
     @example_body({"roleCode": "reporter", "roleName": "Reporter", "description": "Reads reports"})
+    @tagged
     @named("createRole")
     async def on_post(self, context: RequestContext, body: NewRole) -> Role:
         """Create a role, which gives nothing yet."""
@@ -134,6 +135,7 @@ class OneRole:
 
     @needs("system:role:list")
     @refuses(NotFound)
+    @tagged
     @named("getRole")
     async def on_get(self, context: RequestContext, id: int) -> Role:
         """Read a role."""
@@ -147,6 +149,7 @@ class OneRole:
     @logged("role", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"roleName": "Reporter", "description": "Reads reports"})
+    @tagged
     @named("updateRole")
     async def on_put(self, context: RequestContext, body: RoleEdit, id: int) -> Role:
         """Replace the values of a role; its menus stay.
@@ -179,6 +182,7 @@ class RolePermissions:
 
     @needs("system:role:list")
     @refuses(NotFound)
+    @tagged
     @named("getRolePermissions")
     async def on_get(self, context: RequestContext, id: int) -> RoleMenus:
         """Read the menus and Buttons that a role gives."""
@@ -193,6 +197,7 @@ class RolePermissions:
     @logged("role", "set the permissions", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"menuIds": [13]})
+    @tagged
     @named("setRolePermissions")
     async def on_put(self, context: RequestContext, body: RoleMenus, id: int) -> RoleMenus:
         """Replace the menus and Buttons that a role gives.

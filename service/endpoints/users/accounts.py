@@ -17,7 +17,7 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses
+from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses, tagged
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
@@ -135,6 +135,7 @@ class Users:
             "roleIds": [3],
         }
     )
+    @tagged
     @named("createUser")
     async def on_post(self, context: RequestContext, body: UserBody) -> User:
         """Create a user; callers can give only roles whose permissions they hold."""
@@ -153,6 +154,7 @@ class OneUser:
 
     @needs("system:user:detail")
     @refuses(NotFound)
+    @tagged
     @named("getUser")
     async def on_get(self, context: RequestContext, id: int) -> User:
         """Read a user."""
@@ -165,6 +167,7 @@ class OneUser:
     @logged("user", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"userName": "heron", "nickName": "Heron", "email": "heron@example.org"})
+    @tagged
     @named("updateUser")
     async def on_put(self, context: RequestContext, body: UserEdit, id: int) -> User:
         """Edit a user, with effect from the user's next request.

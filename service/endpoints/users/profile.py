@@ -14,7 +14,7 @@ from service.records.database.transactions import Database
 from service.records.users import accounts as users
 from service.records.users.listing import Gender
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, login, named, refuses
+from service.web.requests.marks import example_body, logged, login, named, refuses, tagged
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import Id, Schema
 
@@ -81,6 +81,7 @@ class Profile:
     @logged("user", "edit own profile", "UPDATE")
     @refuses(PreconditionFailed)
     @example_body({"nickName": "Admin", "email": "admin@example.org", "phone": "+49 30 1234567"})
+    @tagged
     @named("updateOwnProfile")
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
         """Edit the caller's own account, except user name, status and roles.

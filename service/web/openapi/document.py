@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from service.authz.engine.rules import ANYONE
+from service.authz.engine.rules import ANYONE, LOGIN
 from service.kernel.field_names import camel
+from service.kernel.permission_catalogue import permissions
 from service.web.content.downloads import ANY_TYPE
 from service.web.content.tables import CSV, Table, header_of
-from service.web.openapi.headers import header_parameters, response_headers
+from service.web.openapi.headers import HEADERS, header_parameters, response_headers
 from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problem_schemas import problem_schemas
 from service.web.openapi.problems import problem_examples, problem_responses
@@ -26,12 +27,9 @@ from service.web.requests.signature import OK
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 OCTETS: Final = "application/octet-stream"
 _BINARY: Final = {"type": "string", "format": "binary"}
-_BEARER: Final = {
-    "type": "http",
-    "scheme": "bearer",
-    "bearerFormat": "JWT",
-    "description": "The access token that a login or a refresh returns.",
-}
+BEARER: Final = ("Authorization", "Bearer ")
+"""The header of the access token, and the text before it (RFC 6750 §2.1)."""
+NO_TAGS: Final[Mapping[str, str]] = {}
 
 
 def openapi(
@@ -40,11 +38,15 @@ def openapi(
     title: str,
     version: str,
     description: str,
+    tags: Mapping[str, str] = NO_TAGS,
+    token: tuple[str, str] = BEARER,
     access_cookie: str | None = None,
 ) -> dict[str, Any]:
     """Return the OpenAPI document of ``operations``, except those that answer a ``Document``.
 
-    ``access_cookie`` is the name of the cookie that carries the access token, in cookie mode.
+    ``tags`` describes the groups of operations, by the first segment of their paths. ``token`` is the name of
+    the header that carries the access token, and the text before the token. ``access_cookie`` is the name of
+    the cookie that carries it, in cookie mode.
     """
     shown = [operation for operation in operations if operation.signature.answer is not Document]
     schemas = Schemas(shown)
@@ -57,15 +59,27 @@ def openapi(
         "openapi": "3.1.0",
         "info": {"title": title, "version": version, "description": description},
         "servers": [{"url": "/"}],
-        "tags": [{"name": tag} for tag in sorted({_tag(operation) for operation in shown})],
+        "tags": [
+            {"name": tag, **({"description": tags[tag]} if tag in tags else {})}
+            for tag in sorted({_tag(operation) for operation in shown})
+        ],
         "paths": paths,
         "components": {
             "schemas": {**schemas.components, **problem_schemas()},
             "examples": problem_examples(),
-            "securitySchemes": {"bearer": _BEARER, **_cookie_schemes(access_cookie)},
+            "headers": HEADERS,
+            "securitySchemes": {"bearer": _token_scheme(*token), **_cookie_schemes(access_cookie)},
         },
     }
     return with_names(made)
+
+
+def _token_scheme(name: str, prefix: str) -> dict[str, Any]:
+    told = "The access token that a login or a refresh returns"
+    if (name.lower(), prefix) == (BEARER[0].lower(), BEARER[1]):
+        return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": f"{told}."}
+    after = f", after `{prefix}`" if prefix else ""
+    return {"type": "apiKey", "in": "header", "name": name, "description": f"{told}{after}."}
 
 
 def _cookie_schemes(access_cookie: str | None) -> dict[str, Any]:
@@ -94,12 +108,14 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         "operationId": operation.mark.operation_id or _operation_id(operation),
         "tags": [_tag(operation)],
         "summary": operation.summary,
-        "responses": {**_successes(operation, schemas), **problems},
+        "description": "\n\n".join(filter(None, (operation.description, _needs(access)))),
+        "responses": {
+            status: {**response, "headers": response_headers(operation, int(status))}
+            for status, response in (_successes(operation, schemas) | problems).items()
+        },
         "security": [] if access == (ANYONE,) else _security(operation, with_cookies=with_cookies),
         "x-permissions": list(access),
     }
-    if operation.description:
-        made["description"] = operation.description
     if parameters := [*schemas.parameters(operation), *header_parameters(operation)]:
         made["parameters"] = parameters
     if (body := operation.signature.body) is not None:
@@ -113,6 +129,17 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
     return made
 
 
+def _needs(access: tuple[str, ...]) -> str:
+    """Return a sentence that says who may call an operation with ``access``."""
+    if access == (ANYONE,):
+        return "Needs no login."
+    if access == (LOGIN,):
+        return "Needs a login, and no permission."
+    known = permissions()
+    told = [f"`{code}`" + (f" ({known[code].title})" if code in known else "") for code in access]
+    return f"Needs {'the permission' if len(told) == 1 else 'any one of the permissions'} {', '.join(told)}."
+
+
 def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, list[str]]]:
     ways: list[dict[str, list[str]]] = [{"bearer": []}]
     if with_cookies:
@@ -123,6 +150,13 @@ def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, lis
 def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     """Return the answers of a success by status: a dry run is answered 200, also where a write is 201."""
     done = _success(operation, schemas)
+    if ANY_TYPE in operation.mark.media:
+        return {
+            str(OK): done,
+            "206": {**done, "description": "The part that `Range` asks for"},
+            "304": {"description": "The client has the file, by `If-None-Match`"},
+            "307": {"description": "The object store sends the file"},
+        }
     if not operation.mark.dry_run:
         return {str(operation.status): done}
     dry = envelope_of(schemas.of(DryRunAnswer))
@@ -139,10 +173,7 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if operation.mark.media:
         return {"description": "The file", "content": _files(operation.mark.media)}
     data = schemas.of(operation.signature.answer)
-    success: dict[str, Any] = {"description": "Done", "content": {JSON: {"schema": envelope_of(data)}}}
-    if headers := response_headers(operation):
-        success["headers"] = headers
-    return success
+    return {"description": "Done", "content": {JSON: {"schema": envelope_of(data)}}}
 
 
 def _files(media_types: Iterable[str]) -> dict[str, Any]:

@@ -1,10 +1,11 @@
-"""OpenAPI parameters of request headers that affect an operation."""
+"""Headers in OpenAPI: the parameters of requests that affect an operation, and those of answers."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from service.errors import PreconditionFailed
+from service.errors import BadRequest, PreconditionFailed
+from service.web.content.downloads import ANY_TYPE
 from service.web.requests.description import Operation
 from service.web.requests.guard import MIN_REVISION
 from service.web.requests.operation import IN_FORCE
@@ -27,17 +28,61 @@ _IF_MATCH: Final = {
     "schema": {"type": "string", "pattern": rf"^(?:\*|{_TAG}(?: *, *{_TAG})*)$", "examples": ['"3"']},
 }
 
-_ACKNOWLEDGED: Final = {
-    "description": "How many workers of all nodes decide by the `policyRevision` of this answer or a newer "
-    "one, and how many there are. The answer waits for them up to 1 s. The others refuse or wait rather than "
-    "decide by an older revision.",
-    "schema": {"type": "string", "pattern": "^[0-9]+/[0-9]+$", "examples": ["4/4"]},
+
+def _text(description: str, example: str, **more: str) -> dict[str, Any]:
+    return {"description": description, "schema": {"type": "string", "examples": [example], **more}}
+
+
+HEADERS: Final[dict[str, dict[str, Any]]] = {
+    "X-Request-Id": _text("The name of the request in the logs.", "8d5f0c39d1a2b4e7"),
+    "X-Policy-Revision": {
+        "description": "The revision of the policy that decided the request.",
+        "schema": {"type": "integer", "minimum": 0, "examples": [12]},
+    },
+    IN_FORCE: _text(
+        "How many workers of all nodes decide by the `policyRevision` of this answer or a newer one, and "
+        "how many there are. The answer waits for them up to 1 s. The others refuse or wait rather than "
+        "decide by an older revision.",
+        "4/4",
+        pattern="^[0-9]+/[0-9]+$",
+    ),
+    "ETag": _text("The version of the record, for `If-Match`; of a file, for `If-None-Match` too.", '"3"'),
+    "Location": _text("Where the object store sends the file, for a short time.", "https://…", format="uri"),
+    "Content-Disposition": _text("The name of the file.", 'attachment; filename="report.pdf"'),
+    "Content-Range": _text("Which bytes these are, and how many the file has.", "bytes 0-99/1234"),
+    "Retry-After": {
+        "description": "Seconds to wait before the request is repeated.",
+        "schema": {"type": "integer", "minimum": 1, "examples": [1]},
+    },
+    "WWW-Authenticate": _text("The challenge (RFC 6750 §3).", "Bearer"),
 }
+"""The headers of answers, by name."""
+
+_OF_STATUS: Final = {
+    206: ("Content-Range",),
+    307: ("Location",),
+    401: ("WWW-Authenticate",),
+    416: ("Content-Range",),
+    429: ("Retry-After",),
+    503: ("Retry-After",),
+}
+_SENT: Final = (200, 206)
+_DENIED: Final = 403
 
 
-def response_headers(operation: Operation) -> dict[str, Any]:
-    """Return the headers of a success of ``operation`` that are its own, by name."""
-    return {IN_FORCE: _ACKNOWLEDGED} if operation.mark.publishes else {}
+def response_headers(operation: Operation, status: int) -> dict[str, Any]:
+    """Return references to the headers of the answers of ``operation`` with ``status``, by name."""
+    names = ["X-Request-Id", *_OF_STATUS.get(status, ())]
+    if operation.template.startswith(GROUP) and (status == _DENIED or status < BadRequest.status):
+        names.append("X-Policy-Revision")
+    if status == operation.status:
+        names += [IN_FORCE] if operation.mark.publishes else []
+        names += ["ETag"] if operation.mark.tagged else []
+    if operation.mark.media and status in _SENT:
+        names.append("Content-Disposition")
+    if ANY_TYPE in operation.mark.media and status < BadRequest.status:
+        names.append("ETag")
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
 
 
 def header_parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -66,7 +66,7 @@ def _named(part: Any, found: dict[str, Any]) -> Any:
     if isinstance(reference := part.get("$ref"), str):
         return {**part, "$ref": SCHEMAS + page_name(reference.removeprefix(SCHEMAS))}
     values = part.get("enum")
-    if isinstance(values, list):
+    if isinstance(values, list) and all(isinstance(value, str) for value in values):
         part = {"type": "string", **part}
         if name := _ENUMERATIONS.get(frozenset(values)):
             part["title"] = name

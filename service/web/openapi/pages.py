@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import html
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from service.errors import Refusal
-from service.web.openapi.document import openapi
+from service.web.openapi.document import BEARER, NO_TAGS, openapi
 from service.web.requests.context import RequestContext
 from service.web.requests.problems import ERRORS_PAGE, refusals, type_of
 from service.web.requests.routes import Routes
@@ -58,12 +58,19 @@ class Shown:
 
 
 def add_docs(
-    routes: Routes, *, title: str, version: str, description: str, access_cookie: str | None = None
+    routes: Routes,
+    *,
+    title: str,
+    version: str,
+    description: str,
+    tags: Mapping[str, str] = NO_TAGS,
+    token: tuple[str, str] = BEARER,
+    access_cookie: str | None = None,
 ) -> None:
     """Add the pages to ``routes``. Call it last: the document shows the routes added before.
 
-    ``access_cookie`` is the name of the cookie, in cookie mode. Raises RuntimeError if Swagger UI is not
-    installed.
+    ``tags``, ``token`` and ``access_cookie`` are those of ``openapi``. Raises RuntimeError if Swagger UI is
+    not installed.
     """
     operations = [*routes.operations, *routes.outside]
     swagger_ui = _swagger_ui()
@@ -71,7 +78,13 @@ def add_docs(
     def openapi_document() -> bytes:
         return msgspec.json.encode(
             openapi(
-                operations, title=title, version=version, description=description, access_cookie=access_cookie
+                operations,
+                title=title,
+                version=version,
+                description=description,
+                tags=tags,
+                token=token,
+                access_cookie=access_cookie,
             )
         )
 

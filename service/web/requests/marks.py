@@ -44,7 +44,7 @@ class Mark:
     ``Stream``, ``file`` is the field of an uploaded file, "" for none.
     ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
     tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
-    one.
+    one. ``tagged`` says that a success has the ``ETag`` of the record.
     """
 
     access: tuple[str, ...] = ()
@@ -57,6 +57,7 @@ class Mark:
     publishes: bool = False
     dry_run: bool = False
     operation_id: str = ""
+    tagged: bool = False
 
 
 _NOTHING: Final = Mark()
@@ -112,6 +113,11 @@ def refuses(*refusals: type[Refusal]) -> Callable[[F], F]:
 def named(operation_id: str) -> Callable[[F], F]:
     """Give the operation the name that methods of generated clients have, a verb first: ``listUsers``."""
     return lambda function: _marked(function, operation_id=operation_id)
+
+
+def tagged(function: F) -> F:
+    """Say that a success answers the ``ETag`` of the record."""
+    return _marked(function, tagged=True)
 
 
 def dry_run(function: F) -> F:
