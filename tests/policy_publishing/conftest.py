@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from service.__main__ import main
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
+from tests.support.inside import Inside
 from tests.support.inside_fixtures import _shared, service, shared
 from tests.support.running import Running, portcullis, running
 
@@ -39,3 +45,30 @@ def workers(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) ->
                 done = portcullis(folder, "admin", "create", *arguments, given=f"{PASSWORD}\n", **variables)
                 assert done.status == 0, done.errors
             yield Workers(found, url)
+
+
+Command = Callable[..., Any]
+
+
+@pytest.fixture
+def command(
+    service: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Run a command on the database of the service; return what it prints, or the JSON."""
+    for name, value in {
+        "DATABASE_URL": service.database_url,
+        "REDIS_URL": "redis://127.0.0.1:1/0",
+        "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
+        "PORTCULLIS_CONFIG": "",
+        "PORTCULLIS_SERVER__DATA": str(tmp_path),
+    }.items():
+        monkeypatch.setenv(name, value)
+
+    async def run(*arguments: str) -> Any:
+        capsys.readouterr()
+        status = await asyncio.to_thread(main, ["policy", *arguments])
+        printed = capsys.readouterr()
+        assert status == 0, printed.err
+        return json.loads(printed.out) if "--json" in arguments else printed.out
+
+    return run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import shlex
 from collections.abc import Callable
@@ -43,28 +42,6 @@ async def asked(service: Inside) -> Inside:
     await service.data("PUT", bound, {"menuIds": [button]}, ("If-Match", "*"))
     service.token = await service.log_in(AUDITOR)
     return service
-
-
-@pytest.fixture
-def command(service: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Ask:
-    """Run a command on the database of the service; return what it prints, or the JSON."""
-    for name, value in {
-        "DATABASE_URL": service.database_url,
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-        "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
-        "PORTCULLIS_CONFIG": "",
-        "PORTCULLIS_SERVER__DATA": str(tmp_path),
-    }.items():
-        monkeypatch.setenv(name, value)
-
-    async def run(*arguments: str) -> Any:
-        capsys.readouterr()
-        status = await asyncio.to_thread(main, ["policy", *arguments])
-        printed = capsys.readouterr()
-        assert status == 0, printed.err
-        return json.loads(printed.out) if "--json" in arguments else printed.out
-
-    return run
 
 
 SAME = {

@@ -24,6 +24,7 @@ COMMANDS: Final = (
     Command("log", "print what each revision changed, when, by whom and why"),
     Command("diff", "compare two policies: lines, and who gains and loses what"),
     Command("replay", "print which logged decisions would come out differently"),
+    Command("report", "write one page about the whole policy, for an auditor: HTML or Markdown"),
     Command("sync", "register the routes that are not registered"),
     Command("test", "run decision tables and invariants, and find what they would not notice"),
     Command("unlock", "print the resources that lock everybody out, or open one to users who hold *"),

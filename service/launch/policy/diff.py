@@ -69,12 +69,13 @@ def _text(answer: SourcesDiff, *, roles: bool) -> Iterator[str]:
         name = one.name if one.layer is None else f"{one.layer} {one.name}"
         for caller, sign in ((one.loses, "-"), (one.gains, "+")):
             if caller is not None:
-                yield f"{sign} {_told(caller)}  {name}"
+                yield f"{sign} {told(caller)}  {name}"
     if not access.callers:
         yield "No possible caller notices a difference."
 
 
-def _told(caller: DiffCaller) -> str:
+def told(caller: DiffCaller) -> str:
+    """Return who a possible caller is."""
     if not caller.logged_in:
         return "everybody"
     return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "every login"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -17,7 +17,7 @@ from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured, policy_folder, read_shipped
 from service.authz.review import file_findings, stored_findings
-from service.authz.review.findings import FILE, Finding, read_accepted
+from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.sources import standing_of
 from service.authz.review.stored_findings import StoredResource
 from service.launch.database import with_database
@@ -44,6 +44,13 @@ class Linted(msgspec.Struct, frozen=True, rename="camel"):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """Add ``--accepted``, ``--data`` and ``--json``."""
+    add_accepted(parser)
+    add_data(parser)
+    add_json(parser)
+
+
+def add_accepted(parser: ArgumentParser) -> None:
+    """Add ``--accepted``."""
     parser.add_argument(
         "--accepted",
         action="append",
@@ -51,8 +58,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="FILE",
         help=f"a file of accepted findings, besides {FILE} of the policy; may be given more than once",
     )
-    add_data(parser)
-    add_json(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> int:
@@ -61,26 +66,40 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     The database is looked at if ``--data`` or the settings name one; raises SchemaError and Unavailable.
     """
     settings = table.load(environ)
-    own = near(policy_folder(settings.policy.folder)) / FILE
-    paths = [*([own] if own.exists() else []), *map(Path, options.accepted)]
     try:
-        accepted = read_accepted(paths, (*file_findings.CODES, *stored_findings.CODES))
+        accepted = acceptances(settings, options.accepted)
     except PolicyError as error:
         print(f"portcullis: {error}", file=sys.stderr)
         return UNREADABLE
-    found, stored = _files(settings), False
+    linted = lint(settings, accepted, stored=bool(settings.database.url or options.data))
+    show(options, linted, lambda: _as_text(linted))
+    return 0 if linted.passed else 1
+
+
+def acceptances(settings: Settings, more: Iterable[str]) -> Accepted:
+    """Read the acceptances of the policy's own folder, and of the files ``more``; PolicyError."""
+    own = near(policy_folder(settings.policy.folder)) / FILE
+    paths = [*([own] if own.exists() else []), *map(Path, more)]
+    return read_accepted(paths, (*file_findings.CODES, *stored_findings.CODES))
+
+
+def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
+    """Return the findings in the files, and in the database if ``stored``; SchemaError and Unavailable.
+
+    The database is not looked at while the files can't be used.
+    """
+    found = _files(settings)
     if any(one.finding == file_findings.POLICY for one in found):
+        stored = False
         looked_for = {file_findings.POLICY}  # the rest could not be looked at
     else:
         looked_for = {*file_findings.CODES}
-        if stored := bool(settings.database.url or options.data):
+        if stored:
             looked_for.update(stored_findings.CODES)
             with reachable(settings) as there:
                 found += [one for one in _stored(there) if one not in found]
     findings = accepted.applied(found, looked_for)
-    linted = Linted(all(one.accepted is not None for one in findings), stored, tuple(findings))
-    show(options, linted, lambda: _as_text(linted))
-    return 0 if linted.passed else 1
+    return Linted(all(one.accepted is not None for one in findings), stored, tuple(findings))
 
 
 def _files(settings: Settings) -> list[Finding]:

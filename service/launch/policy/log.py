@@ -64,15 +64,17 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print the revisions, newest first; raises ``SchemaError`` and ``Unavailable``."""
     wanted = RevisionFilter(options.since, options.until, options.user)
 
-    async def read(database: Database) -> PolicyLog:
-        async with database.snapshot(within=WITHIN) as connection:
-            found = await revisions.page(connection, wanted, page=1, size=ALL)
-            items = [await changes_answer(connection, one) for one in found.items]
-        return PolicyLog(revisions=items, rights=[one async for one in _rights(database, wanted)])
-
     with reachable(table.load(environ)) as settings:
-        answer = with_database(settings, read)
+        answer = with_database(settings, lambda database: read_log(database, wanted))
     show(options, answer, lambda: "\n".join(_lines(answer)))
+
+
+async def read_log(database: Database, wanted: RevisionFilter) -> PolicyLog:
+    """Return all that ``wanted`` matches; raises Unavailable."""
+    async with database.snapshot(within=WITHIN) as connection:
+        found = await revisions.page(connection, wanted, page=1, size=ALL)
+        items = [await changes_answer(connection, one) for one in found.items]
+    return PolicyLog(revisions=items, rights=[one async for one in _rights(database, wanted)])
 
 
 async def _rights(database: Database, wanted: RevisionFilter) -> AsyncIterator[RightsChange]:

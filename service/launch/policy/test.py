@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from service import settings as table
 from service.authz.engine.errors import PolicyError
 from service.authz.publishing.shipped import policy_folder, read_shipped
-from service.authz.review.tested import as_text, run_tests
+from service.authz.review.tested import Tested, as_text, run_tests
 from service.launch.lazy_commands import add_json
 from service.launch.output import show
 from service.launch.paths import near
@@ -36,12 +36,17 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
     """Test, and print the result; returns 0 if all holds, 1 if not, 2 if files can't be read."""
     settings = table.load(environ).policy
     try:
-        folder = near(policy_folder(settings.folder))
-        own = read_shipped(settings.model, folder, settings.invariants)
-        paths = [Path(path) for path in options.paths] or [folder / "cases"]
-        found = run_tests(own, map(near, paths), coverage=options.coverage, mutate=options.mutate)
+        found = tested(settings, options.paths, coverage=options.coverage, mutate=options.mutate)
     except PolicyError as error:
         print(f"portcullis: {error}", file=sys.stderr)
         return UNREADABLE
     show(options, found, lambda: as_text(found))
     return 0 if found.passed else 1
+
+
+def tested(settings: table.Policy, paths: Sequence[str], *, coverage: bool, mutate: bool) -> Tested:
+    """Return the result of the tables of ``paths``, or of the policy's own; PolicyError if unreadable."""
+    folder = near(policy_folder(settings.folder))
+    own = read_shipped(settings.model, folder, settings.invariants)
+    tables = [near(Path(path)) for path in paths] or [folder / "cases"]
+    return run_tests(own, tables, coverage=coverage, mutate=mutate)

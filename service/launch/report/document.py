@@ -1,0 +1,86 @@
+"""A document of sections, tables and listings, which is written as HTML or as Markdown.
+
+Every text in it is plain: only the two writers know what their format needs to be escaped.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Tone = Literal["", "good", "attention", "muted"]
+"""Whether something is in order. The words of a cell say it too: paper and readers may lack colours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The text of a table cell; ``code`` is for lines, requests and permission codes."""
+
+    text: str
+    code: bool = False
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Some sentences."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A file, or a part of one, as it stands; lines that start with ``#`` are comments if ``comments``."""
+
+    text: str
+    comments: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first cell of each row is its head."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Labels, each with room to write by hand."""
+
+    labels: Sequence[str]
+
+
+Block: TypeAlias = Paragraph | Listing | Table | Form
+
+
+@dataclass(slots=True)
+class Section:
+    """A section; ``anchor`` names it in links."""
+
+    anchor: str
+    title: str
+    blocks: list[Block] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A title, a sentence under it, and sections."""
+
+    title: str
+    subtitle: str
+    sections: Sequence[Section]
+
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+
+
+def visible(text: str) -> str:
+    """Return ``text`` in one line; a character that can't be seen becomes its number, such as ``<U+202E>``.
+
+    Some of them reverse or hide what follows, so that a name could look like another one (Unicode TR 36).
+    """
+    return "".join(f"<U+{ord(one):04X}>" if unicodedata.category(one) in _INVISIBLE else one for one in text)
