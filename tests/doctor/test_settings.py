@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from service.launch.doctor.checks import CHECKS
 from service.launch.doctor.findings import Finding
 from service.launch.doctor.installation import Installation
 from service.records.database.server_facts import ServerFacts
-from service.settings import load
+from service.settings import load, local_secret, rotate_local_secret
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.doctor.conftest import Look, execute
 
@@ -31,7 +32,7 @@ def judged(check: str, folder: Path, **variables: str) -> str:
         Installation(environ, load(environ), server=ServerFacts(180000, 0, "v1", "v1"))
     )
     assert isinstance(finding, Finding)
-    assert environ["JWT_SECRET"] not in finding.message
+    assert not environ["JWT_SECRET"] or environ["JWT_SECRET"] not in finding.message
     return state(finding)
 
 
@@ -152,6 +153,26 @@ def test_a_local_secret_that_others_can_read_is_a_fault(tmp_path: Path) -> None:
 
     assert state(found["signing-key"]) == "fault"
     assert "is open to other users" in found["signing-key"].message
+
+
+@pytest.mark.parametrize(
+    ("hours", "expected"), [(1, "ok"), (169, "ok"), (24 * 30, "warning"), (-1, "warning")]
+)
+def test_a_previous_key_is_accepted_as_long_as_its_tokens_live(
+    tmp_path: Path, hours: int, expected: str
+) -> None:
+    until = datetime.now(UTC) + timedelta(hours=hours)
+    given = {
+        "PORTCULLIS_AUTH__JWT_PREVIOUS_SECRET": secrets.token_urlsafe(64),
+        "PORTCULLIS_AUTH__JWT_PREVIOUS_UNTIL": until.isoformat(),
+    }
+    assert judged("previous-key", tmp_path, **given) == expected
+    assert judged("previous-key", tmp_path) == "ok"
+    local_secret(tmp_path / "data", 64)
+    rotate_local_secret(tmp_path / "data", until)
+    assert judged("previous-key", tmp_path, JWT_SECRET="") == expected
+    (tmp_path / "data" / "jwt_previous_secret").chmod(0o644)
+    assert judged("previous-key", tmp_path, JWT_SECRET="") == "fault"
 
 
 def test_a_first_password_does_no_harm_before_the_first_start(look: Look, empty_database_url: str) -> None:

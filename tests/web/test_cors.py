@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shutil
+import socket
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
+import uvicorn
 
 from service.app import create_app
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped
 from service.errors import HeadTooLarge, RequestTimeout
-from service.settings import load
+from service.launch.http import HttpProtocol
+from service.launch.server import WorkerServer
+from service.settings import Server, Settings, load
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.middleware import REFUSAL, RequestMiddleware
 from tests.web.driver import Answer, ask
@@ -198,6 +202,54 @@ async def test_the_service_takes_its_origins_from_the_settings() -> None:
     answer = await ask(app, "GET", "/health/live", ORIGIN)
     assert (answer.status, answer.header("access-control-allow-origin")) == (200, OURS)
     assert (await preflight("/api/role/7", "PUT", app=app)).status == 204
+
+
+@asynccontextmanager
+async def strictly_served(app: RequestMiddleware) -> AsyncIterator[int]:
+    """Serve ``app`` by the server of a worker, which refuses malformed requests itself; yield the port."""
+    config = uvicorn.Config(
+        app,
+        http=HttpProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+    settings = Settings(server=Server(stop_grace=0.0))
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = WorkerServer(config, listener, settings, lambda: None, lambda: True)
+    serving = asyncio.create_task(server.serve())
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        await serving
+
+
+async def test_refusals_of_malformed_requests_may_be_read() -> None:
+    # The parser tells a header when the next one begins.
+    origin = f"Host: x\r\nOrigin: {OURS}\r\nAccept: */*\r\n".encode()
+    requests = {
+        b"GET //api/open HTTP/1.1\r\n" + origin + b"Connection: close\r\n\r\n": 400,
+        b"GET /api/open HTTP/1.1\r\n" + origin + b"Bad Name: 1\r\n\r\n": 400,
+        b"GET /api/open HTTP/1.1\r\n" + origin + b"Host: y\r\n\r\n": 400,
+        b"PUT /api/open HTTP/1.1\r\n"
+        + origin
+        + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n": 400,
+        b"GET /api/open HTTP/1.1\r\n" + origin + b"X: " + b"x" * 70_000 + b"\r\n\r\n": 431,
+        b"OPTIONS /api/thing HTTP/1.1\r\n"
+        + origin
+        + b"Access-Control-Request-Method: GET\r\nConnection: close\r\n\r\n": 204,
+    }
+    async with strictly_served(APP) as port:
+        for sent, status in requests.items():
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            head = (await asyncio.wait_for(reader.read(), 10)).partition(b"\r\n\r\n")[0].decode()
+            writer.close()
+            assert head.startswith(f"HTTP/1.1 {status} "), (sent[:60], head)
+            assert f"access-control-allow-origin: {OURS}" in head, (sent[:60], head)
 
 
 PAGE = """<!doctype html><title>waiting</title><body><script>

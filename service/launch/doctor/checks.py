@@ -21,6 +21,7 @@ Check = Callable[[Installation], Finding | Awaitable[Finding]]
 
 CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("signing-key", file_checks.signing_key),
+    ("previous-key", file_checks.previous_key),
     ("configuration-file", file_checks.configuration_file),
     ("data-directory", file_checks.data_directory),
     ("address", settings_checks.address),

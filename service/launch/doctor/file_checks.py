@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import stat
+from datetime import UTC, datetime, timedelta
 
 from service.authn.signing_keys import signing_keys
 from service.errors import Unavailable
 from service.files.object_store import object_store
+from service.kernel.clock import rfc3339
 from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.installation import Installation
-from service.settings import SettingsError, configured_file, local_secret, written_secrets
+from service.settings import SettingsError, configured_file, local_previous, local_secret, written_secrets
 
 _FEWEST_LETTERS = 10  # different ones; 32 random hexadecimal digits have fewer once in some million
 _LOCAL_FILE = "jwt_secret"
+_SLACK = timedelta(days=1)  # for a new key that is brought to all nodes before it signs
 
 
 def signing_key(installation: Installation) -> Finding:
@@ -40,6 +43,36 @@ def _kept_secret(installation: Installation) -> str:
     """Return the data directory's secret, "" if it has none; SettingsError if it is open to others."""
     data = installation.settings.server.data
     return local_secret(data, 1) if os.path.lexists(data / _LOCAL_FILE) else ""
+
+
+def previous_key(installation: Installation) -> Finding:
+    """Who has a key that was replaced can forge tokens for as long as it is accepted."""
+    settings = installation.settings
+    auth = settings.auth
+    ends = auth.jwt_previous_until
+    try:
+        is_local = auth.jwt_algorithm.startswith("HS") and not auth.jwt_secret
+        if ends is None and is_local and (kept := local_previous(settings.server.data)):
+            ends = kept[1]
+    except SettingsError as wrong:
+        return fault(
+            wrong.faults[0].message, "delete the file, or restore it: docs/sessions.md, Signing keys"
+        )
+    if ends is None:
+        return ok("there is none")
+    until = rfc3339(ends.astimezone(UTC))
+    left = ends - datetime.now(UTC)
+    if left <= timedelta():
+        remedy = (
+            "remove the settings auth.jwt_previous_…, or the file jwt_previous_secret of the data directory"
+        )
+        return warning(f"it has ended at {until}, and is still there", remedy)
+    if left > timedelta(seconds=max(auth.access_timeout, auth.refresh_timeout)) + _SLACK:
+        return warning(
+            f"it is accepted until {until}, longer than any token lives",
+            "set auth.jwt_previous_until to when its last token expires",
+        )
+    return ok(f"accepted until {until}")
 
 
 def configuration_file(installation: Installation) -> Finding:

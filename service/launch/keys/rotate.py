@@ -80,7 +80,8 @@ def _end_of_present_key(auth: Auth) -> datetime:
 
 def _refuse_second_rotation(settings: Settings) -> None:
     auth = settings.auth
-    kept = None if auth.jwt_secret else local_previous(settings.server.data)
+    is_local = auth.jwt_algorithm.startswith("HS") and not auth.jwt_secret
+    kept = local_previous(settings.server.data) if is_local else None
     ends = auth.jwt_previous_until or (kept[1] if kept else None)
     if ends is not None and ends > datetime.now(UTC):
         raise RotationError(
