@@ -91,6 +91,25 @@ def test_every_json_answer_is_a_named_component_or_a_choice_of_them(document: Do
     assert [name for name in schemas if not re.fullmatch("[A-Z][A-Za-z]+", name)] == []
 
 
+def references(part: Any) -> Iterator[str]:
+    """Yield all references within ``part``."""
+    if isinstance(part, dict):
+        if isinstance(reference := part.get("$ref"), str):
+            yield reference
+        part = list(part.values())
+    for each in part if isinstance(part, list) else ():
+        yield from references(each)
+
+
+def test_every_reference_leads_to_a_component(document: Document) -> None:
+    known = {
+        f"#/components/{kind}/{name}" for kind, named in document["components"].items() for name in named
+    }
+    found = set(references(document))
+    assert len(found) > 200
+    assert found - known == set()
+
+
 def unnamed(part: Any) -> Iterator[list[Any]]:
     """Yield the enumerations of several values within ``part``."""
     if isinstance(part, dict):

@@ -63,7 +63,7 @@ def _named(part: Any, found: dict[str, Any]) -> Any:
         return [_named(each, found) for each in part]
     if not isinstance(part, dict):
         return part
-    if isinstance(reference := part.get("$ref"), str):
+    if isinstance(reference := part.get("$ref"), str) and reference.startswith(SCHEMAS):
         return {**part, "$ref": SCHEMAS + page_name(reference.removeprefix(SCHEMAS))}
     values = part.get("enum")
     if isinstance(values, list) and all(isinstance(value, str) for value in values):
