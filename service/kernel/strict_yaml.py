@@ -1,11 +1,13 @@
 """Reads YAML files strictly, with the line of each value.
 
-PyYAML keeps the last of two equal keys without a word, and an alias can repeat a value far from where it is
-written. Files about rights are reviewed by people, so both are refused here.
+PyYAML keeps the last of two equal keys without a word, a merge key (``<<``) adds keys beside those that are
+written, and an alias can repeat a value far from where it is written. Files about rights are reviewed by
+people, so all three are refused here.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -25,6 +27,8 @@ MOST_BYTES: Final = 4 * 1024 * 1024
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _DEEPEST: Final = 20
+_DEEP: Final = "aliases and deep nesting are not read: write the value out"
+_MERGE: Final = "tag:yaml.org,2002:merge"
 _STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
@@ -38,11 +42,15 @@ class YamlError(OperatorError):
 
 @dataclass(frozen=True, slots=True)
 class Document(Generic[T]):
-    """What a file holds; ``lines`` has the line (from 1) of each value, by its keys and positions."""
+    """What a file holds; ``lines`` has the line (from 1) of each value, by its keys and positions.
+
+    ``digest`` is the SHA-256 of the bytes that were read, in hexadecimal.
+    """
 
     path: Path
     value: T
     lines: Mapping[Keys, int]
+    digest: str
 
     def place(self, *keys: str | int) -> str:
         """Return ``file:line`` of the value under ``keys``, or of the nearest value around it."""
@@ -52,19 +60,20 @@ class Document(Generic[T]):
 def read_yaml(path: Path, type_: type[T]) -> Document[T]:
     """Return the content of ``path`` as a ``type_``; raises YamlError with file and line.
 
-    Refused are repeated keys, aliases, fields that ``type_`` does not know, and files of more than
-    ``MOST_BYTES``.
+    Refused are repeated keys, merge keys, aliases, deep nesting, fields that ``type_`` does not know, and
+    files of more than ``MOST_BYTES``. The file is read once, so it may be a pipe.
     """
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise YamlError(f"{path} has more than {MOST_BYTES} bytes")
         text = raw.decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise YamlError(f"{path} can't be read: {getattr(error, 'strerror', None) or error}") from error
-    if len(raw) > MOST_BYTES:
-        raise YamlError(f"{path} has more than {MOST_BYTES} bytes")
     content, lines = _parsed(path, text)
     try:
-        return Document(path, msgspec.convert(content, type_), lines)
+        return Document(path, msgspec.convert(content, type_), lines, hashlib.sha256(raw).hexdigest())
     except msgspec.ValidationError as error:
         reason, _, where = str(error).partition(" - at `$")
         keys = tuple(name or int(number) for name, number in _STEP.findall(where))
@@ -75,13 +84,14 @@ def _parsed(path: Path, text: str) -> tuple[Any, dict[Keys, int]]:
     loader = _Loader(text)
     lines: dict[Keys, int] = {}
     try:
+        _check_depth(path, text)
         node = loader.get_single_node()
         if node is None:
             raise YamlError(f"{path}: the file is empty")
         if faults := [f"{path}:{line}: {reason}" for line, reason in _faults(node, (), lines, set())]:
             raise YamlError(*faults)
         return loader.construct_document(node), lines
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, KeyError) as error:  # KeyError: ``!!bool`` before another word
         mark = getattr(error, "problem_mark", None)
         where = f"{path}:{mark.line + 1}" if mark else str(path)
         raise YamlError(f"{where}: {getattr(error, 'problem', None) or error}") from error
@@ -89,11 +99,24 @@ def _parsed(path: Path, text: str) -> tuple[Any, dict[Keys, int]]:
         loader.dispose()
 
 
+def _check_depth(path: Path, text: str) -> None:
+    """Raise YamlError for deep nesting, before the loader descends into it: its C code crashes then."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _DEEPEST:
+                line = event.start_mark.line + 1 if event.start_mark else 1
+                raise YamlError(f"{path}:{line}: {_DEEP}")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
 def _faults(node: yaml.Node, keys: Keys, lines: dict[Keys, int], seen: set[int]) -> Iterator[tuple[int, str]]:
     """Yield what is refused in ``node``; put the line of every value into ``lines``."""
     line = lines[keys] = node.start_mark.line + 1
-    if id(node) in seen or len(keys) > _DEEPEST:
-        yield line, "aliases and deep nesting are not read: write the value out"
+    if id(node) in seen:
+        yield line, _DEEP
         return
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
@@ -103,7 +126,9 @@ def _faults(node: yaml.Node, keys: Keys, lines: dict[Keys, int], seen: set[int])
         known: set[str] = set()
         for key, value in node.value:
             name = str(key.value)
-            if name in known:
+            if key.tag == _MERGE:
+                yield key.start_mark.line + 1, "merge keys are not read: write the values out"
+            elif name in known:
                 yield key.start_mark.line + 1, f"the key {name!r} is there already"
             known.add(name)
             yield from _faults(value, (*keys, name), lines, seen)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -25,7 +23,7 @@ from service.launch.lazy_commands import add_data, add_json
 from service.launch.log_entry import enter
 from service.launch.operator import log_to_errors, operator_name, tell_security
 from service.launch.output import show
-from service.launch.state.reading import read_state
+from service.launch.state.reading import read_state_file
 from service.launch.state.report import applied_as_text, applied_told
 from service.launch.state.units import caller_named, operator, units_of_work
 from service.launch.stores import reachable
@@ -58,7 +56,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     Raises ``YamlError`` with all faults of the file, ``ApplyError``, and what ``StateChanges.apply`` raises.
     """
     file = Path(options.file)
-    order = Order(file, _digest(file), read_state(file), options.prune, options.user)
+    wanted, digest = read_state_file(file)
+    order = Order(file, digest, wanted, options.prune, options.user)
     with reachable(table.load(environ)) as settings:
         done = apply(settings, order)
     show(options, applied_told(done), lambda: applied_as_text(done))
@@ -178,9 +177,3 @@ def _refused(detail: str, refusal: Refusal) -> str:
 
 def _member(value: Any) -> str:
     return f"{value['field']} {value['message']}" if isinstance(value, dict) else str(value)
-
-
-def _digest(file: Path) -> str:
-    with suppress(OSError):  # told when it is read
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    return ""

@@ -49,7 +49,13 @@ _STATES: Final[dict[Kind, Callable[..., Item]]] = {
 
 def read_state(path: Path) -> State:
     """Return the state that the file at ``path`` describes; YamlError with all its faults."""
-    return _Reader(read_yaml(path, Any)).state()
+    return read_state_file(path)[0]
+
+
+def read_state_file(path: Path) -> tuple[State, str]:
+    """Return what ``read_state`` does, and the SHA-256 of what was read, in hexadecimal."""
+    document = read_yaml(path, Any)
+    return _Reader(document).state(), document.digest
 
 
 class _Reader:
