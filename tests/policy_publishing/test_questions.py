@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ import psycopg
 import pytest
 
 from service.__main__ import main
-from tests.docs.pages import ROOT, between
+from tests.docs.pages import ROOT
 from tests.log_reading.entries import person
 from tests.support.inside import Inside
 from tests.support.members import ids_of
@@ -243,21 +241,6 @@ async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path)
         "- auditor (1 user)  GET /api/user/7",
         "- auditor (1 user)  GET /api/user/list",
     ]
-
-
-PAGE = (ROOT / "docs" / "reviewing.md").read_text("utf-8")
-SHOWN = re.findall(r"```sh\n(.*?)\n```\n```text\n(.*?)```", between(PAGE, "questions"), flags=re.DOTALL)
-
-
-@pytest.mark.usefixtures("service")
-async def test_the_page_shows_what_the_commands_print_about_a_new_service(command: Ask) -> None:
-    assert len(SHOWN) == 5
-    for line, shown in SHOWN:
-        program, family, *arguments = shlex.split(line)
-        assert (program, family) == ("portcullis", "policy")
-        printed = await command(*arguments)
-        pattern = ".*".join(map(re.escape, shown.split("…")))
-        assert re.fullmatch(pattern, printed, flags=re.DOTALL), printed
 
 
 def test_files_are_asked_without_any_store(

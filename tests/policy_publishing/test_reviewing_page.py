@@ -1,0 +1,80 @@
+"""docs/reviewing.md: what its commands print and its requests answer, on an installation in use."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import ROOT, between
+from tests.log_reading.entries import person
+from tests.support.inside import Inside
+from tests.support.members import ids_of
+
+pytestmark = pytest.mark.anyio
+
+PAGE = (ROOT / "docs" / "reviewing.md").read_text("utf-8")
+IMPORT = {"resourceName": "Import", "resourceCode": "import", "method": "POST", "path": "/api/user/import"}
+QUESTIONS = ("who", "what", "log", "openings", "what-if")
+REQUEST = re.compile(r'curl -H "Authorization: Bearer \$token" "\$base(/\S+)"')
+
+
+def shown(name: str, kind: str) -> list[tuple[str, str]]:
+    """Return each command line of a part of the page that is followed by what it prints, as ``kind``."""
+    return re.findall(rf"```sh\n([^\n]*)\n```\n```{kind}\n(.*?)```", between(PAGE, name), flags=re.DOTALL)
+
+
+def pattern(text: str) -> str:
+    return ".*".join(map(re.escape, text.split("…")))
+
+
+@pytest.fixture
+async def used(service: Inside) -> Inside:
+    """The installation of the page; requests are those of ``rita``."""
+    await person(service.database_url, "rita", "auditor")
+    saved = await service.data("POST", "/api/resource", IMPORT)
+    buttons = {"menuIds": await ids_of(service, "system:user:import")}
+    await service.data("PUT", f"/api/resource/{saved['id']}/buttons", buttons, ("If-Match", "*"))
+    service.token = await service.log_in("rita")
+    return service
+
+
+@pytest.mark.usefixtures("used")
+async def test_the_commands_print_what_the_page_shows(command: Callable[..., Any]) -> None:
+    commands = [*shown("questions", "text"), *shown("tour", "text")]
+
+    arguments = [shlex.split(line) for line, _ in commands]
+    assert [(one[0], one[1]) for one in arguments] == [("portcullis", "policy")] * len(arguments)
+    assert [one[2] for one in arguments] == [*QUESTIONS, "check", "test"]
+    for (_, text), given in zip(commands, arguments, strict=True):
+        printed = await command(*given[2:])
+        assert re.fullmatch(pattern(text), printed, flags=re.DOTALL), printed
+
+
+async def test_an_auditor_is_answered_what_the_page_shows(used: Inside) -> None:
+    requests = shown("questions", "json")
+
+    assert len(requests) == len(QUESTIONS)
+    for line, text in requests:
+        match = REQUEST.fullmatch(line)
+        assert match is not None
+        day = (datetime.now(UTC) - timedelta(days=7)).strftime("%Y-%m-%dT00:00:00Z")
+        answer = await used.ask("GET", re.sub(r"(?<=from=).*", day, match[1]))
+        assert answer.status == 200, answer.body
+        told = json.dumps(answer.json, ensure_ascii=False)
+        wanted = pattern(re.sub(r"\s", "", text))
+        assert re.fullmatch(wanted, re.sub(r"\s", "", told), flags=re.DOTALL), told
+
+
+def test_each_question_has_one_command_and_one_request() -> None:
+    commands, requests = shown("questions", "text"), shown("questions", "json")
+
+    assert [shlex.split(line)[2] for line, _ in commands] == list(QUESTIONS)
+    assert [line.partition("/api/policy/")[2].partition("?")[0].rstrip('"') for line, _ in requests] == [
+        "revisions" if name == "log" else name for name in QUESTIONS
+    ]
