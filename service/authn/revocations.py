@@ -97,7 +97,8 @@ class Revocations:
         """Copy the user's ban or disabled state to the store; return how many sessions that ended.
 
         Call it after the commit. If a store is unavailable, it returns 0 and completes in the background with
-        the state of then: login and refresh ask the database, and ``mark_first`` has revoked older tokens.
+        the state at that time: login and refresh ask the database, and ``mark_first`` has revoked older
+        tokens.
         """
         if _noted([target.user_id]):
             return 0

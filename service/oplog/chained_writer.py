@@ -39,7 +39,7 @@ class Writing:
         self._chain = chain
 
     async def write(self, log: Log, lines: Sequence[bytes]) -> set[int]:
-        """Write the encoded entries ``lines``; return the indexes of those that were set aside.
+        """Write the encoded entries ``lines``; return the indexes of the lines that were set aside.
 
         Raises Unavailable; some of the entries may already have been written.
         """

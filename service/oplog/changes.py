@@ -14,7 +14,7 @@ from service.oplog.redaction import REDACTED, is_sensitive, shortened
 MOST_CHANGES: Final = 65_536
 """Bytes of the changes of one entry; the last ones are left out if there are more."""
 MOST_VALUES: Final = 200
-"""Values kept of those that were removed, and of those that were added; the change counts all."""
+"""How many removed values, and how many added ones, a change keeps; it counts all of them."""
 
 
 def kept_changes(changes: Sequence[FieldChange]) -> msgspec.Raw:

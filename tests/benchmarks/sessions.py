@@ -90,7 +90,7 @@ def _make_users(settings: Settings) -> None:
 
 
 class _Caller:
-    """A user who logs in and refreshes over a connection of his own."""
+    """A user who logs in and refreshes over its own connection."""
 
     def __init__(self, port: int, user_name: str, connection: Connection) -> None:
         credentials = {"userName": user_name, "password": PASSWORD, "device": "web"}

@@ -1,4 +1,4 @@
-"""What the doctor says of stores: of real ones that are wrong, and of those that are away."""
+"""What the doctor says of stores that are set up wrongly, and of stores that are out of reach."""
 
 from __future__ import annotations
 

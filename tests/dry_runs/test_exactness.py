@@ -43,7 +43,7 @@ class Moment:
     users: dict[int, list[str]]
 
     def allows(self, request: str, roles: list[str] | None) -> bool:
-        """Decide one real request for whoever has these roles; None is a user who is not there."""
+        """Decide one real request for a user with these roles; None is a user who does not exist."""
         if roles is None:
             return False
         held = HeldCodes([code for role in roles for code in self.codes.get(role, [])])

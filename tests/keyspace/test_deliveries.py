@@ -92,7 +92,7 @@ async def test_of_forty_repeats_at_once_of_a_lost_rotation_one_gets_the_successo
 
 
 async def test_a_handed_out_successor_is_never_handed_out_again(redis_url: str) -> None:
-    """By whoever has the spent token: at once, when the lease would be over, and after the race window."""
+    """Not to a caller with the spent token: not at once, not after the lease, not after the race window."""
     store = SessionStore(Redis(url=redis_url), Auth(refresh_race_window=1))
     rotation = await rotate(store, "a", "b")
     await store.deliveries.confirm(lease_of(rotation))

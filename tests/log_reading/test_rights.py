@@ -60,7 +60,7 @@ async def test_everybody_reads_their_own_logins_and_nobody_elses(service: Inside
     entries: list[dict[str, Any]] = [
         {"user_id": alice, "user_name": "alice", "device": "web"},
         {"user_id": bob, "user_name": "bob"},
-        {"user_id": None, "user_name": "alice", "outcome": "failure"},  # whoever it was typed that name
+        {"user_id": None, "user_name": "alice", "outcome": "failure"},  # somebody typed that name
         {"user_id": alice, "user_name": "alice", "event": "kick", "device": "ios"},
         {"user_id": alice, "user_name": "alice", "outcome": "failure", "reason": "login_failed"},
     ]

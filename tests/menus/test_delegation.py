@@ -1,4 +1,4 @@
-"""Nobody writes a Button whose code they do not hold, and what follows from a change is felt at once."""
+"""Nobody writes a Button whose code they do not hold, and a change takes effect at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a change of roles and Buttons takes and gives is felt by the next request on every worker."""
+"""What a change of roles and Buttons gives and takes is in force for the next request on every worker."""
 
 from __future__ import annotations
 

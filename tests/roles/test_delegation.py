@@ -144,7 +144,7 @@ async def test_of_the_last_two_roles_of_administrators_emptied_at_once_one_stays
 
 
 class TestConsequences:
-    """The next request of whoever is affected feels the change."""
+    """The next request of an affected user is decided by the changed roles."""
 
     @pytest.mark.parametrize(
         ("path", "body", "left"),

@@ -42,7 +42,7 @@ class _Connection:
 
 
 class Caller:
-    """Sends requests one after another to the instances that there are, turn by turn."""
+    """Sends requests one after another to the running instances, in turn."""
 
     def __init__(self, instances: Callable[[], Sequence[int]], token: bytes, seen: Seen, first: int) -> None:
         """Take what names the ports that are to be tried."""

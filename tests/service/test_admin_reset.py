@@ -187,7 +187,7 @@ def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            start_new_session=True,  # so that the terminal of whoever runs the tests is left alone
+            start_new_session=True,  # leaves the terminal alone in which the tests run
         )
         os.close(theirs)
         screen = b""

@@ -1,4 +1,4 @@
-"""A change of a user, felt by the next request on every worker."""
+"""A change of a user is in force for the next request on every worker."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ PASSWORD = "portals, hinges & bolts"
 """The password of every user that these tests make."""
 
 PROXY = "127.0.0.2"
-"""The one proxy that these services trust; whoever calls from here speaks for others."""
+"""The one proxy that these services trust; a caller from here speaks for others."""
 
 _HASH = PasswordHasher(memory_cost=19_456, time_cost=2, parallelism=1).hash(PASSWORD)
 _numbers = itertools.count(1)

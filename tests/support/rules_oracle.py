@@ -92,7 +92,7 @@ def is_parameter(segment: str) -> bool:
 
 
 def fits(registered: str, path: str) -> bool:
-    """Tell whether a path is one of those that a registered path stands for."""
+    """Tell whether a registered path stands for a path."""
     pattern, parts = registered.split("/"), path.split("/")
     return len(pattern) == len(parts) and all(
         is_parameter(one) or one == other for one, other in zip(pattern, parts, strict=True)

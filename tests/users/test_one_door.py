@@ -100,10 +100,10 @@ def test_what_acts_on_users_by_their_bare_id_is_called_below_that_check_alone() 
     callers = {module for name in stores for module in calls[name]}
     assert callers <= {
         "authn/sessions",  # of a Target, or the caller's own
-        "authn/revocations",  # of a Target; marks, after a change of rights, whoever felt it
+        "authn/revocations",  # of a Target; marks, after a change of rights, the affected users
         "authn/password_change",  # of a Target
         "authn/denials",  # repeats what the database says
-        "authn/refresh",  # of whoever has sent a refresh token
+        "authn/refresh",  # of the sender of a refresh token
         "authn/recovery",  # the operator's, past the API
     }
     assert calls["bans.ban"] == {"administration/users/bans"}

@@ -20,7 +20,7 @@ def scope(peer: str | None, *forwarded: str) -> dict[str, object]:
         ("the peer itself without a header", "10.0.0.1", (), "10.0.0.1"),
         ("what the proxy saw", "10.0.0.1", ("203.0.113.7",), "203.0.113.7"),
         (
-            "the nearest stranger, not what he wrote himself",
+            "the nearest stranger, not what it wrote itself",
             "10.0.0.1",
             ("1.1.1.1, 203.0.113.7",),
             "203.0.113.7",

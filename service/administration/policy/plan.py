@@ -61,8 +61,8 @@ class _Wanted:
 async def plan(connection: Connection, revision: int, newest: int) -> tuple[list[Step], list[Obstacle]]:
     """Return the edits that lead from ``newest`` back to the lines of ``revision``, and what can't return.
 
-    What a line names goes back as a whole: a resource to its bindings of then, disabled Buttons included, and
-    those Buttons to their state of then; what has other lines by that goes back too. Everything else stays.
+    What a line names goes back as a whole: a resource to its past bindings, disabled Buttons included, and
+    those Buttons to their past state; what has other lines by that goes back too. Everything else stays.
     The caller holds ``revisions.lock``. Conflict when more than ``MOST`` resources and codes differ.
     """
     found = await history.difference(connection, newest, revision)

@@ -30,7 +30,7 @@ _PLACE: Final = re.compile(r"(\S+?:\d+): (.*)", re.DOTALL)
 
 
 def refused(code: str, faults: Iterable[str], place: str) -> list[Finding]:
-    """Return a finding with ``code`` for each of ``faults``; ``place`` is that of those that name no file."""
+    """Return a finding with ``code`` for each of ``faults``; ``place`` serves faults that name no file."""
     found = []
     for fault in faults:
         match = _PLACE.fullmatch(fault)

@@ -33,9 +33,9 @@ class DifferingRequest(Schema):
 
 
 class Access(Schema):
-    """Who gains and loses what: by the roles and users of now, and for every possible caller.
+    """Who gains and loses what: by the current roles and users, and for every possible caller.
 
-    `callers` also has what no role of now would notice.
+    `callers` also has what no current role would notice.
     """
 
     gains: list[AccessChange]

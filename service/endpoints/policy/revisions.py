@@ -176,7 +176,7 @@ class Diff:
     async def on_get(self, context: RequestContext, query: DiffQuery) -> PolicyDiff:
         """Compare the shared parts of two revisions of the policy, and what they decide.
 
-        With the model and the endpoint lines of this node, and the roles and users of now.
+        With the model and the endpoint lines of this node, and the current roles and users.
         """
         async with self._database.snapshot(within=history.READ_WITHIN) as connection:
             await require_kept(connection, "from", query.from_)

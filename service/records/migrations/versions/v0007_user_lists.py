@@ -28,7 +28,7 @@ CREATE INDEX user_role_role_id_user_id_idx ON sys.user_role (role_id, user_id);
 DROP INDEX sys.user_role_role_id_idx;
 """
 
-# pg_trgm is trusted: whoever owns the database may create it. Where it may not be, or is not installed,
+# pg_trgm is trusted: the owner of the database may create it. Where it may not be, or is not installed,
 # lists are the same, and searching them for a part of a text reads all users.
 _SEARCH = """
 DO $$
