@@ -8,8 +8,10 @@ and all children have ended.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import socket
+import tempfile
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from typing import Final
@@ -19,6 +21,17 @@ from service.settings import Settings
 processes: Final = multiprocessing.get_context("forkserver")
 """Makes the processes, pipes and events of the launcher."""
 processes.set_forkserver_preload(["service.launch.template"])
+
+_LONGEST: Final = 107 - len("/pymp-12345678/listener-12345678")  # sun_path of unix(7), less its closing NUL
+
+
+def use_short_sockets() -> None:
+    """Have the socket of the template in ``/tmp`` if it would be too long in the usual temporary folder.
+
+    Call it before the first child. The socket is in a folder for its owner only.
+    """
+    if len(os.fsencode(tempfile.gettempdir())) > _LONGEST:
+        tempfile.tempdir = "/tmp"  # noqa: S108 - a folder is made in it, with a random name, as mkdtemp does
 
 
 def work(listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings) -> None:

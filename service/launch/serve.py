@@ -12,6 +12,7 @@ from service import settings as table
 from service.installation import check_installation
 from service.launch.banner import banner
 from service.launch.capacity import raise_file_limit
+from service.launch.children import use_short_sockets
 from service.launch.hardening import OWNER_ONLY, close_to_others, forget_variable
 from service.launch.listening import listener
 from service.launch.preparation import Preparation
@@ -38,6 +39,7 @@ def serve(environ: Mapping[str, str]) -> None:
     os.umask(OWNER_ONLY)
     settings = table.load(environ)
     configure_logging(settings.log.format, settings.log.level)
+    use_short_sockets()
     # Before the first child: the process that all are forked from inherits both.
     os.environ.update({**_MALLOC, **os.environ})
     raise_file_limit()
