@@ -14,7 +14,7 @@ from service.web.content.tables import CSV, Table, header_of
 from service.web.openapi.headers import HEADERS, header_parameters, response_headers
 from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problem_schemas import problem_schemas
-from service.web.openapi.problems import problem_examples, problem_responses
+from service.web.openapi.problems import problem_examples, problem_responses, refusals_in
 from service.web.openapi.schemas import JSON, Schemas
 from service.web.requests.bodies import is_optional
 from service.web.requests.cookies import CSRF_HEADER
@@ -50,10 +50,11 @@ def openapi(
     """
     shown = [operation for operation in operations if operation.signature.answer is not Document]
     schemas = Schemas(shown)
+    cookies = access_cookie is not None
+    refused = refusals_in(shown, with_cookies=cookies)
     paths: dict[str, dict[str, Any]] = {}
     for operation in shown:
         methods = paths.setdefault(_path(operation.template), {})
-        cookies = access_cookie is not None
         methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
     made = {
         "openapi": "3.1.0",
@@ -65,8 +66,8 @@ def openapi(
         ],
         "paths": paths,
         "components": {
-            "schemas": {**schemas.components, **problem_schemas()},
-            "examples": problem_examples(),
+            "schemas": {**schemas.components, **problem_schemas(refused)},
+            "examples": problem_examples(refused),
             "headers": HEADERS,
             "securitySchemes": {"bearer": _token_scheme(*token), **_cookie_schemes(access_cookie)},
         },

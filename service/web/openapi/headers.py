@@ -47,7 +47,11 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         pattern="^[0-9]+/[0-9]+$",
     ),
     "ETag": _text("The version of the record, for `If-Match`; of a file, for `If-None-Match` too.", '"3"'),
-    "Location": _text("Where the object store sends the file, for a short time.", "https://…", format="uri"),
+    "Location": _text(
+        "Where the object store sends the file, for a short time.",
+        "https://objects.example.com/files/8d5f0c39?X-Amz-Expires=60",
+        format="uri",
+    ),
     "Content-Disposition": _text("The name of the file.", 'attachment; filename="report.pdf"'),
     "Content-Range": _text("Which bytes these are, and how many the file has.", "bytes 0-99/1234"),
     "Retry-After": {

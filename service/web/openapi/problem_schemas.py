@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from service.errors import Refusal
 from service.kernel.field_names import camel
-from service.web.requests.problems import refusals
 
 SCHEMAS: Final = "#/components/schemas/"
 
@@ -104,9 +104,9 @@ def name_of(refusal: type[Refusal]) -> str:
     return camel(f"_{refusal.code}") + "Problem"
 
 
-def problem_schemas() -> dict[str, Any]:
-    """Return the schema of each problem document, by its component."""
-    return {name_of(refusal): _schema(refusal) for refusal in refusals()}
+def problem_schemas(refused: Iterable[type[Refusal]]) -> dict[str, Any]:
+    """Return the schema of the problem documents of each of ``refused``, by its component."""
+    return {name_of(refusal): _schema(refusal) for refusal in refused}
 
 
 def _schema(refusal: type[Refusal]) -> dict[str, Any]:

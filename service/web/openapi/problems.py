@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +15,7 @@ from service.errors import (
     PermissionDenied,
     RefreshRequired,
     Refusal,
+    RequestTimeout,
     RevisionUnknown,
     TokenExpired,
     TokenInvalid,
@@ -42,7 +44,7 @@ WITH_LOGIN: Final = (
     RevisionUnknown,
 )
 """Further refusals of operations that need a login."""
-WITH_BODY: Final = (TooLarge, UnsupportedMediaType)
+WITH_BODY: Final = (RequestTimeout, TooLarge, UnsupportedMediaType)
 """Further refusals of operations that read a body."""
 
 _EXTRA: Final[dict[str, dict[str, Any]]] = {
@@ -79,9 +81,19 @@ def problem_responses(operation: Operation, *, with_cookies: bool = False) -> di
     return {str(status): _response(group) for status, group in by_status.items()}
 
 
-def problem_examples() -> dict[str, Any]:
-    """Return one example of every problem document, by code."""
-    return {refusal.code: {"value": _example(refusal)} for refusal in refusals()}
+def refusals_in(operations: Iterable[Operation], *, with_cookies: bool = False) -> list[type[Refusal]]:
+    """Return all refusals that any of ``operations`` can answer, one of each code, by status and code."""
+    found = {
+        refusal.code
+        for operation in operations
+        for refusal in refusals_of(operation, with_cookies=with_cookies)
+    }
+    return [refusal for refusal in refusals() if refusal.code in found]
+
+
+def problem_examples(refused: Iterable[type[Refusal]]) -> dict[str, Any]:
+    """Return one example of the problem documents of each of ``refused``, by code."""
+    return {refusal.code: {"value": _example(refusal)} for refusal in refused}
 
 
 def _response(group: list[type[Refusal]]) -> dict[str, Any]:
