@@ -188,7 +188,8 @@ async def test_the_documents_name_the_media_types() -> None:
     made = openapi(routes.operations, title="x", version="1", description="x")
 
     shown = made["paths"]["/api/download"]["get"]["responses"]["200"]["content"]
-    assert shown == {"text/csv": {"schema": {"type": "string"}}, "application/octet-stream": {}}
+    binary = {"schema": {"type": "string", "format": "binary"}}
+    assert shown == {"text/csv": {"schema": {"type": "string"}}, "application/octet-stream": binary}
 
 
 class Silent:
