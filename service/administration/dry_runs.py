@@ -13,6 +13,7 @@ from service.authz.engine.rules import ENDPOINT, GRANT
 from service.authz.publishing.discovery import unrouted
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.impact import Difference, Standing, differences, passing
+from service.authz.review.turns import ReviewTurns
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.dry_run import DRY_RUN, OvertakenError
@@ -48,8 +49,9 @@ class _Seen:
 class DryRuns:
     """Makes writes that save nothing, and tells what they would change."""
 
-    def __init__(self, live: LivePolicy, store: SessionStore) -> None:
+    def __init__(self, live: LivePolicy, store: SessionStore, turns: ReviewTurns) -> None:
         self._live = live
+        self._turns = turns
         self._store = store
         self._turn = asyncio.Lock()
 
@@ -63,8 +65,9 @@ class DryRuns:
         """
         run = await self._made(caller, write)
         before, after = run.seen()
-        found = await asyncio.to_thread(differences, before.standing, after.standing)
-        warnings = (*run.warnings, *await asyncio.to_thread(_warnings, before, after))
+        async with self._turns.turn():
+            found = await self._turns.computed(differences, before.standing, after.standing)
+            warnings = (*run.warnings, *await self._turns.computed(_warnings, before, after))
         return Impact(
             found.gains, found.loses, await self._store.count_sessions(map(str, run.users)), warnings
         )

@@ -44,6 +44,7 @@ from service.authz.publishing.revisions import PublishedRevisions, reader_of
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
 from service.authz.review.past import PastPolicies
+from service.authz.review.turns import ReviewTurns
 from service.files.links import PublicLinks
 from service.files.object_store import object_store
 from service.files.presigned import PresignedUrls
@@ -86,7 +87,7 @@ class Container:
         self.links = PublicLinks(self.database, settings.upload)
         self.presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
         self.sweep = Sweep(self.database, self.objects, settings.upload.sweep_interval)
-        self.live, self.past = LivePolicy(shipped), PastPolicies(shipped)
+        self.live, self.past, self.turns = LivePolicy(shipped), PastPolicies(shipped), ReviewTurns()
         self.changes = PolicyChanges(
             self.database,
             self.live,

@@ -59,7 +59,7 @@ TAGS: Final = {
 
 def add_routes(app: App[Request, Response], container: Container) -> Routes:
     """Register every endpoint; those of the group are guarded, the others are added as outside it."""
-    dry_runs = DryRuns(container.live, container.store)
+    dry_runs = DryRuns(container.live, container.store, container.turns)
     routes = Routes(
         app, container.guard, container.acknowledged.by, dry_runs.impact_of, container.cross_origin
     )
@@ -122,21 +122,22 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
 
 def _add_rights(routes: Routes, container: Container) -> None:
     """Register the endpoints of policy, resources, menus and roles."""
+    asked = container.database, container.live, container.turns
     routes.add("/api/policy", policy.InForce(container.live, container.watch))
-    routes.add("/api/policy/coverage", coverage.PolicyCoverage(container.live, routes))
-    routes.add("/api/policy/explain", explain.Explain(container.database, container.live, container.past))
+    routes.add("/api/policy/coverage", coverage.PolicyCoverage(container.live, routes, container.turns))
+    routes.add("/api/policy/explain", explain.Explain(*asked, container.past))
     routes.add("/api/policy/reload", policy.Reload(container.changes))
     routes.add("/api/policy/revisions", revisions.RevisionList(container.database))
     routes.add("/api/policy/revisions/{revision}", revisions.OneRevision(container.database))
-    routes.add("/api/policy/who", access.WhoMay(container.database, container.live))
-    routes.add("/api/policy/who/users", access.WhoUsers(container.database, container.live))
-    routes.add("/api/policy/what", access.WhatMay(container.database, container.live))
-    routes.add("/api/policy/what-if", what_if.WhatIf(container.database, container.live))
-    routes.add("/api/policy/matrix", matrix.RoleMatrix(container.database, container.live))
+    routes.add("/api/policy/who", access.WhoMay(*asked))
+    routes.add("/api/policy/who/users", access.WhoUsers(*asked))
+    routes.add("/api/policy/what", access.WhatMay(*asked))
+    routes.add("/api/policy/what-if", what_if.WhatIf(*asked))
+    routes.add("/api/policy/matrix", matrix.RoleMatrix(*asked))
     routes.add("/api/policy/permission-map", permission_map.PermissionBits(container.live))
-    routes.add("/api/policy/openings", access.Openings(container.live))
+    routes.add("/api/policy/openings", access.Openings(container.live, container.turns))
     routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.restore))
-    routes.add("/api/policy/diff", revisions.Diff(container.database, container.past))
+    routes.add("/api/policy/diff", revisions.Diff(container.database, container.past, container.turns))
     routes.add("/api/resource/list", resources.ResourceList(container.database))
     routes.add("/api/resource", resources.Resources(container.resources))
     routes.add("/api/resource/{id}", resources.OneResource(container.database, container.resources))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
@@ -24,6 +23,7 @@ from service.authz.review.access import (
 )
 from service.authz.review.sources import standing_of
 from service.authz.review.subjects import Subject, subject_of
+from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
 from service.errors import BadRequest, ValidationFailed
 from service.records.database.transactions import Connection, Database
@@ -132,17 +132,20 @@ def _page(items: Sequence[object], query: PageQuery) -> Sequence[object]:
 class WhoMay:
     """``/api/policy/who``."""
 
-    def __init__(self, database: Database, live: LivePolicy) -> None:
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
         self._database = database
         self._live = live
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("findRolesWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
         """List the roles that pass a request, with the lines and the held codes by which they pass."""
-        context.policy = self._live.current
-        async with self._database.snapshot(within=WITHIN) as connection:
-            found = await who_passes(connection, self._live.current, query)
+        context.policy, place = self._live.current, query.place
+        async with self._turns.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                standing = await standing_of(context.policy, connection)
+            found = await self._turns.computed(who, standing, query.method, place)
         return who_answer(found, context.policy.revision, query)
 
 
@@ -157,26 +160,21 @@ class PassingUser(Schema):
 class WhoUsers:
     """``/api/policy/who/users``."""
 
-    def __init__(self, database: Database, live: LivePolicy) -> None:
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
         self._database = database
         self._live = live
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("findUsersWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
         """List the users who pass a request, by name."""
-        context.policy = self._live.current
-        async with self._database.snapshot(within=WITHIN) as connection:
-            found = await who_passes(connection, self._live.current, query)
+        context.policy, place = self._live.current, query.place
+        async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
+            standing = await standing_of(context.policy, connection)
+            found = await self._turns.computed(who, standing, query.method, place)
             users = await holdings.holders(connection, found.role_sets, page=query.page, size=query.size)
         return page_answer(query, users, PassingUser)
-
-
-async def who_passes(connection: Connection, policy: Policy, query: WhoQuery) -> WhoPasses:
-    """Return who passes the request of ``query``, with the stored roles and users."""
-    place = query.place
-    standing = await standing_of(policy, connection)
-    return await asyncio.to_thread(who, standing, query.method, place)
 
 
 class WhatQuery(PageQuery):
@@ -260,18 +258,20 @@ def _passed(one: Access, policy: Policy, asking: Subject) -> Passed:
 class WhatMay:
     """``/api/policy/what``."""
 
-    def __init__(self, database: Database, live: LivePolicy) -> None:
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
         self._database = database
         self._live = live
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("listAccess")
     async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
         """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""
         context.policy = policy = self._live.current
-        async with self._database.snapshot(within=WITHIN) as connection:
-            asking = await query.subject(connection)
-        return await asyncio.to_thread(what_answer, policy, asking, query)
+        async with self._turns.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                asking = await query.subject(connection)
+            return await self._turns.computed(what_answer, policy, asking, query)
 
 
 class OpenRequest(Schema):
@@ -297,12 +297,14 @@ def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
 class Openings:
     """``/api/policy/openings``."""
 
-    def __init__(self, live: LivePolicy) -> None:
+    def __init__(self, live: LivePolicy, turns: ReviewTurns) -> None:
         self._live = live
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("listOpenings")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[OpenRequest]:
         """List the requests that need no role: those open to everybody, and those open to every login."""
         context.policy = policy = self._live.current
-        return await asyncio.to_thread(openings_answer, policy, query)
+        async with self._turns.turn():
+            return await self._turns.computed(openings_answer, policy, query)

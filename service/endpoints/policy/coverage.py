@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -11,6 +10,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
 from service.authz.publishing.discovery import guard_of, unrouted
 from service.authz.publishing.live import LivePolicy
+from service.authz.review.turns import ReviewTurns
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import named, needs
 from service.web.requests.routes import Routes
@@ -45,9 +45,10 @@ class Coverage(Schema):
 class PolicyCoverage:
     """``/api/policy/coverage``."""
 
-    def __init__(self, live: LivePolicy, routes: Routes) -> None:
+    def __init__(self, live: LivePolicy, routes: Routes, turns: ReviewTurns) -> None:
         self._live = live
         self._routes = routes
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("getPolicyCoverage")
@@ -61,7 +62,8 @@ class PolicyCoverage:
         registered = (name for name in policy.rules.objects(RESOURCE) if not name.startswith("@"))
         routes = [one.object for one in self._routes.operations]
         # A hundred thousand resources take a while to compare.
-        lost = await asyncio.to_thread(unrouted, registered, routes)
+        async with self._turns.turn():
+            lost = await self._turns.computed(unrouted, registered, routes)
         return Coverage(policy.revision, guards, lost)
 
 

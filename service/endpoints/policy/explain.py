@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Annotated
 
 from msgspec import Meta
@@ -24,6 +25,7 @@ from service.authz.review.openings import WouldOpen, would_open
 from service.authz.review.origins import Origins, origins_of
 from service.authz.review.past import PastPolicies
 from service.authz.review.subjects import Subject
+from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.access import Method, place_of
 from service.endpoints.policy.layers import Code, FiredCode, Line, RoleCode, Rows
 from service.endpoints.policy.revisions import require_kept
@@ -139,9 +141,10 @@ class Explained(Schema):
 class Explain:
     """``/api/policy/explain``."""
 
-    def __init__(self, database: Database, live: LivePolicy, past: PastPolicies) -> None:
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns, past: PastPolicies) -> None:
         self._database = database
         self._live = live
+        self._turns = turns
         self._past = past
 
     @needs("system:policy:read")
@@ -158,11 +161,13 @@ class Explain:
         place, explained = asked(body)
         context.policy = policy = self._live.current
         revision = self._revision(body)
-        async with self._database.snapshot(within=history.READ_WITHIN) as connection:
-            if revision is not None and revision != policy.revision:
+        past = None if revision == policy.revision else revision
+        turn = nullcontext() if past is None else self._turns.turn()
+        async with turn, self._database.snapshot(within=history.READ_WITHIN) as connection:
+            if past is not None:
                 name = "decisionId" if body.revision is None else "revision"
-                await require_kept(connection, name, revision)
-                policy = await self._past.of(connection, revision, place)
+                await require_kept(connection, name, past)
+                policy = await self._past.of(connection, past, place)
             asking = await subjects.subject_of(connection, body.user_name, body.permissions, body.role_code)
             answer = await explained_answer(connection, policy, asking, explained(policy, asking.held), place)
         if body.decision_id is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from msgspec import Meta
@@ -11,6 +10,7 @@ from service.authz.publishing.live import LivePolicy
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix
 from service.authz.review.sources import standing_of
+from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.access import WITHIN
 from service.endpoints.policy.layers import Name, RoleCode
 from service.records.database.transactions import Database
@@ -49,15 +49,17 @@ def matrix_answer(standing: Standing, query: PageQuery) -> Page[MatrixRequest]:
 class RoleMatrix:
     """``/api/policy/matrix``."""
 
-    def __init__(self, database: Database, live: LivePolicy) -> None:
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
         self._database = database
         self._live = live
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("getRoleMatrix")
     async def on_get(self, context: RequestContext, query: PageQuery) -> Page[MatrixRequest]:
         """List all requests by path and method, each with the roles that pass it."""
         context.policy = policy = self._live.current
-        async with self._database.snapshot(within=WITHIN) as connection:
-            standing = await standing_of(policy, connection)
-        return await asyncio.to_thread(matrix_answer, standing, query)
+        async with self._turns.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                standing = await standing_of(policy, connection)
+            return await self._turns.computed(matrix_answer, standing, query)

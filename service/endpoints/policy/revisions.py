@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import Annotated
 
@@ -13,6 +12,7 @@ from service.authz.engine.policy import Policy
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
 from service.authz.review.sources import standing_of
+from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.access_diff import Access, access_answer
 from service.errors import NotFound, ValidationFailed
 from service.records.database.transactions import Connection, Database
@@ -167,9 +167,10 @@ async def changes_answer(connection: Connection, found: PolicyRevision, part: Pa
 class Diff:
     """``/api/policy/diff``."""
 
-    def __init__(self, database: Database, past: PastPolicies) -> None:
+    def __init__(self, database: Database, past: PastPolicies, turns: ReviewTurns) -> None:
         self._database = database
         self._past = past
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("compareRevisions")
@@ -178,18 +179,20 @@ class Diff:
 
         With the model and the endpoint lines of this node, and the current roles and users.
         """
-        async with self._database.snapshot(within=history.READ_WITHIN) as connection:
-            await require_kept(connection, "from", query.from_)
-            await require_kept(connection, "to", query.to)
-            found = await history.difference(connection, query.from_, query.to, query.part)
-            compared = await self._policies(connection, query) if query.access else None
+        async with self._turns.turn():
+            async with self._database.snapshot(within=history.READ_WITHIN) as connection:
+                await require_kept(connection, "from", query.from_)
+                await require_kept(connection, "to", query.to)
+                found = await history.difference(connection, query.from_, query.to, query.part)
+                compared = await self._policies(connection, query) if query.access else None
+            access = None if compared is None else await self._turns.computed(access_answer, *compared)
         return PolicyDiff(
             from_=query.from_,
             to=query.to,
             added_lines=_texts(found.added),
             removed_lines=_texts(found.removed),
             truncated=found.more,
-            access=None if compared is None else await asyncio.to_thread(access_answer, *compared),
+            access=access,
         )
 
     async def _policies(self, connection: Connection, query: DiffQuery) -> tuple[Policy, Standing]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated
 
 from msgspec import Meta, field
@@ -10,6 +9,7 @@ from msgspec import Meta, field
 from service.authz.publishing.live import LivePolicy
 from service.authz.review.impact import Differences, Standing
 from service.authz.review.sources import standing_of
+from service.authz.review.turns import ReviewTurns
 from service.authz.review.what_if import what_if
 from service.endpoints.policy.access import WITHIN
 from service.records.database.transactions import Database
@@ -53,15 +53,17 @@ def _codes(text: str) -> list[str]:
 class WhatIf:
     """``/api/policy/what-if``."""
 
-    def __init__(self, database: Database, live: LivePolicy) -> None:
+    def __init__(self, database: Database, live: LivePolicy, turns: ReviewTurns) -> None:
         self._database = database
         self._live = live
+        self._turns = turns
 
     @needs("system:policy:read")
     @named("previewRoleCodes")
     async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
         """Tell who would gain and lose what if a role gave other codes; needs no right to change it."""
         context.policy = policy = self._live.current
-        async with self._database.snapshot(within=WITHIN) as connection:
-            standing = await standing_of(policy, connection)
-        return await asyncio.to_thread(what_if_answer, standing, query)
+        async with self._turns.turn():
+            async with self._database.snapshot(within=WITHIN) as connection:
+                standing = await standing_of(policy, connection)
+            return await self._turns.computed(what_if_answer, standing, query)

@@ -1,0 +1,58 @@
+"""Questions about the whole policy hold up neither each other's connections nor anything else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from service.authz.review.access import who
+from service.authz.review.turns import ReviewTurns
+from service.errors import Unavailable
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+MANY = 40
+REPORT = {"resourceName": "Report", "resourceCode": "report", "method": "GET", "path": "/api/user/7"}
+
+
+async def test_many_questions_at_once_hold_up_neither_reads_nor_changes_of_the_policy(
+    service: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released = threading.Event()
+
+    def slow(*args: Any) -> Any:
+        released.wait(30)
+        return who(*args)
+
+    monkeypatch.setattr("service.endpoints.policy.access.who", slow)
+    asked = "/api/policy/who?method=GET&path=/api/role/list"
+    asking = [asyncio.create_task(service.ask("GET", asked)) for _ in range(MANY)]
+    try:
+        await asyncio.sleep(0.3)
+        assert (await service.ask("GET", "/api/role/list")).status == 200
+        assert (await service.ask("POST", "/api/resource", REPORT)).status == 201
+    finally:
+        released.set()
+        answers = await asyncio.gather(*asking)
+    assert {one.status for one in answers} == {200}
+
+
+async def test_a_question_that_waits_too_long_is_refused_and_the_next_one_is_answered() -> None:
+    turns = ReviewTurns(patience=0.01)
+    async with turns.turn():
+        with pytest.raises(Unavailable, match="asking about the policy"):
+            async with turns.turn():
+                pass
+    async with turns.turn():
+        assert await turns.computed(sorted, [2, 1]) == [1, 2]
+
+
+async def test_the_work_runs_in_a_thread_of_its_own() -> None:
+    turns = ReviewTurns()
+    names = {await turns.computed(lambda: threading.current_thread().name) for _ in range(3)}
+    assert len(names) == 1
+    assert names.pop().startswith("review")
