@@ -187,6 +187,28 @@ def test_answers_name_their_headers(document: Document) -> None:
     assert set().union(*headers.values()) == known.keys()
 
 
+def called(function: ast.AST) -> set[str]:
+    """Return the names of the functions that ``function`` calls."""
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return {call.id for call in calls if isinstance(call, ast.Name)}
+
+
+def test_operations_that_answer_a_tag_are_marked_so_and_no_others() -> None:
+    marked = []
+    for source in (ROOT / "service" / "endpoints").rglob("*.py"):
+        tree = ast.parse(source.read_text(encoding="utf-8"))
+        helpers = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        answering = {"answer_tag", *(node.name for node in helpers if "answer_tag" in called(node))}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("on_"):
+                has_mark = any(
+                    isinstance(one, ast.Name) and one.id == "tagged" for one in node.decorator_list
+                )
+                assert has_mark == bool(called(node) & answering), f"{source.name}, line {node.lineno}"
+                marked += [node.name] * has_mark
+    assert len(marked) > 15
+
+
 def test_what_if_match_asks_for_is_answered_by_the_same_path(document: Document) -> None:
     for path, methods in document["paths"].items():
         asks = [

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from service.authz.publishing.live import LivePolicy
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import needs
+from service.web.requests.marks import named, needs, tagged
 from service.web.requests.preconditions import answer_tag, content_tag
 from service.web.requests.schema import Revision, Schema
 
@@ -27,6 +27,8 @@ class PermissionBits:
         self._live = live
 
     @needs("system:policy:read")
+    @tagged
+    @named("getPermissionMap")
     async def on_get(self, context: RequestContext) -> BitPositions:
         """Read the map of permission codes to the bits of tokens, as of the policy in force.
 

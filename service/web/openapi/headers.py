@@ -36,7 +36,7 @@ def _text(description: str, example: str, **more: str) -> dict[str, Any]:
 HEADERS: Final[dict[str, dict[str, Any]]] = {
     "X-Request-Id": _text("The name of the request in the logs.", "8d5f0c39d1a2b4e7"),
     "X-Policy-Revision": {
-        "description": "The revision of the policy that decided the request.",
+        "description": "The revision of the policy that decided the request, where one did.",
         "schema": {"type": "integer", "minimum": 0, "examples": [12]},
     },
     IN_FORCE: _text(
@@ -71,13 +71,12 @@ _OF_STATUS: Final = {
     503: ("Retry-After",),
 }
 _SENT: Final = (200, 206)
-_DENIED: Final = 403
 
 
 def response_headers(operation: Operation, status: int) -> dict[str, Any]:
     """Return references to the headers of the answers of ``operation`` with ``status``, by name."""
     names = ["X-Request-Id", *_OF_STATUS.get(status, ())]
-    if operation.template.startswith(GROUP) and (status == _DENIED or status < BadRequest.status):
+    if operation.template.startswith(GROUP):
         names.append("X-Policy-Revision")
     if status == operation.status:
         names += [IN_FORCE] if operation.mark.publishes else []
