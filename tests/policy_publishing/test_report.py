@@ -79,6 +79,7 @@ async def test_a_report_of_an_installation_has_roles_findings_and_who_changed_wh
     assert second.endswith(
         "| admin | GET /api/user/7 registered by admin | `+ p, resource, GET /api/user/7, @login` |"
     )
+    assert " UTC | admin | " in second
     (changed,) = [line for line in lines if "| `role:clerk` | permissions |" in line]
     assert changed.endswith("| admin | `role:clerk` | permissions |  | `system:user:list` |")
     assert "| `GET /api/user/7` | a holder of system:user:detail |  |" in lines

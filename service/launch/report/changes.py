@@ -9,7 +9,7 @@ from service.endpoints.policy.access_diff import DiffCaller
 from service.endpoints.policy.revisions import RevisionChanges
 from service.launch.output import counted
 from service.launch.policy.diff import told
-from service.launch.report.document import Block, Cell, Paragraph, Table
+from service.launch.report.document import Block, Cell, Paragraph, Table, told_time
 from service.launch.report.gathering import Changes, Reported
 from service.web.requests.dry_run import AccessChange
 from service.web.requests.schema import moment
@@ -28,7 +28,7 @@ def blocks(found: Reported) -> Iterator[Block]:
 def _since(changes: Changes) -> Iterator[Block]:
     since = changes.since
     yield Paragraph(
-        f"Since revision {since.revision} of {moment(since.create_time)}: "
+        f"Since revision {since.revision} of {told_time(moment(since.create_time))}: "
         f"{counted(len(changes.revisions), 'revision')}, {counted(len(changes.lines.removed), 'line')} "
         f"removed and {len(changes.lines.added)} added in all. The model and the files are those of now, "
         "for both."
@@ -38,7 +38,7 @@ def _since(changes: Changes) -> Iterator[Block]:
         rows = [
             (
                 Cell(str(one.revision)),
-                Cell(str(one.create_time)),
+                Cell(told_time(one.create_time)),
                 Cell(one.user_name or "a start or a command"),
                 Cell(one.cause),
                 Cell(_lines(one), code=True),
@@ -68,7 +68,7 @@ def _rights(changes: Changes) -> Iterator[Block]:
         return
     rows = [
         (
-            Cell(str(one.create_time)),
+            Cell(told_time(one.create_time)),
             Cell(one.user_name or ""),
             Cell(one.target, code=True),
             Cell(one.field),
@@ -81,17 +81,23 @@ def _rights(changes: Changes) -> Iterator[Block]:
     yield Table("Changes of roles and users, from the operation log", head, rows)
 
 
-def _value(value: Any) -> str:
-    return "\n".join(map(str, value)) if isinstance(value, list) else "" if value is None else str(value)
+def _value(value: Any) -> str | list[str]:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return [str(one) for one in value]
+    return "" if value is None else str(value)
 
 
-def _lines(one: RevisionChanges) -> str:
+def _lines(one: RevisionChanges) -> list[str]:
     if one.added_lines is None or one.removed_lines is None:
-        return "not kept"
+        return ["not kept"]
     tampered = [f"{counted(one.tampered, 'line')} changed past the service"] if one.tampered else []
-    return "\n".join(
-        [*tampered, *(f"- {line}" for line in one.removed_lines), *(f"+ {line}" for line in one.added_lines)]
-    )
+    return [
+        *tampered,
+        *(f"- {line}" for line in one.removed_lines),
+        *(f"+ {line}" for line in one.added_lines),
+    ]
 
 
 def _gains_and_losses(how: str, changes: Sequence[AccessChange]) -> Iterator[tuple[Cell, ...]]:
@@ -100,7 +106,7 @@ def _gains_and_losses(how: str, changes: Sequence[AccessChange]) -> Iterator[tup
             Cell(one.role_code or "no role"),
             Cell(str(one.users)),
             Cell(how, tone="attention" if how == "gains" else ""),
-            Cell("\n".join(one.access), code=True),
+            Cell(one.access, code=True),
         )
 
 

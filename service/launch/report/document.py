@@ -16,11 +16,19 @@ Tone = Literal["", "good", "attention", "muted"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a table cell; ``code`` is for lines, requests and permission codes."""
+    """The text of a table cell, or its lines; ``code`` is for lines, requests and permission codes.
 
-    text: str
+    A line feed inside a text is a character that can't be seen, and makes no line.
+    """
+
+    text: str | Sequence[str]
     code: bool = False
     tone: Tone = ""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """The lines, at least one unless the cell is empty."""
+        return [self.text] if isinstance(self.text, str) else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +81,11 @@ class Document:
     title: str
     subtitle: str
     sections: Sequence[Section]
+
+
+def told_time(at: str) -> str:
+    """Return a time of RFC 3339 in UTC, such as ``2026-11-22T03:01:21.461Z``, for people, to the second."""
+    return f"{at[:10]} {at[11:19]} UTC"
 
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})

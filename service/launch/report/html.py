@@ -102,7 +102,7 @@ def _(block: Table) -> str:
 
 def _row(row: Sequence[Cell]) -> Iterator[str]:
     for at, cell in enumerate(row):
-        text = "\n".join(map(_text, cell.text.split("\n")))
+        text = "\n".join(map(_text, cell.lines))
         content = f"<code>{text}</code>" if cell.code else text
         tone = f' class="{cell.tone}"' if cell.tone else ""
         yield f"<td{tone}>{content}</td>" if at else f'<th scope="row"{tone}>{content}</th>'

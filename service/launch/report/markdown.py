@@ -58,7 +58,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def _cell(cell: Cell) -> str:
-    return "<br>".join(map(_code if cell.code else _text, cell.text.split("\n")))
+    return "<br>".join(map(_code if cell.code else _text, cell.lines))
 
 
 def _code(text: str) -> str:

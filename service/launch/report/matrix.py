@@ -24,9 +24,7 @@ def blocks(found: Reported) -> Iterator[Block]:
     for role in matrix.roles:
         users = sum(number for roles, number in standing.users.items() if role in roles)
         codes = standing.codes[role]
-        rows.append(
-            (Cell(role, code=True), Cell(str(users)), Cell("\n".join(codes) or "none", code=bool(codes)))
-        )
+        rows.append((Cell(role, code=True), Cell(str(users)), Cell(codes or "none", code=bool(codes))))
     yield Table(counted(len(rows), "enabled role"), ("Role", "Enabled users", "Codes that it gives"), rows)
     yield Paragraph(
         "What each role passes by itself, as the enforcer decides: “yes” by the code that a line names, "

@@ -19,6 +19,7 @@ from service.launch.report.document import (
     Section,
     Table,
     Tone,
+    told_time,
 )
 from service.launch.report.gathering import Reported
 from service.launch.report.statements import said
@@ -45,13 +46,13 @@ def document(found: Reported) -> Document:
         Section("changes", "What has changed", [*changes.blocks(found)]),
         Section("sign-off", "Sign-off", [*_sign_off()]),
     ]
-    when = moment(found.made)
+    when = told_time(moment(found.made))
     source = "files and the database" if found.stored else "files only"
     return Document("Policy report", f"Made {when} by Portcullis {__version__}, of {source}.", sections)
 
 
 def attention(found: Reported) -> list[str]:
-    """Return what an auditor has to look at, a sentence each; empty if everything is in order."""
+    """Return what an auditor has to look at, some words each; empty if everything is in order."""
     told = []
     if left := sum(one.accepted is None for one in found.linted.findings):
         told.append(f"{counted(left, 'finding')} not accepted")
@@ -72,7 +73,7 @@ def _summary(found: Reported) -> Iterator[Block]:
         published = found.stored.published
         facts += [
             ("Revision in force", Cell(f"{published.revision}")),
-            ("Published", Cell(f"{moment(published.create_time)} {_by(published.user_name)}")),
+            ("Published", Cell(f"{told_time(moment(published.create_time))} {_by(published.user_name)}")),
             ("Cause", Cell(published.cause)),
             ("Shared part (database)", Cell(published.digest, code=True)),
             ("Published lines", _as_registered(found.stored.drift)),
@@ -174,7 +175,7 @@ def _lines(found: Reported) -> Iterator[Block]:
     rules = found.policy.rules
     for layer in LAYERS:
         rows = [
-            (Cell(name, code=True), Cell("\n".join(rules.codes(layer, name)), code=True))
+            (Cell(name, code=True), Cell(rules.codes(layer, name), code=True))
             for name in rules.objects(layer)
         ]
         if rows:
@@ -216,7 +217,7 @@ def _tests(found: Reported) -> Iterator[Block]:
     rows: list[tuple[Cell, ...]]
     if tested.failures:
         rows = [
-            (Cell(one.place, code=True), Cell(one.asked), Cell(one.enforcer), Cell("; ".join(one.reasons)))
+            (Cell(one.place, code=True), Cell(one.asked), Cell(one.enforcer), Cell(one.reasons))
             for one in tested.failures
         ]
         yield Table("Cases that fail", ("Place", "Case", "Enforcer", "What differs"), rows)
@@ -265,7 +266,7 @@ def _invariants(found: Reported) -> Iterator[Block]:
         if one.name in found.unchecked:
             holds = Cell("not checked: needs a database", tone="muted")
         else:
-            holds = Cell("\n".join(broken), tone="attention") if broken else Cell("holds", tone="good")
+            holds = Cell(broken, tone="attention") if broken else Cell("holds", tone="good")
         rows.append((Cell(one.name), Cell(said(one)), Cell(one.reason), holds))
     yield Table(counted(len(rows), "statement"), ("Name", "Statement", "Reason", "Result"), rows)
 

@@ -36,6 +36,7 @@ thead th { background: var(--ground); vertical-align: bottom; }
 tbody th { font-weight: 400; }
 tbody tr:nth-child(even) { background: #fbfcfd; }
 th code, td code { overflow-wrap: anywhere; }
+th:has(code), td:has(code) { min-width: 8rem; }
 tbody th code { overflow-wrap: normal; }
 .good { color: var(--good); }
 .attention { background: var(--attention-ground); color: var(--attention); font-weight: 600; }
@@ -62,6 +63,7 @@ tbody th code { overflow-wrap: normal; }
   thead { display: table-header-group; }
   tr, .form div { break-inside: avoid; }
   th, td { padding: .12rem .35rem; }
+  th:has(code), td:has(code) { min-width: 12.5rem; }
   tbody th code { overflow-wrap: anywhere; }
   thead th, .attention { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 }
