@@ -1,15 +1,19 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from service.authz.publishing.shipped import configured
+from service.errors import Conflict
 from service.launch.policy.sync import sync
+from service.launch.policy.unlock import unlock
 from service.launch.prepare import publish_policy
 from service.records.migrate import SchemaError
 from service.settings import Settings, load
+from service.settings.values import Paths
 from tests.support.running import portcullis
 
 SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
@@ -130,3 +134,53 @@ def test_the_command_line_tells_the_differences(settings: Settings, tmp_path: Pa
 
     assert (done.status, done.errors) == (0, "")
     assert "+ PUT /api/resource/{id}  system:resource:update\n" in done.output
+
+
+STATEMENT = """\
+statements:
+  - name: stated
+    reason: a test
+    only_holders_of: ["x:once"]
+    reach: ["GET /api/user/info"]
+"""
+
+
+@pytest.fixture
+def stated(settings: Settings, tmp_path: Path) -> Settings:
+    """Settings with a statement that holds only while nobody passes, and nothing passes unregistered."""
+    path = tmp_path / "stated.yaml"
+    path.write_text(STATEMENT, "utf-8")
+    policy = replace(settings.policy, unregistered="deny", invariants=Paths([path]))
+    return replace(settings, policy=policy)
+
+
+def test_a_sync_that_breaks_an_invariant_registers_nothing(stated: Settings) -> None:
+    execute(stated, "DELETE FROM sys.resource WHERE path = '/api/user/info'")
+    publish_policy(stated, configured(stated.policy))
+    before = rows(stated, REGISTERED)
+
+    with pytest.raises(Conflict, match="must stay true: stated"):
+        sync(stated, dry_run=False)
+
+    assert rows(stated, REGISTERED) == before
+
+
+def test_an_unlock_that_breaks_an_invariant_opens_nothing(stated: Settings) -> None:
+    execute(stated, "UPDATE sys.resource SET enabled = false WHERE path = '/api/user/info'")
+    publish_policy(stated, configured(stated.policy))
+    own = "SELECT id, enabled FROM sys.resource WHERE path = '/api/user/info'"
+    ((resource_id, _),) = rows(stated, own)
+    assert isinstance(resource_id, int)
+
+    with pytest.raises(Conflict, match="must stay true: stated"):
+        unlock(stated, resource_id)
+
+    assert rows(stated, own) == [(resource_id, False)]
+
+
+def test_a_sync_before_the_first_start_is_compared_with_nothing(seeded_database_url: str) -> None:
+    settings = settings_for(seeded_database_url)
+
+    sync(settings, dry_run=False)
+
+    assert rows(settings, REVISION) == [(1,)]

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 
 from service import settings as table
 from service.app import check_routes
-from service.authz.publishing.announced import leave_to_workers
-from service.authz.publishing.changes import PolicyChanges
-from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import Differences, KnownRoute, differences, register
 from service.launch.database import with_database
 from service.launch.lazy_commands import add_data
 from service.launch.operator import operator_name
 from service.launch.output import say
+from service.launch.policy.operator_changes import operator_changes
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 from service.settings import Settings
@@ -50,7 +48,7 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
     async def change(database: Database) -> Differences:
         found = await compare(database)
         if found.proposed:
-            changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped, leave_to_workers)
+            changes = await operator_changes(database, shipped)
             async with changes.begin(f"policy sync by {operator_name()}") as begun:
                 found = await differences(begun.connection, routes)
                 await register(begun.connection, found.proposed)

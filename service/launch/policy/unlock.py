@@ -12,9 +12,6 @@ from typing import Final
 from service import settings as table
 from service.authz.engine.paths import shape
 from service.authz.engine.rules import UNREGISTERED
-from service.authz.publishing.announced import leave_to_workers
-from service.authz.publishing.changes import PolicyChanges
-from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.lockout import closing_resources
 from service.authz.publishing.publisher import derived_policy
 from service.authz.publishing.shipped import configured
@@ -24,6 +21,7 @@ from service.launch.lazy_commands import add_data
 from service.launch.log_entry import enter
 from service.launch.operator import operator_name, tell_security
 from service.launch.output import say
+from service.launch.policy.operator_changes import operator_changes
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
@@ -90,8 +88,8 @@ def unlock(settings: Settings, resource_id: int) -> str:
 
     A disabled resource is enabled. A resource that is bound to disabled Buttons only is bound to the Button
     ``*`` as well, so that no other user gains access. Logged as a security event and in the operation log.
-    Raises ``NotFound``, ``Conflict`` if no enabled Button carries ``*``, ``PolicyError``, ``SchemaError``
-    and ``Unavailable``.
+    Raises ``NotFound``, ``Conflict`` if no enabled Button carries ``*`` or a statement of the invariants
+    would break, ``PolicyError``, ``SchemaError`` and ``Unavailable``.
     """
     begun = perf_counter()
     done = with_database(settings, lambda database: _unlock(settings, database, resource_id))
@@ -126,8 +124,7 @@ def unlock(settings: Settings, resource_id: int) -> str:
 
 async def _unlock(settings: Settings, database: Database, resource_id: int) -> _Unlocked:
     shipped = configured(settings.policy)
-    # A live policy that was never loaded, so what it closes now is not checked.
-    changes = PolicyChanges(database, LivePolicy(shipped), shipped, lambda: shipped, leave_to_workers)
+    changes = await operator_changes(database, shipped)
     async with changes.begin(f"resource {resource_id} unlocked by {operator_name()}") as change:
         done = []
         found = await resources.read(change.connection, resource_id)
