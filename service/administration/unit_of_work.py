@@ -22,6 +22,10 @@ OF_ROLES_WITHIN: Final = 10.0
 """Seconds that edits of roles may take: ten thousand menus of a role need one or two."""
 
 
+def unconditionally(_stored: object) -> None:
+    """Accept any stored record, as ``match`` of an edit that was planned in the same transaction."""
+
+
 @dataclass(slots=True)
 class UnitOfWork:
     """A transaction under way: the ``edits`` of menus, resources and roles are made in it.
@@ -40,6 +44,11 @@ class UnitOfWork:
     changes: list[FieldChange] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     policy: Policy = field(init=False)
+
+    def require_request(self, method: str, template: str, record_id: int | None = None) -> None:
+        """Return when the caller may send the request that makes an edit by itself; PermissionDenied else."""
+        path = template if record_id is None else template.replace("{id}", str(record_id))
+        self.check.require_request(method, path, template)
 
 
 class UnitsOfWork:

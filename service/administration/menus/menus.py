@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from service.administration.menus import edits
 from service.administration.unit_of_work import UnitsOfWork
@@ -12,21 +11,13 @@ from service.kernel.identity import Caller
 from service.records.menus.menus import Menu, MenuType, MenuValues
 
 
-@dataclass(frozen=True, slots=True)
-class SavedMenu:
-    """The saved menu, and the policy in which it is in force."""
-
-    menu: Menu
-    policy: Policy
-
-
 class MenuChanges:
     """Writes menus, for callers who hold the code of a Button before and after the change.
 
     Changes of menus are serialised over all processes, so that two of them can't create a cycle together.
     ``match`` is called with the stored values, under the lock; its exceptions roll the change back. Each
-    change publishes the resulting policy; if the code or state of a Button changes, its holders must refresh
-    their tokens.
+    change publishes the resulting policy, and returns it, after the saved menu if there is one. If the code
+    or state of a Button changes, its holders must refresh their tokens.
 
     All raise ``PermissionDenied`` when the caller lacks a code, ``Conflict`` when no policy can be built from
     what would be stored, and what ``edits`` and ``UnitsOfWork`` raise.
@@ -35,11 +26,11 @@ class MenuChanges:
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units
 
-    async def create(self, caller: Caller, menu_type: MenuType, values: MenuValues) -> SavedMenu:
+    async def create(self, caller: Caller, menu_type: MenuType, values: MenuValues) -> tuple[Menu, Policy]:
         """Create a menu."""
         async with self._units.publishing(caller, f"{values.auth_mark or values.title!r} created") as unit:
             saved = await edits.create(unit, menu_type, values)
-        return SavedMenu(saved, unit.policy)
+        return saved, unit.policy
 
     async def update(
         self,
@@ -48,11 +39,11 @@ class MenuChanges:
         menu_type: MenuType | None,
         values: MenuValues,
         match: Callable[[Menu], None],
-    ) -> SavedMenu:
+    ) -> tuple[Menu, Policy]:
         """Replace the values of a menu; ``menu_type`` is the current one, or None."""
         async with self._units.publishing(caller, f"menu {menu_id} edited") as unit:
             saved = await edits.update(unit, menu_id, menu_type, values, match)
-        return SavedMenu(saved, unit.policy)
+        return saved, unit.policy
 
     async def delete(self, caller: Caller, menu_id: int, match: Callable[[Menu], None]) -> Policy:
         """Delete a menu that nothing uses."""

@@ -69,8 +69,7 @@ async def _make(unit: UnitOfWork, steps: list[Step]) -> tuple[Edit, ...]:
     for step in steps:
         edit = step.edit
         known = replace(edit, id=created[edit.name]) if edit.id is None and edit.name in created else edit
-        method, _, path = known.request.partition(" ")
-        unit.check.require_request(method, path, edit.template)
+        unit.require_request(edit.method, edit.template, known.id)
         new = await step.make(unit, known.id or 0)
         if new is not None:
             created[edit.name] = new

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from service.administration.menus import edits as menu_edits
 from service.administration.resources import edits as resource_edits
-from service.administration.unit_of_work import UnitOfWork
+from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.records.menus import menus
 from service.records.menus.menus import Menu, MenuValues
 from service.records.resources.resources import Resource, ResourceValues
@@ -95,7 +95,7 @@ class UpdateButton:
         """Make it; raises as ``edits.update``."""
         kept = {name: getattr(self.menu, name) for name in ("title", "parent_id", "name", "icon", "sort")}
         values = MenuValues(**kept, auth_mark=self.code, enabled=self.enabled)
-        await menu_edits.update(unit, record_id, "Button", values, _anything)
+        await menu_edits.update(unit, record_id, "Button", values, unconditionally)
         return None
 
 
@@ -112,7 +112,7 @@ class DeleteButton:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.delete``."""
-        await menu_edits.delete(unit, record_id, _anything)
+        await menu_edits.delete(unit, record_id, unconditionally)
         return None
 
 
@@ -165,7 +165,7 @@ class UpdateResource:
             before.description,
             self.enabled,
         )
-        await resource_edits.update(unit, record_id, values, _anything)
+        await resource_edits.update(unit, record_id, values, unconditionally)
         return None
 
 
@@ -183,7 +183,7 @@ class DeleteResource:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.delete``."""
-        await resource_edits.delete(unit, record_id, _anything)
+        await resource_edits.delete(unit, record_id, unconditionally)
         return None
 
 
@@ -206,7 +206,7 @@ class Bind:
         """Make it; raises as ``edits.bind_buttons``."""
         found = await menus.with_codes(unit.connection, self.after)
         ids = [found[code].id for code in self.after]
-        await resource_edits.bind_buttons(unit, record_id, ids, _anything)
+        await resource_edits.bind_buttons(unit, record_id, ids, unconditionally)
         return None
 
 
@@ -235,7 +235,3 @@ def _changed(**fields: tuple[Any, Any]) -> tuple[FieldChange, ...]:
 
 def _new(fields: dict[str, Any]) -> tuple[FieldChange, ...]:
     return tuple(FieldChange(name, None, value) for name, value in fields.items())
-
-
-def _anything(_stored: object) -> None:
-    """Accept any stored record: it was read in this transaction."""

@@ -24,7 +24,7 @@ from service.administration.state.state import (
     identity,
 )
 from service.administration.state.stored import Stored
-from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
+from service.administration.unit_of_work import UnitOfWork, UnitsOfWork, unconditionally
 from service.errors import Refusal, Unavailable
 from service.kernel.change_record import ChangeRecord
 from service.kernel.identity import Caller
@@ -151,27 +151,27 @@ class _Application:
         parent = None if place is None else self._ids["menu", place]
         values = MenuValues(**said, parent_id=parent, auth_mark=code)
         if edit.before is None:
-            self._permit("POST", "/api/menu")
+            self._unit.require_request("POST", "/api/menu")
             menu_type: MenuType = "Menu" if code is None else "Button"
             self._note(edit, (await menu_edits.create(self._unit, menu_type, values)).id)
         else:
-            self._permit("PUT", "/api/menu/{id}", self._id(edit))
-            await menu_edits.update(self._unit, self._id(edit), None, values, _anyhow)
+            self._unit.require_request("PUT", "/api/menu/{id}", self._id(edit))
+            await menu_edits.update(self._unit, self._id(edit), None, values, unconditionally)
 
     async def _resource(self, edit: Edit, item: ResourceState) -> None:
         method, _, path = edit.key.partition(" ")
         values = ResourceValues(item.name, item.code, method, path, item.description, item.enabled)
         before = edit.before if isinstance(edit.before, ResourceState) else None
         if before is None:
-            self._permit("POST", "/api/resource")
+            self._unit.require_request("POST", "/api/resource")
             self._note(edit, (await resource_edits.create(self._unit, values)).id)
         elif edit.key != edit.old_key or replace(before, buttons=item.buttons) != item:
-            self._permit("PUT", "/api/resource/{id}", self._id(edit))
-            await resource_edits.update(self._unit, self._id(edit), values, _anyhow)
+            self._unit.require_request("PUT", "/api/resource/{id}", self._id(edit))
+            await resource_edits.update(self._unit, self._id(edit), values, unconditionally)
         if item.buttons != (() if before is None else before.buttons):
-            self._permit("PUT", "/api/resource/{id}/buttons", self._id(edit))
+            self._unit.require_request("PUT", "/api/resource/{id}/buttons", self._id(edit))
             buttons = [self._ids["button", code] for code in item.buttons]
-            await resource_edits.bind_buttons(self._unit, self._id(edit), buttons, _anyhow)
+            await resource_edits.bind_buttons(self._unit, self._id(edit), buttons, unconditionally)
 
     async def _role(self, edit: Edit, item: RoleState) -> None:
         values: dict[str, Any] = {
@@ -181,26 +181,23 @@ class _Application:
         }
         before = edit.before if isinstance(edit.before, RoleState) else None
         if before is None:
-            self._permit("POST", "/api/role")
+            self._unit.require_request("POST", "/api/role")
             made = await role_edits.create(self._unit, edit.key, RoleValues(**values))
             self._note(edit, made.id)
         elif replace(before, menus=item.menus, buttons=item.buttons) != item:
-            self._permit("PUT", "/api/role/{id}", self._id(edit))
-            await role_edits.update(self._unit, self._id(edit), values, _anyhow)
+            self._unit.require_request("PUT", "/api/role/{id}", self._id(edit))
+            await role_edits.update(self._unit, self._id(edit), values, unconditionally)
         if (item.menus, item.buttons) != (((), ()) if before is None else (before.menus, before.buttons)):
-            self._permit("PUT", "/api/role/{id}/permissions", self._id(edit))
+            self._unit.require_request("PUT", "/api/role/{id}/permissions", self._id(edit))
             given = [self._ids["menu", key] for key in item.menus]
             given += [self._ids["button", code] for code in item.buttons]
-            await role_edits.set_menus(self._unit, self._id(edit), given, _anyhow)
+            await role_edits.set_menus(self._unit, self._id(edit), given, unconditionally)
 
     async def _delete(self, edit: Edit) -> None:
         noun = {"menu": "menu", "button": "menu", "resource": "resource", "role": "role"}[edit.kind]
-        self._permit("DELETE", f"/api/{noun}/{{id}}", self._id(edit))
+        self._unit.require_request("DELETE", f"/api/{noun}/{{id}}", self._id(edit))
         delete: Any = {"menu": menu_edits, "resource": resource_edits, "role": role_edits}[noun].delete
-        await delete(self._unit, self._id(edit), _anyhow)
-
-    def _permit(self, method: str, template: str, number: int = 0) -> None:
-        self._unit.check.require_request(method, template.replace("{id}", str(number)), template)
+        await delete(self._unit, self._id(edit), unconditionally)
 
     def _id(self, edit: Edit) -> int:
         return self._ids[edit.kind, identity(edit.kind, edit.key)]
@@ -222,7 +219,3 @@ def _unique(item: Item) -> str:
 def _with_other_name(item: Item) -> Item:
     other = secrets.token_hex(16)
     return replace(item, code=other) if isinstance(item, ResourceState) else replace(item, name=other)
-
-
-def _anyhow(_stored: Any) -> None:
-    """Have nothing against what is stored: the edits were made for it, under the same locks."""

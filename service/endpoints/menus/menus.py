@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.menus.menus import MenuChanges, SavedMenu
+from service.administration.menus.menus import MenuChanges
 from service.administration.menus.tree import MAX_DEPTH
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
@@ -26,7 +24,8 @@ from service.web.requests.marks import (
     refuses,
     tagged,
 )
-from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.preconditions import answer_tag, unchanged, version_tag
+from service.web.requests.published import published_answer
 from service.web.requests.schema import (
     ONE_LINE,
     Id,
@@ -89,7 +88,7 @@ class SavedMenuAnswer(Menu):
     policy_revision: Revision
 
 
-class _Said(Schema, kw_only=True):
+class _MenuFields(Schema, kw_only=True):
     title: Title
     name: Text | None = None
     path: MenuPath | None = None
@@ -100,14 +99,14 @@ class _Said(Schema, kw_only=True):
     enabled: bool | UnsetType = UNSET
 
 
-class NewMenu(_Said, kw_only=True):
+class NewMenu(_MenuFields, kw_only=True):
     """A new menu; by default `enabled` is true and `sort` 0."""
 
     menu_type: MenuType
     parent_id: Parent = None
 
 
-class MenuEdit(_Said, kw_only=True):
+class MenuEdit(_MenuFields, kw_only=True):
     """The new values of a menu; `enabled` and `sort` are unchanged if omitted. `menuType` can't change."""
 
     menu_type: MenuType | UnsetType = UNSET
@@ -160,7 +159,8 @@ class Menus:
     @named("createMenu")
     async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
         """Create a Menu, or a Button with a permission code that the caller holds."""
-        return _answer(context, await self._changes.create(context.user, body.menu_type, _values(body)))
+        saved, policy = await self._changes.create(context.user, body.menu_type, _values(body))
+        return published_answer(context, SavedMenuAnswer, saved, policy)
 
 
 class OneMenu:
@@ -198,8 +198,10 @@ class OneMenu:
         Button changes, its holders must refresh their tokens; a disabled Button gives no permission.
         """
         menu_type = None if body.menu_type is UNSET else body.menu_type
-        saved = await self._changes.update(context.user, id, menu_type, _values(body), _as_seen(context))
-        return _answer(context, saved)
+        saved, policy = await self._changes.update(
+            context.user, id, menu_type, _values(body), unchanged(context)
+        )
+        return published_answer(context, SavedMenuAnswer, saved, policy)
 
     @needs("system:menu:delete")
     @dry_run
@@ -209,22 +211,11 @@ class OneMenu:
     @named("deleteMenu")
     async def on_delete(self, context: RequestContext, id: int) -> Published:
         """Delete a menu without menus below it, not given by any role and not bound to any resource."""
-        context.policy = await self._changes.delete(context.user, id, _as_seen(context))
+        context.policy = await self._changes.delete(context.user, id, unchanged(context))
         return Published(policy_revision=context.policy.revision)
 
 
 def _values(body: NewMenu | MenuEdit) -> menus.MenuValues:
-    said = body.given()
-    said.pop("menu_type", None)
-    return menus.MenuValues(**said)
-
-
-def _as_seen(context: RequestContext) -> Callable[[menus.Menu], None]:
-    return lambda stored: require_match(context, version_tag(stored.version))
-
-
-def _answer(context: RequestContext, saved: SavedMenu) -> SavedMenuAnswer:
-    context.policy = saved.policy
-    answer_tag(context, version_tag(saved.menu.version))
-    fields = msgspec.structs.asdict(Menu.of(saved.menu))
-    return SavedMenuAnswer(**fields, policy_revision=saved.policy.revision)
+    given = body.given()
+    given.pop("menu_type", None)
+    return menus.MenuValues(**given)

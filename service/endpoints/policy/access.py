@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Final, Literal
 
 from msgspec import Meta
@@ -118,15 +117,11 @@ def who_answer(found: WhoPasses, revision: int, query: WhoQuery) -> Who:
         users=found.users,
         together=[PassingTogether.of(one) for one in found.together],
         others=list(found.others),
-        items=[PassingRole.of(one) for one in _page(found.roles, query)],
+        items=[PassingRole.of(one) for one in query.part(found.roles)],
         page=query.page,
         size=query.size,
         total=len(found.roles),
     )
-
-
-def _page(items: Sequence[object], query: PageQuery) -> Sequence[object]:
-    return items[query.offset : query.offset + query.size]
 
 
 class WhoMay:
@@ -242,7 +237,7 @@ def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
         user_status=asking.status,
         kept_out=asking.kept_out,
         permissions=sorted(held.codes),
-        items=[_passed(one, policy, asking) for one in found[query.offset : query.offset + query.size]],
+        items=[_passed(one, policy, asking) for one in query.part(found)],
         page=query.page,
         size=query.size,
         total=len(found),
@@ -287,7 +282,7 @@ def openings_answer(policy: Policy, query: PageQuery) -> Page[OpenRequest]:
     """Return the answer with the page of ``query``; a large policy takes a while."""
     found = open_requests(policy)
     items = []
-    for one, need in found[query.offset : query.offset + query.size]:
+    for one, need in query.part(found):
         layers = one.explained(policy, None if need == "nothing" else NO_CODES)
         resource, endpoint = passed(layers, RESOURCE), passed(layers, ENDPOINT)
         items.append(OpenRequest(object=one.object, needs=need, resource=resource, endpoint=endpoint))

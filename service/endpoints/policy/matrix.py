@@ -41,7 +41,7 @@ class MatrixRequest(Schema):
 def matrix_answer(standing: Standing, query: PageQuery) -> Page[MatrixRequest]:
     """Return the page of ``query``; a large policy takes a while."""
     matrix = Matrix(standing)
-    chosen = matrix.requests[query.offset : query.offset + query.size]
+    chosen = query.part(matrix.requests)
     items = [MatrixRequest.of(row) for row in matrix.rows(chosen)]
     return Page(items=items, page=query.page, size=query.size, total=len(matrix.requests))
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.resources.edits import Match
 from service.administration.resources.resources import ResourceChanges
 from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
-from service.authz.engine.policy import Policy
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.records.database.transactions import Database
 from service.records.resources import resources
@@ -26,7 +23,8 @@ from service.web.requests.marks import (
     refuses,
     tagged,
 )
-from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.preconditions import answer_tag, unchanged, version_tag
+from service.web.requests.published import published_answer
 from service.web.requests.schema import (
     ONE_LINE,
     Id,
@@ -155,7 +153,8 @@ class Resources:
         From then on its own bindings decide; without any, it is open to everybody who is logged in. Callers
         can't take requests from a more general resource without holding one of its codes.
         """
-        return _saved(context, *await self._changes.create(context.user, _values(body)))
+        saved, policy = await self._changes.create(context.user, _values(body))
+        return published_answer(context, SavedResource, saved, policy)
 
 
 class OneResource:
@@ -196,9 +195,8 @@ class OneResource:
 
         Moving, enabling or disabling a bound resource requires one of its codes.
         """
-        return _saved(
-            context, *await self._changes.update(context.user, id, _values(body), _as_seen(context))
-        )
+        saved, policy = await self._changes.update(context.user, id, _values(body), unchanged(context))
+        return published_answer(context, SavedResource, saved, policy)
 
     @needs("system:resource:delete")
     @dry_run
@@ -211,7 +209,7 @@ class OneResource:
 
         Its requests are then decided by the next matching resource, or count as not registered.
         """
-        context.policy = await self._changes.delete(context.user, id, _as_seen(context))
+        context.policy = await self._changes.delete(context.user, id, unchanged(context))
         return Published(policy_revision=context.policy.revision)
 
 
@@ -231,23 +229,11 @@ class ResourceState:
     @named("setResourceEnabled")
     async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:
         """Enable or disable a resource; a bound one requires one of its codes."""
-        return _saved(
-            context, *await self._changes.set_enabled(context.user, id, body.enabled, _as_seen(context))
-        )
+        saved, policy = await self._changes.set_enabled(context.user, id, body.enabled, unchanged(context))
+        return published_answer(context, SavedResource, saved, policy)
 
 
 def _values(body: ResourceBody) -> resources.ResourceValues:
     if fault := registered_fault(body.path):
         raise ValidationFailed(("path", fault))
     return resources.ResourceValues(**body.given())
-
-
-def _as_seen(context: RequestContext) -> Match:
-    return lambda stored: require_match(context, version_tag(stored.version))
-
-
-def _saved(context: RequestContext, saved: resources.Resource, policy: Policy) -> SavedResource:
-    context.policy = policy
-    answer_tag(context, version_tag(saved.version))
-    fields = msgspec.structs.asdict(Resource.of(saved))
-    return SavedResource(**fields, policy_revision=policy.revision)

@@ -49,6 +49,24 @@ async def page_of(
     return Page(tuple((await connection.execute(chosen)).all()), total)
 
 
+async def sorted_page(
+    connection: AsyncConnection,
+    statement: Select[*tuple[Any, ...]],
+    records: RowMapper[R],
+    sorts: Mapping[str, ColumnElement[Any]],
+    *,
+    page: int,
+    size: int,
+    sort: str,
+) -> Page[R]:
+    """Run ``statement`` for page ``page`` (from 1), sorted by ``sort`` as ``order_by`` says; return records.
+
+    ``sorts`` has the unique column as ``id``. ValidationFailed for a sort not in ``sorts``.
+    """
+    order = order_by(sort, sorts, sorts["id"])
+    return (await page_of(connection, statement, page=page, size=size, order=order)).of(records)
+
+
 class Numbered(Protocol):
     """A record with an id."""
 

@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
 from service.records.database.filters import conditions_of, contains, equals
-from service.records.database.paging import Page, order_by, page_of
+from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import file, user
 
@@ -73,8 +73,7 @@ async def page(
 ) -> Page[File]:
     """Return page ``page`` (from 1) of the matching files; ValidationFailed for an unknown sort."""
     statement = _stored().where(*conditions_of(wanted))
-    order = order_by(sort, SORTS, file.c.id)
-    return (await page_of(connection, statement, page=page, size=size, order=order)).of(_FILE)
+    return await sorted_page(connection, statement, _FILE, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, file_id: int, *, lock: bool = False) -> File:

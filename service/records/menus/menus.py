@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
 from service.records.database.filters import conditions_of, contains, equals
-from service.records.database.paging import Page, order_by, page_of
+from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user_role
 
@@ -87,8 +87,7 @@ async def page(
 ) -> Page[Menu]:
     """Return page ``page`` (from 1) of the matching menus; ValidationFailed for a sort not in ``SORTS``."""
     statement = select(*MENU.columns).where(*conditions_of(wanted))
-    order = order_by(sort, SORTS, menu.c.id)
-    return (await page_of(connection, statement, page=page, size=size, order=order)).of(MENU)
+    return await sorted_page(connection, statement, MENU, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, menu_id: int) -> Menu:

@@ -18,7 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
 from service.records.database.filters import conditions_of, contains, equals
-from service.records.database.paging import Page, order_by, page_of
+from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import resource
 
@@ -78,8 +78,7 @@ async def page(
 ) -> Page[Resource]:
     """Return page ``page`` (from 1) of the matching resources; ValidationFailed for an unknown sort."""
     statement = select(*RESOURCE.columns).where(*conditions_of(wanted))
-    order = order_by(sort, SORTS, resource.c.id)
-    return (await page_of(connection, statement, page=page, size=size, order=order)).of(RESOURCE)
+    return await sorted_page(connection, statement, RESOURCE, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, resource_id: int) -> Resource:

@@ -19,7 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.names import name_key
 from service.records.database.filters import conditions_of, contains, equals
-from service.records.database.paging import Page, order_by, page_of
+from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import menu, role, role_menu, user, user_role
 
@@ -83,8 +83,7 @@ async def page(
 ) -> Page[Role]:
     """Return page ``page`` (from 1) of the matching roles; ValidationFailed for a sort not in ``SORTS``."""
     statement = select(*ROLE.columns).where(*conditions_of(wanted))
-    order = order_by(sort, SORTS, role.c.id)
-    return (await page_of(connection, statement, page=page, size=size, order=order)).of(ROLE)
+    return await sorted_page(connection, statement, ROLE, SORTS, page=page, size=size, sort=sort)
 
 
 async def read(connection: AsyncConnection, role_id: int) -> Role:

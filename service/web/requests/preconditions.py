@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Protocol
 
 from service.errors import BadRequest, PreconditionFailed
 from service.web.requests.context import RequestContext
@@ -48,3 +49,16 @@ def require_match(context: RequestContext, tag: str) -> None:
     # A weak tag never matches here (RFC 9110 §8.8.3.2).
     if tag.encode() not in _ONE.findall(given):
         raise PreconditionFailed
+
+
+class Versioned(Protocol):
+    """A record with a version, which each edit increments."""
+
+    @property
+    def version(self) -> int:
+        """Its version."""
+
+
+def unchanged(context: RequestContext) -> Callable[[Versioned], None]:
+    """Return ``require_match`` for the version of the record that it is called with."""
+    return lambda stored: require_match(context, version_tag(stored.version))

@@ -84,6 +84,10 @@ class PageQuery(Schema):
         """The number of items before this page."""
         return (self.page - 1) * self.size
 
+    def part(self, items: Sequence[T]) -> Sequence[T]:
+        """Return those of all ``items`` that are on this page."""
+        return items[self.offset : self.offset + self.size]
+
     def filter(self, kind: Callable[..., F]) -> F:
         """Return a ``kind`` made from the other parameters, passed by name."""
         return kind(
