@@ -21,6 +21,16 @@ class PossibleCaller:
     held: tuple[str, ...] | None
 
     @property
+    def logged_in(self) -> bool:
+        """Whether the caller is logged in."""
+        return self.held is not None
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The held codes; none for a caller who is not logged in."""
+        return self.held or ()
+
+    @property
     def size(self) -> int:
         """How many things the caller has: a login and each code; 0 is a visitor."""
         return 0 if self.held is None else 1 + len(self.held)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import parsed_model
+from service.authz.proof.comparison import DifferingRequest, differing_requests
 from service.authz.review.impact import Differences, Standing, differences
-from service.authz.review.prove import Differing, compare
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class AccessDiff:
     """
 
     by_role: Differences
-    callers: tuple[Differing, ...]
+    callers: tuple[DifferingRequest, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +44,4 @@ def line_diff(before: Policy, after: Policy) -> LineDiff:
 def access_diff(before: Policy, after: Standing) -> AccessDiff:
     """Compare what ``before`` and the policy of ``after`` decide, for the roles and users of ``after``."""
     old = Standing(before, after.codes, after.users)
-    return AccessDiff(differences(old, after), compare(before, after.policy).differing)
+    return AccessDiff(differences(old, after), tuple(differing_requests(before, after.policy)))

@@ -1,4 +1,4 @@
-"""The exact condition on which a request passes, and where two policies differ, as commands show them."""
+"""The exact condition on which a request passes, as the command shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, RESOURCE
-from service.authz.proof.comparison import PossibleCaller, differing_requests, smallest_example
 from service.authz.proof.conditions import Condition, condition_of
 from service.authz.proof.representatives import wildcards_of
 from service.authz.review.access import request_path
@@ -56,38 +55,6 @@ class Proof(msgspec.Struct, frozen=True, rename="camel"):
     requests: tuple[ProvedRequest, ...]
 
 
-class ExampleCaller(msgspec.Struct, frozen=True, rename="camel"):
-    """A caller who may exist, with the codes that the caller holds."""
-
-    logged_in: bool
-    codes: tuple[str, ...]
-
-
-class Differing(msgspec.Struct, frozen=True, rename="camel"):
-    """A request, or in the layer ``grant`` a code, that two policies don't decide alike.
-
-    ``gains`` is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first
-    does; null where there is none.
-    """
-
-    name: str
-    layer: str | None
-    gains: ExampleCaller | None
-    loses: ExampleCaller | None
-
-
-class Equivalence(msgspec.Struct, frozen=True, rename="camel"):
-    """Whether two policies decide alike for every possible caller.
-
-    ``differing`` is in the order of names, requests first, and ``simplest`` the position in it of the
-    request whose example needs the least; null if they are equivalent.
-    """
-
-    equivalent: bool
-    differing: tuple[Differing, ...]
-    simplest: int | None
-
-
 def prove(policy: Policy, method: str, path: str) -> Proof:
     """Return on which condition requests of ``method`` to ``path`` pass, for every possible caller.
 
@@ -97,14 +64,6 @@ def prove(policy: Policy, method: str, path: str) -> Proof:
     """
     requests = tuple(_proved(policy, one) for one in _asked(policy, method, path))
     return Proof(method, path, policy.revision, requests)
-
-
-def compare(before: Policy, after: Policy) -> Equivalence:
-    """Return whether two policies decide alike; PolicyError for a model outside the closed grammar."""
-    found = differing_requests(before, after)
-    differing = tuple(Differing(one.name, one.layer, _caller(one.gains), _caller(one.loses)) for one in found)
-    simplest = smallest_example(found)
-    return Equivalence(not found, differing, None if simplest is None else found.index(simplest[0]))
 
 
 def _asked(policy: Policy, method: str, path: str) -> Iterable[RequestClass]:
@@ -144,7 +103,3 @@ def _held(codes: Iterable[str]) -> list[str]:
     """Return every held code that holds one of ``codes``, which words never are."""
     known = sorted(code for code in codes if not code.startswith("@"))
     return list(dict.fromkeys([*known, *(one for code in known for one in wildcards_of(code))]))
-
-
-def _caller(caller: PossibleCaller | None) -> ExampleCaller | None:
-    return None if caller is None else ExampleCaller(caller.held is not None, caller.held or ())

@@ -7,27 +7,35 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 
+from service.authz.engine.policy import Policy
 from service.authz.engine.rules import METHODS
-from service.authz.review.prove import (
-    Differing,
-    Equivalence,
-    ExampleCaller,
-    Proof,
-    ProvedRequest,
-    compare,
-    prove,
-)
+from service.authz.proof.comparison import differing_requests, smallest_example
+from service.authz.review.prove import Proof, ProvedRequest, prove
 from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
+from service.endpoints.policy.access_diff import DiffCaller, DifferingRequest
 from service.errors import BadRequest, ValidationFailed
 from service.launch.lazy_commands import add_data, add_json
 from service.launch.output import counted, show
 from service.launch.policy.reviewing import Review, review
+from service.web.requests.schema import Schema
 
 DIFFERENT = 2
 """The exit status for two policies that are not equivalent."""
 
 _WIDTH = 100
 _SHOWN = 40
+
+
+class Equivalence(Schema):
+    """Whether two policies decide alike for every possible caller.
+
+    ``differing`` is in the order of names, requests first, and ``simplest`` the position in it of the
+    request whose example needs the least; null if they are equivalent.
+    """
+
+    equivalent: bool
+    differing: list[DifferingRequest]
+    simplest: int | None
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -72,11 +80,21 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 def _compare(options: Namespace, environ: Mapping[str, str]) -> int:
     async def ask(found: Review, sources: Sequence[Source]) -> Equivalence:
         before, after = [await found.proposed(source) for source in sources]
-        return await asyncio.to_thread(compare, before, after)
+        return await asyncio.to_thread(_compared, before, after)
 
     answer = review(options, environ, tuple(options.equivalent), ask)
     show(options, answer, lambda: "\n".join(_equivalence(answer, *options.equivalent)))
     return 0 if answer.equivalent else DIFFERENT
+
+
+def _compared(before: Policy, after: Policy) -> Equivalence:
+    found = differing_requests(before, after)
+    simplest = smallest_example(found)
+    return Equivalence(
+        equivalent=not found,
+        differing=[DifferingRequest.of(one) for one in found],
+        simplest=None if simplest is None else found.index(simplest[0]),
+    )
 
 
 def _proof(proof: Proof) -> Iterator[str]:
@@ -150,14 +168,14 @@ def _equivalence(answer: Equivalence, before: str, after: str) -> Iterator[str]:
         yield from _differing(one, before, after)
 
 
-def _differing(one: Differing, before: str, after: str) -> Iterator[str]:
+def _differing(one: DifferingRequest, before: str, after: str) -> Iterator[str]:
     name = one.name if one.layer is None else f"{one.layer} {one.name}"
     for caller, source in ((one.gains, after), (one.loses, before)):
         if caller is not None:
             yield f"  {name}: only {source} lets pass {_told(caller)}"
 
 
-def _told(caller: ExampleCaller) -> str:
+def _told(caller: DiffCaller) -> str:
     if not caller.logged_in:
         return "everybody, logged in or not"
     return f"a holder of {' and '.join(caller.codes)}" if caller.codes else "everybody who is logged in"
