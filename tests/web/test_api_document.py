@@ -238,6 +238,11 @@ def test_no_member_of_a_component_has_a_default(document: Document) -> None:
     assert defaults == []
 
 
+def test_descriptions_are_markdown(document: Document) -> None:
+    assert "`total`" in document["components"]["schemas"]["UserPage"]["description"]
+    assert "``" not in json.dumps(document)
+
+
 def test_each_documented_problem_has_a_code_of_the_page_and_its_status(document: Document) -> None:
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
     listed = {row[1]: int(row[0]) for row in rows(between(page, "errors"))}

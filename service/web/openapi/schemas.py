@@ -37,6 +37,8 @@ class Schemas:
             kinds, schema_hook=schema_of, ref_template="#/components/schemas/{name}"
         )
         for component in self.components.values():
+            if "description" in component:  # Markdown, and not reStructuredText as a docstring
+                component["description"] = component["description"].replace("``", "`")
             for member in component.get("properties", {}).values():
                 # Generators take a member with a default for one that is always there.
                 member.pop("default", None)
