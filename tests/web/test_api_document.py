@@ -193,18 +193,25 @@ def called(function: ast.AST) -> set[str]:
     return {call.id for call in calls if isinstance(call, ast.Name)}
 
 
+def answering(tree: ast.Module) -> set[str]:
+    """Return the names of the functions of a module that answer a tag for its operations."""
+    helpers = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return {node.name for node in helpers if "answer_tag" in called(node)}
+
+
 def test_operations_that_answer_a_tag_are_marked_so_and_no_others() -> None:
+    sources = [*(ROOT / "service" / "endpoints").rglob("*.py"), *(ROOT / "service" / "web").rglob("*.py")]
+    trees = {str(source): ast.parse(source.read_text(encoding="utf-8")) for source in sources}
+    shared = {name for tree in trees.values() for name in answering(tree) if not name.startswith("_")}
     marked = []
-    for source in (ROOT / "service" / "endpoints").rglob("*.py"):
-        tree = ast.parse(source.read_text(encoding="utf-8"))
-        helpers = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-        answering = {"answer_tag", *(node.name for node in helpers if "answer_tag" in called(node))}
+    for source, tree in trees.items():
+        known = {"answer_tag"} | shared | answering(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.AsyncFunctionDef) and node.name.startswith("on_"):
                 has_mark = any(
                     isinstance(one, ast.Name) and one.id == "tagged" for one in node.decorator_list
                 )
-                assert has_mark == bool(called(node) & answering), f"{source.name}, line {node.lineno}"
+                assert has_mark == bool(called(node) & known), f"{source}, line {node.lineno}"
                 marked += [node.name] * has_mark
     assert len(marked) > 15
 
