@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from service.authz.review.access import who
+from service.authz.review.batch_decider import BatchDecider
 from service.authz.review.turns import ReviewTurns
 from service.errors import Unavailable
+from service.kernel.codes import HeldCodes
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -56,3 +58,22 @@ async def test_the_work_runs_in_a_thread_of_its_own() -> None:
     names = {await turns.computed(lambda: threading.current_thread().name) for _ in range(3)}
     assert len(names) == 1
     assert names.pop().startswith("review")
+
+
+async def test_what_would_open_a_denied_request_is_looked_for_beside_the_event_loop(
+    shared: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[threading.Thread] = []
+
+    class Watched(BatchDecider):
+        def opens(self, layer: str, name: str, held: HeldCodes | None) -> bool:
+            seen.append(threading.current_thread())
+            return super().opens(layer, name, held)
+
+    monkeypatch.setattr("service.authz.review.openings.BatchDecider", Watched)
+    question = {"method": "DELETE", "path": "/api/user/1", "permissions": []}
+    explained = await shared.data("POST", "/api/policy/explain", question)
+
+    assert "super" in explained["endpoint"]["wouldOpen"]["roles"]
+    assert seen
+    assert threading.main_thread() not in seen

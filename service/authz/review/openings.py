@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
@@ -9,6 +11,7 @@ from service.authz.engine.rules import RESOURCE
 from service.authz.review.batch_decider import BatchDecider
 from service.authz.review.explain import LayerExplained
 from service.kernel.codes import HeldCodes
+from service.kernel.cooperative_yield import cooperatively
 from service.records.database.transactions import Connection
 from service.records.menus import menus
 from service.records.menus.menus import Button
@@ -36,18 +39,28 @@ async def would_open(connection: Connection | None, policy: Policy, denied: Laye
     """
     if connection is None:
         return WouldOpen(denied.required, (), (), ())
+    given, enabled = await roles.held_codes(connection), await menus.enabled_buttons(connection)
+    # Thousands of roles and Buttons would hold up the event loop.
+    opening, buttons = await asyncio.to_thread(_opening, policy, denied, given, enabled)
+    method, _, path = denied.object.partition(" ")
+    disabled = await bindings.disabled_marks(connection, method, path) if denied.layer == RESOURCE else ()
+    return WouldOpen(denied.required, opening, buttons, disabled)
+
+
+def _opening(
+    policy: Policy,
+    denied: LayerExplained,
+    given: Mapping[str, Collection[str]],
+    enabled: Iterable[Button],
+) -> tuple[tuple[str, ...], tuple[Button, ...]]:
+    """Return the roles and the Buttons, each of which alone would allow ``denied``."""
     lines = policy.rules.of(denied.layer, denied.object)
     decider = BatchDecider(Policy(policy.model_text, lines))
 
     def opens(*codes: str) -> bool:
         return decider.opens(denied.layer, denied.object, HeldCodes(codes))
 
-    given = await roles.held_codes(connection)
-    opening = [role for role, codes in given.items() if opens(*codes)]
-    # A login is enough: no Button is needed.
-    buttons = (
-        [] if opens() else [one for one in await menus.enabled_buttons(connection) if opens(one.auth_mark)]
-    )
-    method, _, path = denied.object.partition(" ")
-    disabled = await bindings.disabled_marks(connection, method, path) if denied.layer == RESOURCE else ()
-    return WouldOpen(denied.required, tuple(opening), tuple(buttons), disabled)
+    passing = tuple(role for role, codes in cooperatively(given.items()) if opens(*codes))
+    if opens():  # a login is enough: no Button is needed
+        return passing, ()
+    return passing, tuple(one for one in cooperatively(enabled) if opens(one.auth_mark))

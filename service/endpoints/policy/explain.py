@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from typing import Annotated
 
 from msgspec import Meta
@@ -162,8 +161,7 @@ class Explain:
         context.policy = policy = self._live.current
         revision = self._revision(body)
         past = None if revision == policy.revision else revision
-        turn = nullcontext() if past is None else self._turns.turn()
-        async with turn, self._database.snapshot(within=history.READ_WITHIN) as connection:
+        async with self._turns.turn(), self._database.snapshot(within=history.READ_WITHIN) as connection:
             if past is not None:
                 name = "decisionId" if body.revision is None else "revision"
                 await require_kept(connection, name, past)
