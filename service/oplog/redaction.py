@@ -42,6 +42,9 @@ _TOKENS: Final = re.compile(
     r"|\b(?:bearer|basic)\s+\S+",  # RFC 9110 §11.4
     re.IGNORECASE,
 )
+_PUBLIC: Final = "/api/public/"
+# What follows is the secret of a link, but for a template such as ``/api/public/file/{token}``.
+_LINK: Final = re.compile(r"(/api/public/\w{1,32}/)(?!\{)[^\s/?#\"']+")
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]{22,}")  # 128 random bits, as base64url or in hexadecimal
 _ASSIGNMENT: Final = re.compile(
     r"""(?<![\w.-])([\w.-]{2,}+)(["']?\s*[:=]\s*)("[^"]*"?|'[^']*'?|[^\s;,&)]+)"""
@@ -59,10 +62,11 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
     """Return the JSON to keep of a JSON text, at most ``MOST`` bytes.
 
     With ``redact`` the values of members with sensitive names are withheld, at any depth; without, the caller
-    knows that there are none. Too long documents lose the ends of long texts, the last items of long lists,
-    and then their last members; an ellipsis marks each place.
+    knows that there are none. The secrets of public links are withheld in any text. Too long documents lose
+    the ends of long texts, the last items of long lists, and then their last members; an ellipsis marks each
+    place.
     """
-    if not redact and len(document) <= MOST:
+    if not redact and len(document) <= MOST and _PUBLIC.encode() not in document:
         return msgspec.Raw(document)
     found = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
     if len(found) > MOST:
@@ -71,7 +75,12 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
 
 
 def shortened(text: str) -> str:
-    """Return ``text`` without the end of a long one; an ellipsis marks the place."""
+    """Return ``text`` without secrets of public links, and without the end of a long one.
+
+    An ellipsis marks the place.
+    """
+    if _PUBLIC in text:
+        text = _LINK.sub(rf"\1{REDACTED}", text)
     if len(text) <= _LONGEST_TEXT:
         return text
     return f"{text[:_LONGEST_TEXT]}{_ELLIPSIS} ({len(text)} characters)"

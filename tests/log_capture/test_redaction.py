@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from service.kernel.change_record import FieldChange
 from service.oplog import redaction
+from service.oplog.changes import kept_changes
 from service.oplog.redaction import (
     MOST,
     MOST_QUERY,
@@ -193,3 +195,25 @@ def test_any_text_becomes_one_line_that_can_be_stored(text: str) -> None:
     shown.encode()
     assert len(shown.splitlines()) <= 1
     assert "\0" not in shown
+
+
+@pytest.mark.parametrize("redact", [True, False])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"/api/public/file/{CANARY}", "/api/public/file/[redacted]"),
+        (
+            f"see https://x.example/api/public/file/{CANARY}?a#b",
+            "see https://x.example/api/public/file/[redacted]?a#b",
+        ),
+        ("GET /api/public/file/{token}", "GET /api/public/file/{token}"),
+    ],
+)
+def test_the_secret_of_a_public_link_is_withheld_in_any_text(text: str, shown: str, redact: bool) -> None:
+    document = json.dumps({"path": text, "more": [text]}).encode()
+    assert kept(document, redact=redact) == {"path": shown, "more": [shown]}
+
+
+def test_the_secret_of_a_public_link_is_withheld_in_changes() -> None:
+    change = FieldChange("role:x", "description", f"/api/public/file/{CANARY}", None)
+    assert CANARY.encode() not in bytes(kept_changes([change]))
