@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -12,13 +14,15 @@ from service.authn.passwords import Passwords
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.logs.login_events import SessionEvent
 from service.records.users import accounts, bans
 from service.records.users.accounts import Info
 
 BY_OPERATOR: Final = "operator"
 """The reason in the login log of acts outside the API."""
+Keeping = Callable[[Connection], AbstractAsyncContextManager[object]]
+"""Lets a block change users, and raises ``Conflict`` at its end if that breaks a statement."""
 _WITHIN: Final = 15.0  # seconds for the transaction, in which both stores are asked
 
 
@@ -47,13 +51,16 @@ class Recovery:
         passwords: Passwords,
         rules: PasswordRules,
         throttle: Throttle,
+        invariants: Callable[[], Awaitable[Keeping]],
         log: LoginLog = UNRECORDED,
     ) -> None:
+        """``invariants`` returns what a user who is enabled must not break."""
         self._database = database
         self._store = store
         self._passwords = passwords
         self._rules = rules
         self._throttle = throttle
+        self._invariants = invariants
         self._entries = log
         self._denials = Denials(database, store)
 
@@ -70,7 +77,7 @@ class Recovery:
 
         With ``enable`` the user is also enabled, and the ban and the login lockout are cleared. Raises
         ``NotFound``, ``ValidationFailed`` for ``newPassword``, ``Conflict`` when the password was changed
-        meanwhile, and ``Unavailable``.
+        meanwhile or the enabled user would break an invariant, and ``Unavailable``.
         """
         async with self._database.transaction() as connection:
             known = await accounts.credentials_of(connection, user_id)
@@ -83,14 +90,16 @@ class Recovery:
         if enable:
             await self._throttle.unlock(account.user_name)
         login_id = str(user_id)
+        keeping = await self._invariants() if enable else nullcontext
         async with self._database.transaction(within=_WITHIN) as connection:
-            if not await accounts.change_password(
-                connection, user_id, password_hash, expected_hash=known.password_hash
-            ):
-                raise Conflict("The password was changed meanwhile")
-            if enable:
-                enabled = await accounts.set_status(connection, user_id, "enabled")
-                unbanned = await bans.unban(connection, user_id) or enabled
+            async with keeping(connection):
+                if not await accounts.change_password(
+                    connection, user_id, password_hash, expected_hash=known.password_hash
+                ):
+                    raise Conflict("The password was changed meanwhile")
+                if enable:
+                    enabled = await accounts.set_status(connection, user_id, "enabled")
+                    unbanned = await bans.unban(connection, user_id) or enabled
             ended = await self._store.close_sessions(login_id)
         self._enter("password_reset", account)
         ended += await self._end_once_more(login_id, enable=enable)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 
 from service.authn.login_log import LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
-from service.authn.recovery import Recovered, Recovery
+from service.authn.recovery import Keeping, Recovered, Recovery
 from service.authn.throttle import Throttle
+from service.authz.publishing.invariant_guard import InvariantGuard
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import configured
 from service.errors import ValidationFailed
 from service.keyspace import SessionStore
 from service.launch.errors import PasswordError
@@ -26,8 +30,9 @@ def reset_password(settings: Settings, user_name: str, *, enable: bool) -> Recov
     """Ask for a new password of the user, store it and end all sessions; return the outcome.
 
     ``enable`` also enables a disabled user and clears the ban and the login lockout. The password is asked
-    for only if the user exists. Raises ``NotFound``, ``PasswordError``, ``Conflict``, ``SchemaError``, and
-    ``Unavailable`` if a store is out of reach: then nothing was changed, or the message says what was.
+    for only if the user exists. Raises ``NotFound``, ``PasswordError``, ``Conflict``, also if the user, once
+    enabled, would break an invariant, ``PolicyError``, ``SchemaError``, and ``Unavailable`` if a store is out
+    of reach: then nothing was changed, or the message says what was.
     """
     log_to_errors(settings)
     require_current(settings.database.url)
@@ -58,6 +63,15 @@ async def _recover(settings: Settings, user_id: int, password: str, *, enable: b
         return await recovery.recover(user_id, password, enable=enable)
 
 
+async def _invariants(settings: Settings, database: Database) -> Keeping:
+    """Return what keeps the statements about single users, which a disabled one can't break."""
+    live = LivePolicy(configured(settings.policy))
+    if not live.invariants.about_users:
+        return nullcontext
+    await live.load(database)
+    return InvariantGuard(live).keeping
+
+
 @asynccontextmanager
 async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
     database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
@@ -68,6 +82,7 @@ async def _recovery(settings: Settings) -> AsyncIterator[Recovery]:
     try:
         yield Recovery(
             database=database,
+            invariants=partial(_invariants, settings, database),
             store=store,
             passwords=passwords,
             rules=PasswordRules(settings.password),

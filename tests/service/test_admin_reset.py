@@ -17,6 +17,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from service.keyspace import SessionStore
 from service.settings import Auth, Redis
+from tests.log_reading.entries import person
 from tests.service.conftest import variables_for
 from tests.support.inside import Inside, inside
 from tests.support.running import PATIENCE, Ended, command, environment, portcullis
@@ -208,3 +209,34 @@ def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(
     twice = shown(NEW, NEW)
     assert "The password of admin, id 1, is set; 0 sessions have ended." in twice
     assert NEW not in twice
+
+
+STATEMENT = """\
+statements:
+  - name: apart
+    reason: two pairs of eyes
+    no_user_holds: ["system:user:list", "system:role:list"]
+"""
+
+
+async def test_a_disabled_user_who_would_break_an_invariant_is_not_enabled(
+    seeded_database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    (tmp_path / "apart.yaml").write_text(STATEMENT, "utf-8")
+    variables = variables_for(seeded_database_url, redis_url)
+    variables["PORTCULLIS_POLICY__INVARIANTS"] = str(tmp_path / "apart.yaml")
+    async with inside(seeded_database_url, redis_url) as service:
+        site = Site(service, tmp_path, variables)
+        await person(seeded_database_url, "reader", "auditor")
+        site.execute("UPDATE sys.user SET status = 'disabled' WHERE user_name = 'reader'")
+        kept = "SELECT status, password_hash FROM sys.user WHERE user_name = 'reader'"
+        before = site.execute(kept)
+
+        refused = await site.reset("--enable", name="reader")
+        after = site.execute(kept)
+        done = await site.reset(name="reader")
+
+    assert refused.status == 1
+    assert "must stay true: apart" in refused.errors
+    assert after == before
+    assert done.status == 0, done.errors
