@@ -138,7 +138,7 @@ async def test_a_ban_that_has_ended_lengthens_no_later_one(parts: Container) -> 
         assert 0 < (until - found.scalar_one()).total_seconds() <= 60
 
 
-async def test_whoever_settles_last_the_store_agrees_with_the_database(parts: Container) -> None:
+async def test_the_store_agrees_with_the_database_no_matter_who_settles_last(parts: Container) -> None:
     async def set_and_settle(*, banned: bool) -> None:
         await (ban(parts) if banned else unban(parts))
         await settle(parts)

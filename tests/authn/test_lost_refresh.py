@@ -49,7 +49,7 @@ async def test_of_forty_clients_that_repeat_a_lost_refresh_one_gets_the_successo
     assert reasons == ["superseded"] * 39
 
 
-async def test_whoever_replays_the_token_after_the_successor_arrived_gets_nothing(parts: Container) -> None:
+async def test_a_replay_of_the_token_after_the_successor_arrived_gets_nothing(parts: Container) -> None:
     pair = await log_in(parts)
     await lost(parts, pair)
     await parts.refresh.refresh(pair.refresh_token)

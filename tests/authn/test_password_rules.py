@@ -203,7 +203,7 @@ def test_what_is_judged_is_bounded_however_long_a_password_is(password: str) -> 
         assert len(set(text) & set("@({[<!|$+%")) <= 4
 
 
-def test_whoever_never_judges_a_password_loads_no_word_lists() -> None:
+def test_a_process_that_judges_no_password_loads_no_word_lists() -> None:
     code = "import sys, service.authn.password_rules; print('zxcvbn' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
 

@@ -177,7 +177,7 @@ async def test_the_users_of_a_large_role_are_marked_before_the_answer(parts: Con
         await parts.authenticator.authenticate(pair.access_token, MAP)
 
 
-async def test_whoever_can_not_be_marked_before_the_answer_is_marked_behind_it(
+async def test_users_who_can_not_be_marked_before_the_answer_are_marked_after_it(
     parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("service.authn.revocations.AT_ONCE", 2)

@@ -185,7 +185,7 @@ async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(se
         assert (await service.ask("POST", "/api/auth/login", body)).code == "login_failed"
 
 
-async def test_an_import_sets_no_password_of_a_user_that_there_is(shared: Inside) -> None:
+async def test_an_import_sets_no_password_of_an_existing_user(shared: Inside) -> None:
     answer = await send(shared, IMPORT, f"userName,password\r\nadmin,{PASSWORD}\r\n")
 
     ((row, field, message),) = faults(answer)

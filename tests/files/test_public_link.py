@@ -35,7 +35,7 @@ def problem(answer: Answer) -> Any:
     return said, names
 
 
-async def test_whoever_has_the_link_has_the_file_without_a_login(shared: Inside) -> None:
+async def test_a_holder_of_the_link_gets_the_file_without_a_login(shared: Inside) -> None:
     data = await uploaded(shared)
     link = await linked(shared, data["id"], expiresIn=60)
 

@@ -279,9 +279,11 @@ async def test_nobody_uploads_without_the_permission(shared: Inside) -> None:
 
 
 async def test_the_documentation_says_how_a_file_is_uploaded_and_downloaded(shared: Inside) -> None:
-    paths = (await shared.ask("GET", "/docs/openapi.json")).json["paths"]
+    document = (await shared.ask("GET", "/docs/openapi.json")).json
+    paths = document["paths"]
 
-    form_of = paths["/api/file"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]
+    named = paths["/api/file"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["$ref"]
+    form_of = document["components"]["schemas"][named.removeprefix("#/components/schemas/")]
     assert form_of["required"] == ["file"]
     assert {"413", "415", "422", "503"} <= set(paths["/api/file"]["post"]["responses"])
     for path in ("/api/file/{id}", "/api/public/file/{token}"):

@@ -83,7 +83,7 @@ def test_a_user_who_holds_by_two_roles_what_is_kept_apart_is_found() -> None:
     ]
 
 
-def test_every_change_needs_a_code_but_for_what_is_excepted() -> None:
+def test_every_change_needs_a_code_except_the_listed_ones() -> None:
     invariants = stated("code_needed_for: [DELETE], except_requests: ['DELETE /api/auth/sessions/{device}']")
     (all_of_them,) = [stated("code_needed_for: [DELETE]")]
 

@@ -88,7 +88,7 @@ async def test_a_check_survives_the_loss_of_its_connection(store: SessionStore, 
     assert await store.check("1", "web") == (None, None, None)
 
 
-async def test_whoever_waits_when_the_store_is_closed_is_refused(store: SessionStore) -> None:
+async def test_a_caller_that_waits_when_the_store_is_closed_is_refused(store: SessionStore) -> None:
     waiting = asyncio.ensure_future(store.check("1", "web"))
     await asyncio.sleep(0)
     await store.close()

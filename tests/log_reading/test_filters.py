@@ -216,7 +216,7 @@ async def test_what_can_not_be_asked_is_refused_by_name(shared: Inside, target: 
     assert answer.fields == [field]
 
 
-async def test_the_refusal_of_an_unknown_kind_names_those_that_there_are(shared: Inside) -> None:
+async def test_the_refusal_of_an_unknown_kind_names_the_known_ones(shared: Inside) -> None:
     answer = await shared.ask("GET", "/api/operation-log/list?kind=INSERT,CREATE")
     (fault,) = answer.json["errors"]
     assert fault["message"] == (

@@ -105,7 +105,7 @@ async def eventually(service: Inside, target: str, count: int, token: str | None
     raise AssertionError(f"{target} has {len(items)} entries, not {count}")
 
 
-async def test_a_login_is_seen_by_whoever_logged_in(service: Inside) -> None:
+async def test_a_login_is_seen_by_the_user_who_logged_in(service: Inside) -> None:
     alice = await person(service.database_url, "alice")
     token = await service.log_in("alice")
 
@@ -115,7 +115,7 @@ async def test_a_login_is_seen_by_whoever_logged_in(service: Inside) -> None:
     assert entry["loginIp"] == "192.0.2.7"
 
 
-async def test_whoever_takes_a_log_away_or_tries_to_stands_in_the_log(service: Inside) -> None:
+async def test_exports_of_a_log_and_attempts_at_them_are_logged(service: Inside) -> None:
     reader = await person(service.database_url, "reader")
     for token in (await service.log_in("reader"), None):
         await service.ask("GET", "/api/login-log/export?userName=x&limit=7", token=token)

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 REPORT = {"resourceName": "Read", "resourceCode": "report", "method": "GET", "path": "/api/report/{id}"}
 
 
-async def test_a_revision_and_the_live_policy_are_read_whole_with_the_roles_of_now(service: Inside) -> None:
+async def test_a_revision_and_the_live_policy_are_read_whole_with_the_current_roles(service: Inside) -> None:
     await service.data("POST", "/api/resource", REPORT)
     database = Database(service.database_url)
     try:

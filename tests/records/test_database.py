@@ -371,7 +371,7 @@ async def test_the_log_is_told_of_one_cause_once_in_a_while_and_of_no_parameter(
     assert SECRET not in str(lines)
 
 
-async def test_an_emptied_database_is_unavailable_but_for_whoever_looks_again(
+async def test_an_emptied_database_is_unavailable_except_to_the_one_that_looks_again(
     empty_database_url: str,
 ) -> None:
     async def look() -> Any:

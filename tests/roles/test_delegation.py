@@ -81,7 +81,7 @@ async def test_a_role_that_gives_more_is_touched_by_nobody_who_holds_less(
     assert (await clerk.ask("GET", f"/api/role/{role}")).status == 200
 
 
-async def test_menus_are_given_by_whoever_may_write_the_role(service: Inside) -> None:
+async def test_menus_are_given_by_callers_who_may_write_the_role(service: Inside) -> None:
     clerk = await member(service, "clerk", *POWERS)
     role = await role_giving(service)
     pages = [row[0] for row in await query(service, "SELECT id FROM sys.menu WHERE menu_type = 'Menu'")]

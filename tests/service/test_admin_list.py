@@ -73,7 +73,7 @@ def test_for_programs_the_list_is_json(tmp_path: Path, variables: dict[str, str]
     assert read("--role", "user") == []
 
 
-def test_a_role_that_there_is_not_is_refused_in_words(tmp_path: Path, variables: dict[str, str]) -> None:
+def test_an_unknown_role_is_refused_in_words(tmp_path: Path, variables: dict[str, str]) -> None:
     done = listed(tmp_path, variables, "--role", "nosuch")
 
     assert (done.status, done.errors) == (1, "portcullis: role: there is no role nosuch\n")

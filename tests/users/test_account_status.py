@@ -182,7 +182,9 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
     await nowhere.close()
 
 
-async def test_the_store_says_what_is_stored_whoever_was_first(parts: Container, accounts: Accounts) -> None:
+async def test_the_store_says_what_is_stored_no_matter_who_was_first(
+    parts: Container, accounts: Accounts
+) -> None:
     heron = await new_user(parts, "heron")
     for _ in range(10):
         await asyncio.gather(

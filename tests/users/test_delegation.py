@@ -83,7 +83,7 @@ async def test_nobody_acts_on_somebody_who_holds_more(house: Inside) -> None:
     assert await house.log_in("heron", PASSWORD)
 
 
-async def test_whoever_may_acts_on_somebody_who_holds_no_more(house: Inside) -> None:
+async def test_permitted_callers_act_on_users_who_hold_no_more(house: Inside) -> None:
     token = await caller(house, "stork", "system:*")
     for number, (method, path, body) in enumerate(ACTS):
         heron = await made(house, f"heron{number}", role_id(house, "auditor"))

@@ -97,7 +97,7 @@ async def test_a_code_that_no_button_has_yet_is_asked_of_the_candidate(service: 
     assert (unchanged, mine["policyRevision"]) == (before, before + 1)
 
 
-async def test_whoever_may_grant_all_below_a_code_makes_new_ones_there(service: Inside) -> None:
+async def test_callers_who_may_grant_all_below_a_code_make_new_ones_there(service: Inside) -> None:
     await service.data("POST", "/api/menu", MENU | {"authMark": "finance:*"})
     token = await caller(service, "stork", "system:menu:create", "system:menu:update", "finance:*")
 

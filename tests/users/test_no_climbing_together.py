@@ -84,7 +84,7 @@ class Gang:
     allowed: Counter[str] = field(default_factory=Counter)
 
     async def ask(self, name: str, method: str, path: str, body: Any = None) -> bool:
-        """Send a request as one of them, with a token of now; tell whether it was allowed."""
+        """Send a request as one of them, with a current token; tell whether it was allowed."""
         for _ in range(2):
             token = self.tokens[name] or await self._log_in(name)
             if token is None:

@@ -51,9 +51,7 @@ async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_p
     assert "/no/such" not in text
 
 
-async def test_whoever_does_not_send_the_token_reads_nothing(
-    seeded_database_url: str, redis_url: str
-) -> None:
+async def test_callers_without_the_token_read_nothing(seeded_database_url: str, redis_url: str) -> None:
     async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
         for header in (("X-None", ""), ("Authorization", "Bearer "), ("Authorization", f"Bearer {TOKEN}x")):
             answer = await service.as_stranger("GET", "/metrics", header)

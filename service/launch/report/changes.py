@@ -30,7 +30,7 @@ def _since(changes: Changes) -> Iterator[Block]:
     yield Paragraph(
         f"Since revision {since.revision} of {told_time(moment(since.create_time))}: "
         f"{counted(len(changes.revisions), 'revision')}, {counted(len(changes.lines.removed), 'line')} "
-        f"removed and {len(changes.lines.added)} added in all. The model and the files are those of now, "
+        f"removed and {len(changes.lines.added)} added in all. The model and the files are the current ones "
         "for both."
     )
     rows: list[tuple[Cell, ...]]

@@ -81,7 +81,7 @@ def test_a_row_shows_statuses_and_figures() -> None:
     )
 
 
-def test_a_cell_that_there_is_none_of_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_cell_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--only", "database:burnt"])
     assert ended.value.code == 2
