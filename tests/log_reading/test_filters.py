@@ -239,8 +239,10 @@ async def test_the_refusal_of_an_unknown_kind_names_the_known_ones(shared: Insid
 async def test_the_documentation_lists_the_values_of_a_list_and_says_that_commas_separate_them(
     shared: Inside, path: str, name: str, some: set[str]
 ) -> None:
-    operation = (await shared.ask("GET", "/docs/openapi.json")).json["paths"][path]["get"]
+    document = (await shared.ask("GET", "/docs/openapi.json")).json
+    operation = document["paths"][path]["get"]
     (parameter,) = [one for one in operation["parameters"] if one["name"] == name]
     assert (parameter["style"], parameter["explode"], parameter["required"]) == ("form", False, False)
     assert parameter["schema"]["type"] == "array"
-    assert some <= set(parameter["schema"]["items"]["enum"])
+    named = parameter["schema"]["items"]["$ref"].removeprefix("#/components/schemas/")
+    assert some <= set(document["components"]["schemas"][named]["enum"])
