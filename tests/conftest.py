@@ -10,6 +10,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 import redis
+import structlog
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import NewDatabase, database
@@ -27,6 +28,9 @@ hypothesis.settings.register_profile("extended", hypothesis.settings.get_profile
 hypothesis.settings.load_profile("usual")
 
 
+_LOGGING = structlog.get_config()
+
+
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_stores(items)
@@ -40,6 +44,13 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
         (name, text.encode(errors="backslashreplace").decode()) for name, text in report.sections
     ]
     return report
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """Take back what a test has set about the log: later tests would write to its captured output."""
+    yield
+    structlog.configure(**_LOGGING)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+from contextlib import suppress
 
 import structlog
 
@@ -115,7 +116,8 @@ class Server:
                 steady = backoff == 0.0 or time.monotonic() - began > _STEADY
                 backoff = _FIRST_BACKOFF if steady else min(backoff * 2, _LONGEST_BACKOFF)
                 reason = str(fault).splitlines()[0]
-                _log.warning("embedded_server_ended", reason=reason, restart_in_seconds=backoff)
+                with suppress(OSError, ValueError):  # nobody may read the log any more: serve all the same
+                    _log.warning("embedded_server_ended", reason=reason, restart_in_seconds=backoff)
 
     def _may_start(self, backoff: float) -> bool:
         """Sleep for ``backoff`` seconds and until the server is wanted; False when closed."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 import redis
+import structlog
 
 from service.embedded import EmbeddedError, EmbeddedStores
 from service.embedded.processes import at_work_in
@@ -50,6 +51,16 @@ def test_killed_servers_come_back_by_themselves_with_their_data(own_stores: Embe
     assert eventually(lambda: database_answers(own_stores))
     with psycopg.connect(own_stores.database_url) as connection:
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (0,)
+
+
+def test_a_killed_server_comes_back_though_nobody_reads_the_log(
+    own_stores: EmbeddedStores, tmp_path: Path
+) -> None:
+    with (tmp_path / "log").open("w") as log:
+        structlog.configure(logger_factory=structlog.PrintLoggerFactory(log))
+    assert own_stores.valkey.pid is not None
+    os.kill(own_stores.valkey.pid, signal.SIGKILL)
+    assert eventually(lambda: key_value_store_answers(own_stores))
 
 
 def test_a_stopped_server_stays_away_until_it_is_started(own_stores: EmbeddedStores) -> None:

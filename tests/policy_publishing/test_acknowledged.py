@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -25,6 +27,12 @@ async def test_the_only_worker_is_one_of_one(service: Inside) -> None:
     assert (refused.status, refused.header(IN_FORCE.lower())) == (409, None)
 
 
+def forms(schemas: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the schemas that a value may have, references followed."""
+    found = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return [form for one in found["anyOf"] for form in forms(schemas, one)] if "anyOf" in found else [found]
+
+
 @pytest.mark.anyio
 async def test_the_header_is_documented_where_a_change_answers_with_its_revision(shared: Inside) -> None:
     document = (await shared.ask("GET", "/docs/openapi.json")).json
@@ -36,12 +44,10 @@ async def test_the_header_is_documented_where_a_change_answers_with_its_revision
             if IN_FORCE in success.get("headers", {}):
                 told.add((method, path))
             schema = success["content"].get("application/json", {}).get("schema", {})
-            # A write that knows dry runs has two forms of answers.
-            forms = [one.get("properties", {}).get("data", {}) for one in schema.get("anyOf", [schema])]
-            named = [one.get("$ref", "") for data in forms for one in [data, *data.get("anyOf", [])]]
+            # A write that knows dry runs has two forms of answers, and so may the data of one form.
+            data = [form.get("properties", {}).get("data", {}) for form in forms(schemas, schema)]
             if method != "get" and any(
-                "policyRevision" in schemas.get(name.rpartition("/")[2], {}).get("properties", {})
-                for name in named
+                "policyRevision" in form.get("properties", {}) for one in data for form in forms(schemas, one)
             ):
                 published.add((method, path))
     assert told == published

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
-import structlog
 import yaml
 from psycopg.rows import dict_row
 
@@ -30,14 +29,6 @@ Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def logging_as_before() -> Iterator[None]:
-    """Take back what commands say about the log: it would write to the captured output of this test."""
-    before = structlog.get_config()
-    yield
-    structlog.configure(**before)
-
-
-@pytest.fixture
 def variables(seeded_database_url: str, redis_url: str, tmp_path: Path) -> dict[str, str]:
     chosen = {
         **variables_for(seeded_database_url, redis_url),
@@ -54,7 +45,6 @@ def command(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    logging_as_before: None,  # noqa: ARG001
 ) -> Command:
     monkeypatch.setenv("PORTCULLIS_CONFIG", "")
     monkeypatch.chdir(tmp_path)
@@ -212,7 +202,6 @@ def test_a_plan_waits_for_no_change_and_no_change_waits_for_it(
         assert command("plan", "state.yaml", "--prune")[0] == 2
 
 
-@pytest.mark.usefixtures("logging_as_before")
 def test_of_processes_that_apply_at_once_one_does_the_work_and_the_others_find_it_done(
     variables: dict[str, str], tmp_path: Path
 ) -> None:

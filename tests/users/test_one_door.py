@@ -87,6 +87,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
         "administration/dry_runs",  # tells what a change would do, and opens nothing
         "endpoints/menus/own_menus",  # shows what is held, and opens nothing
         "authz/review/covered",  # tells which roles gain what a new version brings
+        "authz/review/replay",  # asks another policy what was decided before, and opens nothing
     }
 
 
