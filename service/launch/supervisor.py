@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Event
-from time import monotonic
+from time import monotonic, sleep
 from types import FrameType
 from typing import Final
 
@@ -23,6 +23,8 @@ HANGS_AFTER: Final = 15.0
 
 _FAILED_TO_START: Final = 3  # uvicorn's status for an application that does not start
 _LOOK: Final = 1.0  # seconds
+_TEMPLATE_PATIENCE: Final = 10.0  # seconds
+_RETRY: Final = 0.05  # seconds
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _log = structlog.get_logger()
 
@@ -101,7 +103,15 @@ class Supervisor:
         return self._started()
 
     def _started(self) -> _Worker:
-        return _Worker(self._listener, self._service_stops, self._settings)
+        """Start a worker; a template that was killed is replaced once nothing is left of it."""
+        give_up = monotonic() + _TEMPLATE_PATIENCE
+        while True:
+            try:
+                return _Worker(self._listener, self._service_stops, self._settings)
+            except (OSError, EOFError):
+                if monotonic() > give_up:
+                    raise
+            sleep(_RETRY)
 
     def _stop(self, workers: list[_Worker]) -> None:
         self._service_stops.set()

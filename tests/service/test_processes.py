@@ -97,10 +97,12 @@ def second(folder: Path, options: Options, first: FirstLife) -> SecondLife:
     body = {"userName": "admin", "password": first.password}
     with running(folder, *options) as service:
         rival = portcullis(folder, "serve", "--port", "0", *options)
-        before = service.workers
-        os.kill(service.templates[0], signal.SIGKILL)
-        orphans = left_of(before)
-        assert eventually(lambda: len(service.workers) == len(before), patience=PATIENCE)
+        orphans = []
+        for _ in range(3):  # the first attempts to start a worker may meet what is left of the killed process
+            before = service.workers
+            os.kill(service.templates[0], signal.SIGKILL)
+            orphans += left_of(before)
+            assert eventually(lambda: len(service.workers) == 1, patience=PATIENCE)
         with service.client() as client:
             statuses = {
                 "token": client.get(ROLE_LIST, headers=first.token).status_code,
