@@ -42,12 +42,7 @@ PROGRAMS = {
     "test": (FULL, ["pytest"]),
 }
 # A file of tests stays in one process: its fixtures are started once.
-# One process more than there are cores, since tests of outages wait most of their time.
-IN_PARALLEL = (
-    f"--numprocesses={min(4, len(os.sched_getaffinity(0)) + 1)}",
-    "--dist=loadfile",
-    "--durations=20",
-)
+IN_PARALLEL = ("--numprocesses=auto", "--maxprocesses=4", "--dist=loadfile", "--durations=20")
 SELECTIONS = {
     "--fast": ("-m", "not stores and not extended"),
     "--extended": (

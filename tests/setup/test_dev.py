@@ -84,7 +84,7 @@ def test_tests_run_in_the_checkout_on_all_cores_and_arguments_come_last(checkout
     _, output, _ = checkout.dev("test", "-k", "some thing")
     place, folder, words = output.split(":")
     assert place == folder == str(checkout.root)
-    assert words.startswith(f"-P -m pytest {dev.IN_PARALLEL[0]} ")
+    assert words.startswith("-P -m pytest --numprocesses=auto ")
     assert words.endswith(" -k some thing\n")
 
 
