@@ -62,9 +62,9 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
     """Return the JSON to keep of a JSON text, at most ``MOST`` bytes.
 
     With ``redact`` the values of members with sensitive names are withheld, at any depth; without, the caller
-    knows that there are none. The secrets of public links are withheld in any text. Too long documents lose
-    the ends of long texts, the last items of long lists, and then their last members; an ellipsis marks each
-    place.
+    knows that there are none. The secrets of public links are withheld in any text. Documents that are too
+    long lose the ends of long texts, the last items of long lists, and then their last members; an ellipsis
+    marks each place.
     """
     if not redact and len(document) <= MOST and _PUBLIC.encode() not in document:
         return msgspec.Raw(document)
