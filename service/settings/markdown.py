@@ -1,4 +1,4 @@
-"""The table of settings as Markdown, for ``docs/settings.md``: ``python -m service.settings`` prints it."""
+"""The table of settings as Markdown, for docs/reference: ``python -m service.settings`` prints it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def codes(longest: int) -> list[str]:
 
 
 def opens(held: str, required: str) -> bool:
-    """Say what docs/policy.md says, in other words than the code: a held code is a pattern."""
+    """Say what docs/explanation/policy.md says, in other words than the code: a held code is a pattern."""
     if required == "" or required.startswith("@"):
         return False
     if held == required:

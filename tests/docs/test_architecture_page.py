@@ -1,4 +1,4 @@
-"""docs/architecture.md shows the house as it stands."""
+"""docs/explanation/architecture.md shows the house as it stands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import tomllib
 
 from tests.docs.pages import ROOT, between, rows
 
-PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
 HOUSE = [name for name, _ in rows(between(PAGE, "house"))]
 
 

@@ -18,7 +18,7 @@ PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RECIPES = PAGE.partition("\n## Recipes\n")[2]
 CHANGES = re.findall(r"^```diff\n\+\+\+ (\S+)\n(.*?)^```", RECIPES, re.DOTALL | re.MULTILINE)
 PRINTED = re.findall(
-    r"in `(docs/\w+\.md)` (?:is|are) printed by:\n\n```sh\n\.venv/bin/python (.+?)\n```", RECIPES
+    r"in `(docs/[\w/]+\.md)` (?:is|are) printed by:\n\n```sh\n\.venv/bin/python (.+?)\n```", RECIPES
 )
 VERSIONS = Path("service/records/migrations/versions")
 
@@ -89,7 +89,7 @@ def test_each_recipe_is_there() -> None:
         "A problem code",
     ]
     assert RECIPES.count("```diff") == len(CHANGES)
-    assert {name for name, _ in PRINTED} == {"docs/settings.md", "docs/permissions.md"}
+    assert {name for name, _ in PRINTED} == {"docs/reference/settings.md", "docs/reference/permissions.md"}
 
 
 def test_what_the_recipes_make_is_well_formed(changed: tuple[Path, list[Path]]) -> None:

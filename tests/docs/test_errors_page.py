@@ -1,4 +1,4 @@
-"""docs/errors.md lists every refusal, and no other."""
+"""docs/reference/errors.md lists every refusal, and no other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from service.errors import Refusal
 from tests.docs.pages import ROOT, anchors, between, rows
 
-PAGE = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
 
 
 def refusals(root: type[Refusal] = Refusal) -> Iterator[type[Refusal]]:

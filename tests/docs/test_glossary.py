@@ -1,4 +1,4 @@
-"""docs/glossary.md has one definition for each word."""
+"""docs/reference/glossary.md has one definition for each word."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
 
 
 def test_each_word_is_defined_once() -> None:

@@ -1,4 +1,4 @@
-"""docs/logs.md names every event that is entered, and every name that is withheld."""
+"""docs/reference/logs.md names every event that is entered, and every name that is withheld."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from service.oplog import redaction
 from service.records.schema import operation_log
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "logs.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "logs.md").read_text(encoding="utf-8")
 RECORDED = PAGE.partition("## What is recorded")[2].partition("\n## ")[0]
 
 

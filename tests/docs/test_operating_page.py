@@ -1,4 +1,4 @@
-"""docs/operating.md names every check of the doctor, in order, and every security event of the operator."""
+"""guides/operating.md names every check of the doctor, in order, and every security event of the operator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from service.launch.doctor.checks import CHECKS
 from tests.docs.pages import ROOT, between, rows
 
-PAGE = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "operating.md").read_text(encoding="utf-8")
 
 
 def test_the_page_lists_the_checks_as_the_doctor_makes_them() -> None:

@@ -1,4 +1,4 @@
-"""docs/sessions.md names every key of the session store, every cookie and every security event."""
+"""explanation/sessions.md names every key of the session store, every cookie and every security event."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from service.settings import Auth
 from service.web.requests.cookies import CSRF_HEADER, Cookies
 from tests.docs.pages import ROOT
 
-PAGE = (ROOT / "docs" / "sessions.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "sessions.md").read_text(encoding="utf-8")
 SCRIPTS = ROOT / "service" / "keyspace" / "scripts"
 TELLING = [ROOT / "service" / part for part in ("authn", "administration")]
 

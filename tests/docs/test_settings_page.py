@@ -1,4 +1,4 @@
-"""docs/settings.md tells the truth about the table of settings."""
+"""docs/reference/settings.md tells the truth about the table of settings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from service.settings import load, markdown, table
 from tests.docs.pages import ROOT, between
 
-PAGE = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
 
 
 def test_the_page_shows_the_table_of_settings_as_it_is() -> None:

@@ -1,4 +1,4 @@
-"""docs/verifying-tokens.md: its programs verify real tokens, and read their rights as the service does."""
+"""guides/verifying-tokens.md: its programs verify real tokens, and read their rights as the service does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.web.served import served
 
 pytestmark = pytest.mark.anyio
 
-PAGE = (ROOT / "docs" / "verifying-tokens.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "guides" / "verifying-tokens.md").read_text(encoding="utf-8")
 PASSWORD = "six stubborn otters"
 CODE = "system:role:list"
 

@@ -1,4 +1,4 @@
-"""What docs/policy.md shows is what happens."""
+"""What docs/explanation/policy.md shows is what happens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.kernel.codes import HeldCodes
 from tests.docs.pages import between, rows
 from tests.policies.stock import MODEL, ROOT
 
-PAGE = (ROOT / "docs" / "policy.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "policy.md").read_text("utf-8")
 SHOWN = re.findall(r"```(sh|python)\n(.*?)```\n\n```text\n(.*?)```", PAGE, flags=re.DOTALL)
 WILDCARDS = rows(between(PAGE, "wildcards"))
 

@@ -1,4 +1,4 @@
-"""docs/reviewing.md: what its commands print and its requests answer, on an installation in use."""
+"""docs/guides/reviewing.md: what its commands print and its requests answer, on an installation in use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.members import ids_of
 
 pytestmark = pytest.mark.anyio
 
-PAGE = (ROOT / "docs" / "reviewing.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "guides" / "reviewing.md").read_text("utf-8")
 IMPORT = {"resourceName": "Import", "resourceCode": "import", "method": "POST", "path": "/api/user/import"}
 QUESTIONS = ("who", "what", "log", "openings", "what-if")
 REQUEST = re.compile(r'curl -H "Authorization: Bearer \$token" "\$base(/\S+)"')

@@ -15,7 +15,11 @@ import pytest
 from service.__main__ import main
 from tests.policies.stock import ROOT
 
-PAGE = (ROOT / "docs" / "reviewing.md").read_text("utf-8").partition("## For every possible caller\n")[2]
+PAGE = (
+    (ROOT / "docs" / "guides" / "reviewing.md")
+    .read_text("utf-8")
+    .partition("## For every possible caller\n")[2]
+)
 SHOWN = re.findall(r"```sh\n(portcullis policy prove .*?)\n```\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -293,7 +293,7 @@ def test_a_tree_of_more_than_ten_levels_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:
-    page = (ROOT / "docs/state.md").read_text("utf-8")
+    page = (ROOT / "docs/guides/state.md").read_text("utf-8")
     example = page.partition("## The file\n\n```yaml\n")[2].partition("```")[0]
 
     state = read(tmp_path, example)

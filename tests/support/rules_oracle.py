@@ -1,4 +1,4 @@
-"""Who may do what by the rules of docs/policy.md, with nothing of the service in it."""
+"""Who may do what by the rules of docs/explanation/policy.md, with nothing of the service in it."""
 
 from __future__ import annotations
 

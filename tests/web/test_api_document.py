@@ -251,7 +251,7 @@ def test_descriptions_are_markdown(document: Document) -> None:
 
 
 def test_each_documented_problem_has_a_code_of_the_page_and_its_status(document: Document) -> None:
-    page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
     listed = {row[1]: int(row[0]) for row in rows(between(page, "errors"))}
     schemas = document["components"]["schemas"]
     seen = set()

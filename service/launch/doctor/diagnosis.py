@@ -38,7 +38,8 @@ def diagnose(environ: Mapping[str, str], state_file: Path | None = None) -> Find
         settings = table.load(environ)
     except SettingsError as wrong:
         return [
-            ("settings", fault(f"{name} {message}", "see docs/settings.md")) for name, message in wrong.faults
+            ("settings", fault(f"{name} {message}", "see docs/reference/settings.md"))
+            for name, message in wrong.faults
         ]
     found: Findings = []
     with ExitStack() as stack:

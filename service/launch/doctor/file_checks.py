@@ -28,7 +28,9 @@ def signing_key(installation: Installation) -> Finding:
             return ok(f"{auth.jwt_algorithm}, a pair of keys that fit")
         secret = auth.jwt_secret or _kept_secret(installation)
     except SettingsError as wrong:
-        return fault("; ".join(one.message for one in wrong.faults), "see docs/settings.md, section auth")
+        return fault(
+            "; ".join(one.message for one in wrong.faults), "see docs/reference/settings.md, section auth"
+        )
     if not secret:
         return ok(f"{auth.jwt_algorithm}; the first start makes a random one")
     if len(set(secret)) < _FEWEST_LETTERS:
@@ -56,7 +58,8 @@ def previous_key(installation: Installation) -> Finding:
             ends = kept[1]
     except SettingsError as wrong:
         return fault(
-            wrong.faults[0].message, "delete the file, or restore it: docs/sessions.md, Signing keys"
+            wrong.faults[0].message,
+            "delete the file, or restore it: docs/explanation/sessions.md, Signing keys",
         )
     if ends is None:
         return ok("there is none")
