@@ -150,9 +150,13 @@ async def test_outside_the_group_nothing_is_guarded_and_nothing_is_marked() -> N
     assert [fault.partition(":")[0] for fault in faults_of(table, [])] == ["GET /marked", "DELETE /marked"]
 
 
-async def test_the_group_is_not_served_from_outside() -> None:
+@pytest.mark.parametrize("group", ["/api", "/access"])
+async def test_a_group_is_not_served_from_outside(group: str) -> None:
+    table = routes()
     with pytest.raises(RoutesError):
-        routes().add_outside("/api/unmarked", Unmarked())
+        table.add_outside(f"{group}/marked", Marked())
+    table.add(f"{group}/marked", Marked())
+    assert len(faults_of(table, [])) == 2
 
 
 async def test_outside_the_group_unknown_parameters_are_ignored() -> None:

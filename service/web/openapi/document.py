@@ -18,14 +18,14 @@ from service.web.openapi.problems import problem_examples, problem_responses, re
 from service.web.openapi.schemas import JSON, Schemas
 from service.web.requests.bodies import is_optional
 from service.web.requests.cookies import CSRF_HEADER
-from service.web.requests.description import Operation
+from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import DryRunAnswer
-from service.web.requests.routes import GROUP
 from service.web.requests.schema import Document
 from service.web.requests.signature import OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 OCTETS: Final = "application/octet-stream"
+_MAIN: Final = GROUPS[0]  # the names of its operations and tags begin after it
 _BINARY: Final = {"type": "string", "format": "binary"}
 BEARER: Final = ("Authorization", "Bearer ")
 """The header of the access token, and the text before it (RFC 6750 §2.1)."""
@@ -196,11 +196,11 @@ def _path(template: str) -> str:
 
 def _operation_id(operation: Operation) -> str:
     words = [operation.method.lower()]
-    for segment in operation.template.removeprefix(GROUP).split("/"):
+    for segment in operation.template.removeprefix(_MAIN).split("/"):
         parameter = _PARAMETER.fullmatch(segment)
         words += ["by", parameter[1]] if parameter else [segment]
     return camel(re.sub(r"[^A-Za-z0-9]+", "_", "_".join(words)))
 
 
 def _tag(operation: Operation) -> str:
-    return operation.template.removeprefix(GROUP).strip("/").partition("/")[0]
+    return operation.template.removeprefix(_MAIN).strip("/").partition("/")[0]

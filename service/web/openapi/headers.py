@@ -9,7 +9,6 @@ from service.web.content.downloads import ANY_TYPE
 from service.web.requests.description import Operation
 from service.web.requests.guard import MIN_REVISION
 from service.web.requests.operation import IN_FORCE
-from service.web.requests.routes import GROUP
 
 _TAG: Final = r'(?:W/)?"[^"]*"'
 _AT_LEAST: Final = {
@@ -76,7 +75,7 @@ _SENT: Final = (200, 206)
 def response_headers(operation: Operation, status: int) -> dict[str, Any]:
     """Return references to the headers of the answers of ``operation`` with ``status``, by name."""
     names = ["X-Request-Id", *_OF_STATUS.get(status, ())]
-    if operation.template.startswith(GROUP):
+    if operation.in_group:
         names.append("X-Policy-Revision")
     if status == operation.status:
         names += [IN_FORCE] if operation.mark.publishes else []
@@ -93,6 +92,6 @@ def header_parameters(operation: Operation) -> list[dict[str, Any]]:
     found = []
     if PreconditionFailed in operation.mark.refusals:
         found.append(_IF_MATCH)
-    if operation.template.startswith(GROUP) and not operation.public:
+    if operation.in_group and not operation.public:
         found.append(_AT_LEAST)
     return found

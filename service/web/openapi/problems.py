@@ -28,12 +28,11 @@ from service.errors import (
 from service.web.openapi.problem_schemas import one_of
 from service.web.requests.description import Operation
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
-from service.web.requests.routes import GROUP
 
 ALWAYS: Final = (BadRequest, InternalError)
 """Refusals of any operation: a malformed path or header, and a fault of the service."""
 IN_GROUP: Final = (PermissionDenied, ValidationFailed, Unavailable)
-"""Further refusals of any operation of the group: by the enforcer, of unknown parameters, and if a store or
+"""Further refusals of any operation of a group: by the enforcer, of unknown parameters, and if a store or
 the requested policy revision is unavailable."""
 WITH_LOGIN: Final = (
     Unauthenticated,
@@ -62,7 +61,7 @@ _EXTRA: Final[dict[str, dict[str, Any]]] = {
 def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[type[Refusal]]:
     """Return all refusals that ``operation`` can answer, ordered by status and code."""
     possible: set[type[Refusal]] = {*ALWAYS, *operation.mark.refusals}
-    if operation.template.startswith(GROUP):
+    if operation.in_group:
         possible.update(IN_GROUP)
         if not operation.public:
             possible.update(WITH_LOGIN)

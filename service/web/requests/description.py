@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from service.authz.engine.rules import ANYONE
 from service.web.requests.marks import Mark
+
+GROUPS: Final = ("/api/", "/access/")
+"""The groups: prefixes of the templates of all guarded routes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +55,11 @@ class Operation:
     def object(self) -> str:
         """The object of its lines in the endpoint layer, such as ``GET /api/role/{id}``."""
         return f"{self.method} {self.template}"
+
+    @cached_property
+    def in_group(self) -> bool:
+        """True if its route is in a group, so that every request passes the guard."""
+        return self.template.startswith(GROUPS)
 
     @cached_property
     def public(self) -> bool:

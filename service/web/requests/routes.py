@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 from falcon.asgi import App, Response
 from falcon.constants import COMBINED_METHODS
@@ -16,15 +16,12 @@ from service.authz.lint.coverage import catalogue_faults, coverage_faults
 from service.errors import MethodNotAllowed
 from service.kernel.operator_error import OperatorError
 from service.web.requests.cors import CrossOrigin
-from service.web.requests.description import Operation
+from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import ImpactOf
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.operation import Acknowledged, Responder, responder_of
 from service.web.requests.request import Request
 from service.web.requests.signature import describe
-
-GROUP: Final = "/api/"
-"""Prefix of the templates of all guarded routes."""
 
 
 class RoutesError(OperatorError):
@@ -79,7 +76,7 @@ def _preflight(allowed: list[str], cross_origin: CrossOrigin) -> Responder:
 class Routes:
     """Registers endpoints: objects with ``on_get``, ``on_post``, ``on_put``, ``on_patch`` or ``on_delete``.
 
-    ``operations`` are those of the group in order of registration, ``outside`` all others.
+    ``operations`` are those of the groups in order of registration, ``outside`` all others.
     """
 
     def __init__(
@@ -104,18 +101,18 @@ class Routes:
         self.outside: list[Operation] = []
 
     def add(self, template: str, endpoint: object, *, public: Collection[str] = ()) -> None:
-        """Serve ``template``, within the group, by ``endpoint``; every request passes the guard.
+        """Serve ``template``, within a group, by ``endpoint``; every request passes the guard.
 
         ``public`` names methods that are open to everybody, like ``@public``.
         """
-        if not template.startswith(GROUP):
-            raise RoutesError([f"{template} is not in {GROUP}: use add_outside"])
+        if not template.startswith(GROUPS):
+            raise RoutesError([f"{template} is not in {' or '.join(GROUPS)}: use add_outside"])
         self.operations += self._add(template, endpoint, self._guard, public)
 
     def add_outside(self, template: str, endpoint: object) -> None:
-        """Serve ``template``, outside the group, by ``endpoint``, to everybody without the guard."""
-        if template.startswith(GROUP):
-            raise RoutesError([f"{template} is in {GROUP}: use add"])
+        """Serve ``template``, outside the groups, by ``endpoint``, to everybody without the guard."""
+        if template.startswith(GROUPS):
+            raise RoutesError([f"{template} is in {' or '.join(GROUPS)}: use add"])
         self.outside += self._add(template, endpoint, None, ())
 
     def check(
@@ -132,7 +129,7 @@ class Routes:
             if not operation.access
         ]
         faults += [
-            f"{operation.object}: it is outside {GROUP} and is not guarded, so its mark means nothing"
+            f"{operation.object}: it is in no group and is not guarded, so its mark means nothing"
             for operation in self.outside
             if operation.access
         ]
