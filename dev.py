@@ -57,6 +57,7 @@ CHECKS = (
     ("lint-imports", "--no-logo"),
     ("python", "-m", "service", "policy", "test", "--coverage", "--mutate"),
     ("python", "-m", "service", "policy", "lint"),
+    ("python", "-m", "tests.contract"),
     ("hadolint", "deploy/Dockerfile"),
     ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
 )

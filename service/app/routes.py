@@ -38,7 +38,14 @@ from service.web.openapi.start import StartPage
 from service.web.requests.request import Request
 from service.web.requests.routes import Routes
 
-DESCRIPTION: Final = "An administration service whose every authorization decision is one Casbin decision."
+INFO: Final = {
+    "title": NAME,
+    "version": __version__,
+    "description": "An administration service whose every authorization decision is one Casbin decision.",
+    "contact": {"name": "The Portcullis maintainers"},
+    "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+}
+"""The facts about the API that open its document."""
 
 TAGS: Final = {
     "auth": "Login, refresh, logout, and the caller's own sessions.",
@@ -110,9 +117,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     access_cookie = cookies.access if cookies.on else None
     add_docs(
         routes,
-        title=NAME,
-        version=__version__,
-        description=DESCRIPTION,
+        info=INFO,
         tags=TAGS,
         token=container.token_header,
         access_cookie=access_cookie,

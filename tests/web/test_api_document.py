@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from service.app import check_routes
-from service.app.routes import TAGS
+from service.app.routes import INFO, TAGS
 from service.authz.publishing.shipped import read_shipped
 from service.errors import Refusal
 from service.web.openapi.document import openapi
@@ -39,7 +39,7 @@ def served() -> list[Operation]:
 
 @pytest.fixture(scope="module")
 def document(served: list[Operation]) -> Document:
-    made = openapi(served, title="Portcullis", version="1", description="All of it.", tags=TAGS)
+    made = openapi(served, info=INFO, tags=TAGS)
     decoded: Document = json.loads(msgspec.json.encode(made))
     return decoded
 

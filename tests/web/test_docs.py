@@ -27,7 +27,7 @@ def documented() -> RequestMiddleware:
     app = falcon_app()
     table = Routes(app, OpenGate())
     table.add_outside("/health/live", Live())
-    add_docs(table, title="Example", version="1.0", description="Things.")
+    add_docs(table, info={"title": "Example", "version": "1.0"})
     table.check([])
     return RequestMiddleware(app)
 

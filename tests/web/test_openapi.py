@@ -39,7 +39,7 @@ def routes() -> Routes:
 
 @pytest.fixture(scope="module")
 def document(routes: Routes) -> Any:
-    made = openapi([*routes.operations, *routes.outside], **INFO)
+    made = openapi([*routes.operations, *routes.outside], info=INFO)
     return json.loads(msgspec.json.encode(made))
 
 
@@ -74,7 +74,7 @@ async def test_a_public_operation_needs_no_token(document: Any) -> None:
 
 
 async def test_in_cookie_mode_a_cookie_will_do_and_changes_need_the_csrf_token(routes: Routes) -> None:
-    made = openapi([*routes.operations, *routes.outside], **INFO, access_cookie="__Host-access")
+    made = openapi([*routes.operations, *routes.outside], info=INFO, access_cookie="__Host-access")
     validate(made)
     schemes = made["components"]["securitySchemes"]
     assert (schemes["cookie"]["in"], schemes["cookie"]["name"]) == ("cookie", "__Host-access")
@@ -88,7 +88,7 @@ async def test_in_cookie_mode_a_cookie_will_do_and_changes_need_the_csrf_token(r
 
 
 async def test_another_header_of_the_token_is_named(routes: Routes) -> None:
-    made = openapi(routes.operations, **INFO, token=("X-Token", "JWT "))
+    made = openapi(routes.operations, info=INFO, token=("X-Token", "JWT "))
     scheme = made["components"]["securitySchemes"]["bearer"]
     assert (scheme["type"], scheme["in"], scheme["name"]) == ("apiKey", "header", "X-Token")
     assert "`JWT `" in scheme["description"]

@@ -29,7 +29,7 @@ def app() -> RequestMiddleware:
     for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):
         routes.add_outside(path, Live())
     routes.add_outside("/", StartPage(OperatorToken(TOKEN)))
-    add_docs(routes, title="Example", version="1.0", description="Things.")
+    add_docs(routes, info={"title": "Example", "version": "1.0"})
     routes.check([])
     return RequestMiddleware(application)
 

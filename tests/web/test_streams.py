@@ -185,7 +185,7 @@ async def test_a_client_that_stays_gets_its_next_answer_over_the_same_connection
 async def test_the_documents_name_the_media_types() -> None:
     _, routes = app_of(Download(1))
 
-    made = openapi(routes.operations, title="x", version="1", description="x")
+    made = openapi(routes.operations, info={"title": "x", "version": "1"})
 
     shown = made["paths"]["/api/download"]["get"]["responses"]["200"]["content"]
     binary = {"schema": {"type": "string", "format": "binary"}}

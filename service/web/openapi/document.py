@@ -35,18 +35,16 @@ NO_TAGS: Final[Mapping[str, str]] = {}
 def openapi(
     operations: Iterable[Operation],
     *,
-    title: str,
-    version: str,
-    description: str,
+    info: Mapping[str, Any],
     tags: Mapping[str, str] = NO_TAGS,
     token: tuple[str, str] = BEARER,
     access_cookie: str | None = None,
 ) -> dict[str, Any]:
     """Return the OpenAPI document of ``operations``, except those that answer a ``Document``.
 
-    ``tags`` describes the groups of operations, by the first segment of their paths. ``token`` is the name of
-    the header that carries the access token, and the text before the token. ``access_cookie`` is the name of
-    the cookie that carries it, in cookie mode.
+    ``info`` is the Info Object (OpenAPI 3.1 §4.8.2). ``tags`` describes the groups of operations, by the
+    first segment of their paths. ``token`` is the name of the header that carries the access token, and the
+    text before the token. ``access_cookie`` is the name of the cookie that carries it, in cookie mode.
     """
     shown = [operation for operation in operations if operation.signature.answer is not Document]
     schemas = Schemas(shown)
@@ -58,7 +56,7 @@ def openapi(
         methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
     made = {
         "openapi": "3.1.0",
-        "info": {"title": title, "version": version, "description": description},
+        "info": info,
         "servers": [{"url": "/"}],
         "tags": [
             {"name": tag, **({"description": tags[tag]} if tag in tags else {})}

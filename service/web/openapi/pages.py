@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -60,17 +60,15 @@ class Shown:
 def add_docs(
     routes: Routes,
     *,
-    title: str,
-    version: str,
-    description: str,
+    info: Mapping[str, Any],
     tags: Mapping[str, str] = NO_TAGS,
     token: tuple[str, str] = BEARER,
     access_cookie: str | None = None,
 ) -> None:
     """Add the pages to ``routes``. Call it last: the document shows the routes added before.
 
-    ``tags``, ``token`` and ``access_cookie`` are those of ``openapi``. Raises RuntimeError if Swagger UI is
-    not installed.
+    ``info``, ``tags``, ``token`` and ``access_cookie`` are those of ``openapi``. Raises RuntimeError if
+    Swagger UI is not installed.
     """
     operations = [*routes.operations, *routes.outside]
     swagger_ui = _swagger_ui()
@@ -79,9 +77,7 @@ def add_docs(
         return msgspec.json.encode(
             openapi(
                 operations,
-                title=title,
-                version=version,
-                description=description,
+                info=info,
                 tags=tags,
                 token=token,
                 access_cookie=access_cookie,
