@@ -23,6 +23,7 @@ from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
 from service.app.readiness import readiness
+from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.login_log import LoginLog
@@ -72,8 +73,8 @@ class Container:
     """The long-lived objects of one worker. Creating them connects to nothing."""
 
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
-        database, auth, worker = settings.database, settings.auth, _worker_name()
-        self.worker = worker
+        database, auth = settings.database, settings.auth
+        self.worker = worker = _worker_name()
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
@@ -111,9 +112,11 @@ class Container:
         self.tokens = tokens = Tokens(auth, self.store.synchronized.now)
         pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)
         log = LoginLog(self.collector.login)
-        login = Login(self.database, self.store, self.passwords, pairs)
         self.throttle = Throttle(settings.throttle, self.store.counters)
-        self.attempts = LoginService(self.database, login, self.throttle, log)
+        self.api_keys = ApiKeyCallers(self.database, self.store, self.throttle, self.store.synchronized.now)
+        self.attempts = LoginService(
+            self.database, Login(self.database, self.store, self.passwords, pairs), self.throttle, log
+        )
         self.refresh = Refresh(self.database, self.store, tokens, pairs, log)
         self.sessions = Sessions(self.store, log)
         self.revocations = Revocations(self.database, self.store, log)
@@ -151,7 +154,7 @@ class Container:
         revisions = PublishedRevisions(self.live, reader_of(self.database))
         self.guard = AuthorizationGuard(
             _token_of_requests(auth, self.cookies),
-            Authenticator(auth, tokens, self.store),
+            Authenticator(auth, tokens, self.store, self.api_keys),
             self.live,
             revisions,
         )
@@ -186,6 +189,7 @@ class Container:
         """Release threads and connections."""
         self.passwords.close()
         await self.uploads.finish()
+        await self.api_keys.finish()
         await self.revocations.finish()
         await self.journal.finish()
         if self.decision_log is not None:

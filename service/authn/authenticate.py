@@ -1,4 +1,4 @@
-"""From the token of a request to the caller: one round trip to the session store, or none."""
+"""From the token or API key of a request to the caller: one round trip to the session store, or none."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import NamedTuple
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
+from service.authn.api_keys.callers import ApiKeyCallers
+from service.authn.api_keys.form import is_api_key
 from service.authn.claims import AccessClaims
 from service.authn.refusals import banned
 from service.authn.tokens import Tokens
@@ -39,9 +41,10 @@ class Authenticated(NamedTuple):
 
 
 class Authenticator:
-    """Finds the caller of a token, checked at each request."""
+    """Finds the caller of a token or an API key, checked at each request."""
 
-    def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore) -> None:
+    def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore, api_keys: ApiKeyCallers) -> None:
+        self._api_keys = api_keys
         self._verified = VerifiedTokens(tokens, first_seen=self._first_seen)
         self._tokens = tokens
         self._store = store
@@ -49,12 +52,16 @@ class Authenticator:
         self._asks_store = settings.per_request_deny_check
 
     async def authenticate(self, token: str, permission_map: PermissionMap) -> Authenticated:
-        """Return the caller of the access token ``token``, and the policy revision announced by now.
+        """Return the caller of an access token or API key, and the policy revision announced by now.
 
-        Raises ``TokenInvalid``, ``TokenExpired``, ``AccountBanned``, ``RefreshRequired`` (the user was marked
-        after the token was issued, or the device session was ended or replaced) and ``Unavailable``. With
-        ``per_request_deny_check`` off, only the first two: a token then works until it expires.
+        Raises for an API key what ``ApiKeyCallers`` raises. For a token: ``TokenInvalid``, ``TokenExpired``,
+        ``AccountBanned``, ``RefreshRequired`` (the user was marked after the token was issued, or the device
+        session was ended or replaced) and ``Unavailable``. With ``per_request_deny_check`` off, only the
+        first two: a token then works until it expires. API keys are always checked.
         """
+        if is_api_key(token):
+            caller, revision = await self._api_keys.authenticate(token)
+            return Authenticated(caller, revision_in(revision))
         caller = self._verified.caller(token, permission_map)
         if not self._asks_store:
             return Authenticated(caller, 0)

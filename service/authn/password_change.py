@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from service.authn.login_log import UNRECORDED, LoginLog, reason_of
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
+from service.authn.refusals import NO_PASSWORD
 from service.authn.revocations import Revocations
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, RefreshRequired, ValidationFailed
@@ -52,7 +53,8 @@ class PasswordChange:
         """Set the caller's own password; the caller's session stays, and must refresh its access token.
 
         Attempts count as logins do. Raises ``RateLimited``, ``ValidationFailed`` for ``currentPassword`` and
-        ``newPassword``, ``Conflict`` when the password was changed meanwhile, and ``Unavailable``.
+        ``newPassword``, ``Conflict`` when the password was changed meanwhile or a service account asks, and
+        ``Unavailable``.
         """
         user = (caller.user_id, caller.user_name, caller.device)
         try:
@@ -67,8 +69,10 @@ class PasswordChange:
         async with self._database.transaction() as connection:
             known = await accounts.credentials_of(connection, caller.user_id)
             account = await accounts.info(connection, caller.user_id)
-        if known is None or account is None:  # deleted while the token was valid
+        if account is None:  # deleted while the token was valid
             raise RefreshRequired
+        if known is None:
+            raise Conflict(NO_PASSWORD)
         if not await self._passwords.verify(known.password_hash, current):
             raise ValidationFailed(("currentPassword", "is not the current password"))
         await attempt.succeeded()
@@ -89,8 +93,10 @@ class PasswordChange:
             target = await authorize(connection)
             known = await accounts.credentials_of(connection, target.user_id)
             account = await accounts.info(connection, target.user_id)
-        if known is None or account is None:
+        if account is None:
             raise NotFound("There is no such user")
+        if known is None:
+            raise Conflict(NO_PASSWORD)
         await self._set(account, new, authorize, expected_hash=known.password_hash, keep=None)
         self._entries.by_other("password_reset", account.user_id, account.user_name)
         return account.user_name

@@ -11,6 +11,7 @@ from service.authn.denials import Denials
 from service.authn.login_log import UNRECORDED, LoginLog
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
+from service.authn.refusals import NO_PASSWORD
 from service.authn.throttle import Throttle
 from service.errors import Conflict, NotFound, Unavailable
 from service.keyspace import SessionStore
@@ -65,11 +66,16 @@ class Recovery:
         self._denials = Denials(database, store)
 
     async def find(self, user_name: str) -> int:
-        """Return the id of the user with that name, compared by ``name_key``; raises ``NotFound``."""
+        """Return the id of the user with that name, compared by ``name_key``.
+
+        Raises ``NotFound``, and ``Conflict`` for a service account.
+        """
         async with self._database.transaction() as connection:
-            known = await accounts.credentials(connection, user_name)
+            known = await accounts.standing(connection, user_name)
         if known is None:
             raise NotFound("There is no user with that name")
+        if known.kind == "service":
+            raise Conflict(NO_PASSWORD)
         return known.user_id
 
     async def recover(self, user_id: int, new: str, *, enable: bool) -> Recovered:

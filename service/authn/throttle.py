@@ -1,4 +1,4 @@
-"""Limits on logins and refreshes, by account and by client address.
+"""Limits on logins and refreshes, by account and by client address, and on wrong API keys, by address.
 
 Attempts are counted before anything is looked up, so a refusal reveals nothing about the account. Attempts of
 unknown devices use up the share of unknown devices only: a device that has logged in to the account before
@@ -20,6 +20,9 @@ from service.settings import Throttle as Settings
 
 ACCOUNT: Final = "login"
 """The limit on logins to one account."""
+
+KEY_ADDRESS: Final = "key-address"
+"""The limit on wrong API keys from one address."""
 
 _log = structlog.get_logger(__name__)
 
@@ -73,6 +76,18 @@ class Throttle:
         """Count a refresh of an account, after its token was verified."""
         if self._settings.enabled:
             await self._hit(self._settings.refresh_account, "refresh", login_id, login_id=login_id)
+
+    async def may_try_key(self, address: str) -> None:
+        """Return if an address may try an API key that is not known yet; counts nothing."""
+        if self._settings.enabled:
+            limit = (self._settings.key_address, self._settings.window, KEY_ADDRESS, _network(address))
+            if (wait := await self._counters.wait(*limit)) is not None:
+                raise RateLimited(wait, KEY_ADDRESS)
+
+    async def key_failed(self, address: str) -> None:
+        """Count a wrong API key from an address; raises ``RateLimited`` or ``Unavailable``."""
+        if self._settings.enabled:
+            await self._hit(self._settings.key_address, KEY_ADDRESS, _network(address), address=address)
 
     async def forgive(self, account: str, device: str, share: str) -> None:
         """Reset one share of an account, and remember the device as known."""

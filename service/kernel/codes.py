@@ -100,6 +100,35 @@ class HeldCodes:
         return f"HeldCodes({sorted(self.codes)})"
 
 
+def intersection(first: Iterable[str], second: Iterable[str]) -> frozenset[str]:
+    """Return codes that grant exactly what both ``first`` and ``second`` grant.
+
+    What two held codes grant in common is what one code grants, or nothing. So the result is exact, also for
+    required codes that do not exist yet, and has at most as many codes as there are pairs.
+    """
+    others = tuple(second)
+    common = {_common(one, other) for one in first for other in others}
+    return frozenset(code for code in common if code is not None)
+
+
+def _common(first: str, second: str) -> str | None:
+    """Return the code that grants what both held codes grant; None if there is nothing."""
+    short, long = sorted((first.split(":"), second.split(":")), key=len)
+    if not (all(short) and all(long)):
+        return first if first == second else None
+    if len(short) < len(long):
+        if short[-1] != "*":
+            return None
+        # A last * stands for one segment or more.
+        short = [*short, *["*"] * (len(long) - len(short))]
+    found = []
+    for one, other in zip(short, long, strict=True):
+        if one != other and "*" not in (one, other):
+            return None
+        found.append(other if one == "*" else one)
+    return ":".join(found)
+
+
 def _fits(head: tuple[str, ...], trailing: bool, segments: tuple[str, ...]) -> bool:
     if trailing:
         if len(segments) <= len(head):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from service.kernel.codes import HeldCodes
+
+Kind = Literal["person", "service"]
+"""Whether an account belongs to a person, who logs in, or to a program, which has API keys."""
 
 OPERATOR_ID: Final = 0
 """The user id of the operator at the command line, who is no user."""
@@ -13,10 +16,12 @@ OPERATOR_ID: Final = 0
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The user of a device session, from the access token and the live permission map.
+    """The authenticated user of a request: of a device session, or of an API key.
 
     ``login_id`` is the ``sub`` of the token: the user id in decimal. ``held`` are the codes in force for
     this request; ``issued_at`` is the token's ``iat`` in seconds since the epoch, with a fraction.
+    ``service`` is the service that a service account is bound to, None for none. ``key_id`` is the API key
+    that the request came with, itself or by a token that was issued for it; ``device`` is "" then.
     """
 
     user_id: int
@@ -27,6 +32,9 @@ class Caller:
     roles: tuple[str, ...]
     held: HeldCodes
     issued_at: float
+    kind: Kind = "person"
+    service: str | None = None
+    key_id: int | None = None
 
     @property
     def is_operator(self) -> bool:

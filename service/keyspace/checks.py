@@ -20,10 +20,13 @@ from service.keyspace.keys import POLICY_REVISION
 
 
 class Answer(NamedTuple):
-    """The values of the two keys of one check, and the announced policy revision."""
+    """The values of the two keys of one check, and the announced policy revision.
+
+    ``marker`` is the user's deny marker; ``value`` is the device session, or the epoch of the user's rights.
+    """
 
     marker: bytes | None
-    session: bytes | None
+    value: bytes | None
     revision: bytes | None
 
 

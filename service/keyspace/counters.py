@@ -44,8 +44,19 @@ class Counters:
         async with within(self._timeout):
             if await self._limiter.hit(limit, *name):
                 return None
-            stats = await self._limiter.get_window_stats(limit, *name)
+            return await self._seconds_left(limit, *name)
+
+    async def _seconds_left(self, limit: RateLimitItemPerSecond, *name: str) -> int:
+        stats = await self._limiter.get_window_stats(limit, *name)
         return max(1, math.ceil(stats.reset_time - time.time()))
+
+    async def wait(self, most: int, window: int, *name: str) -> int | None:
+        """Return what ``hit`` would, and count nothing."""
+        limit = RateLimitItemPerSecond(most, window)
+        async with within(self._timeout):
+            if await self._limiter.test(limit, *name):
+                return None
+            return await self._seconds_left(limit, *name)
 
     async def clear(self, most: int, window: int, *name: str) -> None:
         """Reset the count of ``name``; ``most`` and ``window`` as in ``hit``."""

@@ -17,6 +17,11 @@ def device(login_id: str, device: str) -> str:
     return f"auth:device:{login_id}:{device}"
 
 
+def rights(login_id: str) -> str:
+    """Name the epoch of a user's rights; each change of them removes it."""
+    return f"auth:rights:{login_id}"
+
+
 def undelivered(login_id: str, device: str, issued: int) -> str:
     """Name the key of tokens not known to be delivered; ``issued`` is their ``iat`` in milliseconds."""
     return f"auth:undelivered:{login_id}:{device}:{issued}"

@@ -31,6 +31,7 @@ SHORT_MARK = 60_000
 HAND_OUT = 1.0
 """Seconds, beyond the longest wait for the store, that a request may take to deliver leased tokens."""
 _MARGIN = 60
+_EPOCH_LIFE = 86_400  # seconds; a new one costs each worker one query
 
 _facts = msgspec.json.Encoder()
 _session = msgspec.json.Decoder(DeviceSession)
@@ -70,6 +71,22 @@ class SessionStore:
         All requests of the moment share one round trip.
         """
         return await self._checks.ask(keys.deny(login_id), keys.device(login_id, device))
+
+    async def check_rights(self, login_id: str) -> Answer:
+        """Return the deny marker of the user, the epoch of the rights, and the announced policy revision.
+
+        In the same round trip as ``check``.
+        """
+        return await self._checks.ask(keys.deny(login_id), keys.rights(login_id))
+
+    async def rights_epoch(self, login_id: str, new: str) -> bytes:
+        """Return the epoch of the user's rights; ``new``, a random text, becomes it if there is none.
+
+        Rights that are read after this call are at least as new as the epoch, as long as it stands.
+        """
+        async with within(self._timeout):
+            found = await self._client.set(keys.rights(login_id), new, nx=True, get=True, ex=_EPOCH_LIFE)
+        return found if isinstance(found, bytes) else new.encode()
 
     async def clock(self) -> int:
         """Return the store's time in milliseconds, and synchronize ``synchronized`` with it."""

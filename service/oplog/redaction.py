@@ -38,7 +38,8 @@ _ELLIPSIS: Final = "\u2026"
 
 # All run in linear time: clients choose the texts.
 _TOKENS: Final = re.compile(
-    r"eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
+    r"pck_[A-Za-z0-9_]{8,}"  # an API key (``service.authn.api_keys.form``) or a part of one
+    r"|eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
     r"|\b(?:bearer|basic)\s+\S+",  # RFC 9110 §11.4
     re.IGNORECASE,
 )

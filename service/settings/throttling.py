@@ -12,7 +12,7 @@ _MOST = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throttle:
-    """How many logins and refreshes are allowed; further attempts are answered 429."""
+    """How many logins, refreshes and wrong API keys are allowed; further attempts are answered 429."""
 
     enabled: bool = setting(default=True, help="Whether attempts are counted at all.")
     window: int = setting(
@@ -40,6 +40,13 @@ class Throttle:
         unit="attempts",
         check=between(1, _MOST),
         help="Refreshes from one client address (IPv6: one /64 network).",
+    )
+    key_address: int = setting(
+        300,
+        unit="attempts",
+        check=between(1, _MOST),
+        help="Wrong API keys from one client address (IPv6: one /64 network). Further keys from there that a "
+        "worker does not know yet are refused without being looked up.",
     )
     known_device_life: int = setting(
         2_592_000,

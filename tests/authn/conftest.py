@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 import pytest
 
+from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.passwords import Passwords
 from service.authn.refresh import Refresh
+from service.authn.throttle import Throttle
 from service.authn.token_issuer import TokenIssuer
 from service.authn.tokens import Tokens
 from service.embedded import EmbeddedStores
@@ -18,6 +20,7 @@ from service.kernel.permission_map import PermissionMap
 from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis
+from service.settings import Throttle as ThrottleSettings
 from tests.support.databases import database
 
 SECRET = "9vKq-2mZ_8sLw4TtR7yXc1Ff6Gh0JbNnPpDdEe5AaUu3IiOoQqWwZzSsMmLlKkHh"
@@ -35,6 +38,7 @@ class Container:
     pairs: TokenIssuer
     login: Login
     refresh: Refresh
+    api_keys: ApiKeyCallers
     authenticator: Authenticator
 
 
@@ -71,6 +75,7 @@ async def parts(
     store = SessionStore(Redis(url=redis_url), auth)
     passwords = Passwords(Password())
     tokens = Tokens(auth)
+    callers = ApiKeyCallers(users, store, Throttle(ThrottleSettings(), store.counters))
     pairs = TokenIssuer(tokens, lambda: permission_map)
     yield Container(
         auth,
@@ -81,7 +86,8 @@ async def parts(
         pairs,
         Login(users, store, passwords, pairs),
         Refresh(users, store, tokens, pairs),
-        Authenticator(auth, tokens, store),
+        callers,
+        Authenticator(auth, tokens, store, callers),
     )
     passwords.close()
     await store.close()

@@ -112,7 +112,9 @@ async def test_without_the_store_a_good_token_is_neither_passed_nor_called_wrong
     pair = await log_in(parts)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), parts.settings)
     with pytest.raises(Unavailable):
-        await Authenticator(parts.settings, parts.tokens, away).authenticate(pair.access_token, MAP)
+        await Authenticator(parts.settings, parts.tokens, away, parts.api_keys).authenticate(
+            pair.access_token, MAP
+        )
     await away.close()
 
 
@@ -121,5 +123,5 @@ async def test_with_the_deny_check_off_a_token_works_without_the_store(parts: Co
     off = replace(parts.settings, per_request_deny_check=False)
     away = SessionStore(Redis(url="redis://127.0.0.1:1/0"), off)
 
-    assert await Authenticator(off, parts.tokens, away).authenticate(pair.access_token, MAP)
+    assert await Authenticator(off, parts.tokens, away, parts.api_keys).authenticate(pair.access_token, MAP)
     await away.close()

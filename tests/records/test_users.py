@@ -45,6 +45,8 @@ async def test_a_user_is_found_by_any_spelling_of_the_same_name(
         user_id=user_id,
         user_name="Björn",
         nick_name="B",
+        kind="person",
+        service=None,
         password_hash="old",
         status="enabled",
         banned=False,

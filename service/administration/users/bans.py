@@ -63,7 +63,7 @@ class Bans:
         async with self._database.transaction(within=WITHIN) as connection:
             # Under the lock: if two users ban each other at once, the second one is no longer a caller.
             check = await self._delegation.check(connection, caller)
-            known = await accounts.credentials_of(connection, user_id)
+            known = await accounts.standing_of(connection, user_id)
             if known is None:
                 raise NotFound("There is no such user")
             change_log.concerns(change_log.user_target(known.user_name))
@@ -81,7 +81,7 @@ class Bans:
         """Clear the ban of a user, if there is one; raises the refusals of ``ban`` except ``NotFound``."""
         async with self._database.transaction(within=WITHIN) as connection:
             check = await self._delegation.check(connection, caller)
-            known = await accounts.credentials_of(connection, user_id)
+            known = await accounts.standing_of(connection, user_id)
             if known is not None:
                 change_log.concerns(change_log.user_target(known.user_name))
             target = await check.target(connection, user_id)

@@ -58,7 +58,7 @@ def holder_of(permissions: Sequence[str]) -> Subject:
 
 
 async def _user(connection: Connection, user_name: str) -> Subject:
-    found = await accounts.credentials(connection, user_name)
+    found = await accounts.standing(connection, user_name)
     if found is None:
         raise ValidationFailed(("userName", "There is no such user"))
     held = await rights.of(connection, found.user_id)

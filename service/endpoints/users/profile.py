@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
@@ -10,6 +11,7 @@ from service.administration.users.accounts import Accounts
 from service.authn.password_change import PasswordChange
 from service.endpoints.users.accounts import Avatar, Email, Name, Phone
 from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshRequired
+from service.kernel.identity import Caller
 from service.records.database.transactions import Database
 from service.records.users import accounts as users
 from service.records.users.listing import Gender
@@ -45,7 +47,12 @@ class Info:
             info = await users.info(connection, context.user.user_id)
         if info is None:  # deleted while the token was valid
             raise RefreshRequired
-        return UserInfo.of(info)
+        return UserInfo.of(info if context.user.key_id is None else _by_key(info, context.user))
+
+
+def _by_key(info: users.Info, caller: Caller) -> users.Info:
+    """Return the account with the permissions that are left within the scopes of the key."""
+    return replace(info, permissions=tuple(sorted(caller.held.codes)))
 
 
 class ProfileEdit(Schema):

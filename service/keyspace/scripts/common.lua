@@ -13,6 +13,8 @@ end
 local function deny_key(id) return 'auth:deny:' .. id end
 local function ban_key(id) return 'auth:ban:' .. id end
 local function device_key(id, device) return 'auth:device:' .. id .. ':' .. device end
+-- The epoch of a user's rights; whoever has read them compares it, and reads them again if it is gone.
+local function rights_key(id) return 'auth:rights:' .. id end
 local function devices_key(id) return 'auth:devices:' .. id end
 local function refresh_key(rid) return 'auth:refresh:' .. rid end
 local function spent_key(rid) return 'auth:spent:' .. rid end
@@ -109,8 +111,9 @@ local function latest(marker, sessions)
   return last
 end
 
--- Sets `refresh:{now}`, never over `banned` and never earlier: it is at least every `iat` issued so far.
+-- Ends the epoch of the user's rights, and sets `refresh:{now}`, never over `banned` and never earlier: it is at least every `iat` issued so far.
 local function mark(id, now, life, sessions)
+  redis.call('DEL', rights_key(id))
   local marker = read_marker(id)
   if marker.banned then return end
   local at = math.max(now, latest(marker, sessions))

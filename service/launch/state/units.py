@@ -31,7 +31,7 @@ def operator() -> Caller:
 async def caller_named(database: Database, user_name: str) -> Caller:
     """Return the user as a caller; NotFound, and Conflict for one who is disabled or banned."""
     async with database.transaction() as connection:
-        known = await accounts.credentials(connection, user_name)
+        known = await accounts.standing(connection, user_name)
         if known is None:
             raise NotFound(f"There is no user {user_name}")
         held = await rights.of_enabled_user(connection, known.user_id)

@@ -148,14 +148,17 @@ async def holders_of_menus(connection: AsyncConnection, menu_ids: Iterable[int])
 
 
 async def has_administrator(connection: AsyncConnection) -> bool:
-    """True if an enabled user holds ``*``."""
+    """True if an enabled person holds ``*``.
+
+    A service account does not count: it can't log in, and its keys can't make others.
+    """
     holders = (
         select(user.c.id)
         .join(user_role, user_role.c.user_id == user.c.id)
         .join(role, role.c.id == user_role.c.role_id)
         .join(role_menu, role_menu.c.role_id == role.c.id)
         .join(menu, menu.c.id == role_menu.c.menu_id)
-        .where(user.c.status == "enabled", role.c.enabled)
+        .where(user.c.status == "enabled", user.c.kind == "person", role.c.enabled)
         .where(menu.c.menu_type == "Button", menu.c.enabled, menu.c.auth_mark == "*")
     )
     return bool((await connection.execute(select(holders.exists()))).scalar_one())

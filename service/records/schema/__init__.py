@@ -5,6 +5,7 @@ Describes columns, keys and constraints; holds no query.
 
 from service.records.schema.access import (
     action_resource,
+    api_key,
     bit_position,
     menu,
     resource,
@@ -28,6 +29,7 @@ __all__ = [
     "SCHEMA",
     "CasbinRule",
     "action_resource",
+    "api_key",
     "binding_history",
     "bit_position",
     "button_history",

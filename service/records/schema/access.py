@@ -12,6 +12,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     Sequence,
     Table,
     Text,
@@ -19,6 +20,7 @@ from sqlalchemy import (
     text,
     true,
 )
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from service.records.schema.base import CODE_PATTERN, identity, metadata, moment, versioned
 
@@ -32,7 +34,27 @@ user = Table(
     # The key by which names are compared: service.kernel.names.
     Column("user_name_key", Text, nullable=False, unique=True),
     Column("nick_name", Text, nullable=False),
-    Column("password_hash", Text, nullable=False),
+    # A service account has API keys in place of a password.
+    Column(
+        "password_hash",
+        Text,
+        CheckConstraint("(kind = 'person') = (password_hash IS NOT NULL)", name="password_hash"),
+    ),
+    Column(
+        "kind",
+        Text,
+        CheckConstraint("kind IN ('person', 'service')", name="kind"),
+        nullable=False,
+        server_default="person",
+    ),
+    # The guarded service that a service account is bound to.
+    Column(
+        "service",
+        Text,
+        CheckConstraint(
+            "service IS NULL OR (kind = 'service' AND service ~ '^[a-z][a-z0-9-]{0,31}$')", name="service"
+        ),
+    ),
     Column("email", Text),
     Column("phone", Text),
     Column("gender", Text, CheckConstraint("gender IN ('female', 'male', 'other')", name="gender")),
@@ -52,6 +74,7 @@ user = Table(
     Index("user_nick_name_key_id_idx", "nick_name_key", "id", postgresql_include=["status"]),
     Index("user_email_key_id_idx", "email_key", "id", postgresql_include=["status"]),
     Index("user_status_id_idx", "status", "id"),
+    Index("user_kind_id_idx", "kind", "id"),
     Index("user_create_time_id_idx", "create_time", "id", postgresql_include=["status"]),
     Index("user_update_time_id_idx", "update_time", "id", postgresql_include=["status"]),
     Index(
@@ -96,6 +119,26 @@ user_ban = Table(
     Column("reason", Text, nullable=False),
     # No foreign key: the id stays when that user is deleted. Ids are never reused.
     Column("banned_by", BigInteger, nullable=False),
+    moment("create_time"),
+)
+
+api_key = Table(
+    "api_key",
+    metadata,
+    identity(),
+    Column("user_id", ForeignKey(user.c.id, ondelete="CASCADE"), nullable=False, index=True),
+    Column("key_name", Text, CheckConstraint("key_name <> ''", name="key_name"), nullable=False),
+    # The first characters of the secret, to recognize the key by, and the SHA-256 of all of it.
+    Column("hint", Text, nullable=False),
+    Column(
+        "digest", LargeBinary, CheckConstraint("octet_length(digest) = 32", name="digest"), nullable=False
+    ),
+    # Permission codes, which may have wildcards; null: all that the account holds.
+    Column("scopes", ARRAY(Text)),
+    Column("expire_time", DateTime(timezone=True)),
+    Column("last_use_time", DateTime(timezone=True)),
+    # No foreign key: the id stays when that user is deleted. Ids are never reused.
+    Column("created_by", BigInteger, nullable=False),
     moment("create_time"),
 )
 

@@ -9,6 +9,7 @@ from typing import Final
 from sqlalchemy import BigInteger, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.identity import Kind
 from service.kernel.names import name_key
 from service.records.database.row_mapper import RowMapper
 from service.records.roles import rights
@@ -18,14 +19,22 @@ from service.records.users.listing import Status, UserNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Credentials(UserNames):
-    """The facts about a user that a login needs; ``banned_until`` is None for a ban without end."""
+class Standing(UserNames):
+    """Who an account is, and whether it is kept out; ``banned_until`` is None for a ban without end."""
 
     user_id: int
-    password_hash: str = field(repr=False)
+    kind: Kind
+    service: str | None
     status: Status
     banned: bool
     banned_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Credentials(Standing):
+    """The facts about a person that a login needs; a service account has no credentials."""
+
+    password_hash: str = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,30 +48,45 @@ class Info(UserNames):
     permissions: tuple[str, ...]
 
 
-_CREDENTIALS: Final = RowMapper(
-    Credentials,
-    user,
-    user_id=user.c.id,
-    banned=user_ban.c.user_id.is_not(None),
-    banned_until=user_ban.c.until,
+_is_banned: Final = user_ban.c.user_id.is_not(None)
+_STANDING: Final = RowMapper(
+    Standing, user, user_id=user.c.id, banned=_is_banned, banned_until=user_ban.c.until
 )
-_SELECTED: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans())
-_BY_NAME: Final = _SELECTED.where(user.c.user_name_key == bindparam("name_key"))
-_BY_ID: Final = _SELECTED.where(user.c.id == bindparam("user_id"))
+_CREDENTIALS: Final = RowMapper(
+    Credentials, user, user_id=user.c.id, banned=_is_banned, banned_until=user_ban.c.until
+)
+_NAMED: Final = user.c.user_name_key == bindparam("name_key")
+_NUMBERED: Final = user.c.id == bindparam("user_id")
+_ACCOUNTS: Final = select(*_STANDING.columns).select_from(bans.with_bans())
+_STANDING_BY_NAME: Final = _ACCOUNTS.where(_NAMED)
+_STANDING_BY_ID: Final = _ACCOUNTS.where(_NUMBERED)
+_PERSONS: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans()).where(user.c.kind == "person")
+_BY_NAME: Final = _PERSONS.where(_NAMED)
+_BY_ID: Final = _PERSONS.where(_NUMBERED)
 
 
 _roles, _permissions, _bits = rights.columns_of(bindparam("user_id", type_=BigInteger()))
 _INFO: Final = RowMapper(Info, user, user_id=user.c.id, roles=_roles, permissions=_permissions)
-_INFO_BY_ID: Final = select(*_INFO.columns).where(user.c.id == bindparam("user_id"))
+_INFO_BY_ID: Final = select(*_INFO.columns).where(_NUMBERED)
+
+
+async def standing(connection: AsyncConnection, user_name: str) -> Standing | None:
+    """Return the standing of the user with that name, compared by ``name_key``, or None."""
+    return await _STANDING.one_or_none(connection, _STANDING_BY_NAME, {"name_key": name_key(user_name)})
+
+
+async def standing_of(connection: AsyncConnection, user_id: int) -> Standing | None:
+    """Return the standing of the user with that id, or None."""
+    return await _STANDING.one_or_none(connection, _STANDING_BY_ID, {"user_id": user_id})
 
 
 async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
-    """Return the credentials of the user with that name, compared by ``name_key``, or None."""
+    """Return the credentials of the person with that name, compared by ``name_key``, or None."""
     return await _CREDENTIALS.one_or_none(connection, _BY_NAME, {"name_key": name_key(user_name)})
 
 
 async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
-    """Return the credentials of the user with that id, or None."""
+    """Return the credentials of the person with that id, or None."""
     return await _CREDENTIALS.one_or_none(connection, _BY_ID, {"user_id": user_id})
 
 

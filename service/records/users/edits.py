@@ -28,15 +28,21 @@ TAKEN = "The user name is taken"
 
 @dataclass(frozen=True, slots=True)
 class NewRow:
-    """A user to be written: some of the ``UserValues``, by column, and the ids of existing roles."""
+    """A user to be written: some of the ``UserValues``, by column, and the ids of existing roles.
+
+    ``password_hash`` None makes a service account.
+    """
 
     values: Mapping[str, Any]
-    password_hash: str = field(repr=False)
+    password_hash: str | None = field(repr=False)
     role_ids: Sequence[int] = ()
 
 
 async def create(
-    connection: AsyncConnection, password_hash: str, values: Mapping[str, Any], role_ids: Sequence[int] = ()
+    connection: AsyncConnection,
+    password_hash: str | None,
+    values: Mapping[str, Any],
+    role_ids: Sequence[int] = (),
 ) -> int:
     """Write one new user and return the id; the arguments are as in ``NewRow``.
 
@@ -62,7 +68,11 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
         .on_conflict_do_nothing(index_elements=[user.c.user_name_key])
         .returning(user.c.user_name_key, user.c.id),
         [
-            {**column_values(user, asdict(UserValues(**row.values))), "password_hash": row.password_hash}
+            {
+                **column_values(user, asdict(UserValues(**row.values))),
+                "password_hash": row.password_hash,
+                "kind": "service" if row.password_hash is None else "person",
+            }
             for row in by_key.values()
         ],
     )

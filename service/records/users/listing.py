@@ -11,6 +11,7 @@ from sqlalchemy import Select, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
+from service.kernel.identity import Kind
 from service.kernel.names import name_key
 from service.records.database.filters import ELSEWHERE, at_least, below, conditions_of, contains, equals
 from service.records.database.paging import Page, order_by, page_of
@@ -31,13 +32,14 @@ class UserNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserValues(UserNames):
-    """The editable fields of a user."""
+    """The editable fields of a user; ``service`` is the one that a service account is bound to."""
 
     email: str | None = None
     phone: str | None = None
     gender: Gender | None = None
     avatar: str | None = None
     status: Status = "enabled"
+    service: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class User(UserValues):
     """A user; ``roles`` are by id, ``version`` rises with each edit."""
 
     id: int
+    kind: Kind
     version: int
     create_time: datetime
     update_time: datetime

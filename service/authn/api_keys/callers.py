@@ -1,0 +1,193 @@
+"""From an API key to the caller: one round trip to the session store, and seldom a query.
+
+What the database says of a key and its account is kept in this process, with the *epoch* of the account's
+rights: a random text at ``auth:rights:{login_id}`` in the session store. Every change of the account (roles,
+names, keys, status, a ban; a change of a role or of a Button that it holds) removes the epoch before its
+commit and again after it, before it is answered. Each request compares the two epochs in the round trip that
+tokens take too. Where they differ, or there is none, an epoch is set first and the database is read then, and
+the comparison is repeated. So a request sees no rights older than the last change answered before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final, NoReturn
+
+from service.authn.api_keys.form import ApiKey, parsed
+from service.authn.api_keys.uses import KeyUses
+from service.authn.refusals import banned
+from service.authn.throttle import Throttle
+from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
+from service.kernel.codes import HeldCodes, intersection
+from service.kernel.identity import Caller
+from service.kernel.origin import ORIGIN
+from service.keyspace import BANNED, SessionStore
+from service.records.database.transactions import Database
+from service.records.roles.rights import Rights
+from service.records.users import api_keys
+from service.records.users.api_keys import KeyHolder
+
+MOST_KEYS: Final = 4096
+"""How many keys a process keeps in mind; the oldest goes first."""
+MOST_AGE: Final = 60.0
+"""Seconds after which a key is read again, though no change was announced.
+
+A change by hand in the database announces nothing.
+"""
+_ATTEMPTS: Final = 5
+
+
+class _Known:
+    """What is known of a key, as of an epoch."""
+
+    __slots__ = ("caller", "epoch", "holder", "read_at")
+
+    def __init__(self, holder: KeyHolder, rights: Rights, epoch: bytes) -> None:
+        self.read_at = time.monotonic()
+        self.holder = holder
+        self.epoch = epoch
+        self.caller = _caller(holder, rights)
+
+    def proves(self, key: ApiKey) -> bool:
+        return hmac.compare_digest(self.holder.digest, key.digest)
+
+
+class ApiKeyCallers:
+    """Finds the caller of an API key, checked at each request."""
+
+    def __init__(
+        self,
+        database: Database,
+        store: SessionStore,
+        throttle: Throttle,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """``now`` returns the time by which keys expire, in seconds since the epoch."""
+        self._database = database
+        self._store = store
+        self._throttle = throttle
+        self._now = now
+        self._uses = KeyUses(database)
+        self._known: dict[int, _Known] = {}
+        self._reading: dict[int, asyncio.Task[_Known | None]] = {}
+
+    async def authenticate(self, text: str) -> tuple[Caller, bytes | None]:
+        """Return the caller of the API key ``text``, and the policy revision announced by now, as stored.
+
+        Raises ``TokenInvalid`` (malformed, unknown, revoked or wrong: one answer for all), ``TokenExpired``,
+        ``AccountBanned`` (disabled accounts too), ``RateLimited`` for an address that tries many wrong keys,
+        and ``Unavailable``.
+        """
+        key = parsed(text)
+        if key is None:
+            raise TokenInvalid
+        known, marker, revision = await self._current(key)
+        if not known.proves(key):
+            await self._refuse()
+        self._check(known.holder)
+        if marker == BANNED:
+            ban = await self._store.ban_of(known.caller.login_id)
+            raise banned(ban.until if ban else None)
+        self._uses.note(key.key_id)
+        return known.caller, revision
+
+    async def finish(self) -> None:
+        """Wait for notes of uses that are being written."""
+        await self._uses.finish()
+
+    async def _current(self, key: ApiKey) -> tuple[_Known, bytes | None, bytes | None]:
+        """Return what is known of a key as of a moment after this call, the deny marker and the revision."""
+        for _ in range(_ATTEMPTS):
+            known = self._known.get(key.key_id)
+            if known is None or time.monotonic() - known.read_at > MOST_AGE:
+                known = await self._read(key, known)
+            marker, epoch, revision = await self._store.check_rights(known.caller.login_id)
+            if epoch is not None and epoch == known.epoch:
+                return known, marker, revision
+            if self._known.get(key.key_id) is known:
+                known.read_at = float("-inf")
+        raise Unavailable("The account is being changed")
+
+    async def _read(self, key: ApiKey, known: _Known | None) -> _Known:
+        """Read a key from the database; requests at the same moment share one reading.
+
+        ``_current`` compares epochs after it, so it does not matter that a shared one began before.
+        """
+        if known is None or not known.proves(key):
+            await self._throttle.may_try_key(_address())
+        task = self._reading.get(key.key_id)
+        if task is None:
+            user_id = None if known is None else known.holder.user_id
+            task = asyncio.get_running_loop().create_task(self._load(key.key_id, user_id))
+            self._reading[key.key_id] = task
+            task.add_done_callback(lambda done: self._has_read(key.key_id, done))
+        found = await asyncio.shield(task)
+        if found is None:
+            await self._refuse()
+        return found
+
+    async def _load(self, key_id: int, user_id: int | None) -> _Known | None:
+        if user_id is None:
+            async with self._database.transaction() as connection:
+                user_id = await api_keys.owner(connection, key_id)
+            if user_id is None:
+                return None
+        # Set before the account is read: a change that comes in between removes it.
+        epoch = await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
+        async with self._database.transaction() as connection:
+            stored = await api_keys.holder(connection, key_id)
+        self._known.pop(key_id, None)
+        if stored is None:
+            return None
+        while len(self._known) >= MOST_KEYS:
+            del self._known[next(iter(self._known))]
+        known = self._known[key_id] = _Known(*stored, epoch)
+        return known
+
+    def _has_read(self, key_id: int, done: asyncio.Task[_Known | None]) -> None:
+        self._reading.pop(key_id, None)
+        if not done.cancelled():
+            done.exception()  # those who wait raise it; if all of them have gone, nobody has to be told
+
+    def _check(self, holder: KeyHolder) -> None:
+        if self._is_past(holder.expire_time):
+            raise TokenExpired("The API key has expired")
+        if holder.status != "enabled":
+            raise AccountBanned
+        if holder.banned and not self._is_past(holder.banned_until):
+            until = holder.banned_until
+            raise banned(None if until is None else round(1000 * until.timestamp()))
+
+    def _is_past(self, moment: datetime | None) -> bool:
+        return moment is not None and moment.timestamp() <= self._now()
+
+    async def _refuse(self) -> NoReturn:
+        await self._throttle.key_failed(_address())
+        raise TokenInvalid
+
+
+def _address() -> str:
+    origin = ORIGIN.get()
+    return "" if origin is None else origin.address
+
+
+def _caller(holder: KeyHolder, rights: Rights) -> Caller:
+    held = rights.permissions if holder.scopes is None else intersection(rights.permissions, holder.scopes)
+    return Caller(
+        user_id=holder.user_id,
+        login_id=str(holder.user_id),
+        user_name=holder.user_name,
+        nick_name=holder.nick_name,
+        device="",
+        roles=rights.roles,
+        held=HeldCodes(held),
+        issued_at=0.0,
+        kind="service",
+        service=holder.service,
+        key_id=holder.key_id,
+    )

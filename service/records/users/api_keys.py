@@ -1,0 +1,136 @@
+"""``sys.api_key``: the keys of service accounts, without their secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import BigInteger, Interval, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.kernel.target import Target
+from service.records.database.row_mapper import RowMapper
+from service.records.roles import rights
+from service.records.roles.rights import Rights
+from service.records.schema import api_key, user, user_ban
+from service.records.users import bans
+from service.records.users.listing import Status, UserNames
+
+USE_EVERY: Final = 60
+"""Seconds between two notes that a key was used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredKey:
+    """A key as it may be shown; ``scopes`` None means all that the account holds."""
+
+    id: int
+    user_id: int
+    key_name: str
+    hint: str
+    scopes: tuple[str, ...] | None
+    expire_time: datetime | None
+    last_use_time: datetime | None
+    created_by: int
+    create_time: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyHolder(UserNames):
+    """What a request with a key needs to know about key and account.
+
+    ``banned_until`` is None for a ban without end.
+    """
+
+    key_id: int
+    digest: bytes = field(repr=False)
+    scopes: tuple[str, ...] | None
+    expire_time: datetime | None
+    user_id: int
+    service: str | None
+    status: Status
+    banned: bool
+    banned_until: datetime | None
+
+
+_STORED: Final = RowMapper(StoredKey, api_key)
+_HOLDER: Final = RowMapper(
+    KeyHolder,
+    user,
+    key_id=api_key.c.id,
+    digest=api_key.c.digest,
+    scopes=api_key.c.scopes,
+    expire_time=api_key.c.expire_time,
+    user_id=user.c.id,
+    banned=user_ban.c.user_id.is_not(None),
+    banned_until=user_ban.c.until,
+)
+_KEY_ID: Final = bindparam("key_id", type_=BigInteger())
+_HOLDER_BY_ID: Final = (
+    select(*_HOLDER.columns)
+    .select_from(bans.with_bans().join(api_key, api_key.c.user_id == user.c.id))
+    .where(api_key.c.id == _KEY_ID, user.c.kind == "service")
+)
+_OWNER: Final = select(api_key.c.user_id).where(api_key.c.id == _KEY_ID)
+
+
+async def add(
+    connection: AsyncConnection,
+    target: Target,
+    *,
+    key_name: str,
+    hint: str,
+    digest: bytes,
+    scopes: Collection[str] | None,
+    seconds: int | None,
+    created_by: int,
+) -> StoredKey:
+    """Write a key that expires in ``seconds``, or never (None); ``hint`` and ``digest`` are of its secret."""
+    ends = None
+    if seconds is not None:
+        lasts = bindparam("lasts", timedelta(seconds=seconds), Interval())
+        ends = func.date_trunc("milliseconds", func.clock_timestamp() + lasts)
+    new = insert(api_key).values(
+        user_id=target.user_id,
+        key_name=key_name,
+        hint=hint,
+        digest=digest,
+        scopes=None if scopes is None else list(scopes),
+        expire_time=ends,
+        created_by=created_by,
+    )
+    return await _STORED.one(connection, new.returning(*_STORED.columns))
+
+
+async def of_user(connection: AsyncConnection, user_id: int) -> list[StoredKey]:
+    """Return the keys of an account, the oldest first, expired ones too."""
+    mine = select(*_STORED.columns).where(api_key.c.user_id == user_id)
+    return await _STORED.all(connection, mine.order_by(api_key.c.id))
+
+
+async def remove(connection: AsyncConnection, target: Target, key_id: int) -> StoredKey | None:
+    """Delete a key of that account; returns it, or None if there is no such key."""
+    gone = delete(api_key).where(api_key.c.id == key_id, api_key.c.user_id == target.user_id)
+    return await _STORED.one_or_none(connection, gone.returning(*_STORED.columns))
+
+
+async def owner(connection: AsyncConnection, key_id: int) -> int | None:
+    """Return the id of the account that the key belongs to, which never changes; None for an unknown key."""
+    found: int | None = (await connection.execute(_OWNER, {"key_id": key_id})).scalar_one_or_none()
+    return found
+
+
+async def holder(connection: AsyncConnection, key_id: int) -> tuple[KeyHolder, Rights] | None:
+    """Return the account of a key with its stored rights, or None for an unknown key."""
+    found = await _HOLDER.one_or_none(connection, _HOLDER_BY_ID, {"key_id": key_id})
+    return None if found is None else (found, await rights.of(connection, found.user_id))
+
+
+async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> None:
+    """Note that the keys were used now, unless that was noted in the last ``USE_EVERY`` seconds."""
+    before = func.now() - bindparam("every", timedelta(seconds=USE_EVERY), Interval())
+    due = or_(api_key.c.last_use_time.is_(None), api_key.c.last_use_time <= before)
+    used = update(api_key).where(api_key.c.id.in_(key_ids), due)
+    await connection.execute(used.values(last_use_time=func.now()))
