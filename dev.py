@@ -4,10 +4,13 @@
     python3 dev.py test [--fast | --extended] [pytest arguments]
     python3 dev.py bench [name …]
     python3 dev.py check
+    python3 dev.py docs
     python3 dev.py portcullis [arguments of the command line]
 
 test runs all tests but the extended ones. --fast also leaves out the tests that need a store. --extended runs
 only the extended tests: those that take minutes, and property tests with ten times the examples.
+
+docs builds the site of the documentation, which `run` then serves at /docs/guide; a warning is an error.
 
 The packages that uv.lock names go to .venv, uv itself to .tools, downloads to the cache of uv.
 """
@@ -30,6 +33,7 @@ ROOT = Path(__file__).resolve().parent
 TOOLS = ROOT / ".tools"
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
+DOCS_ENVIRONMENT = TOOLS / "docs"
 STAMP = ENVIRONMENT / ".synced"
 UV = "0.13.8"
 LONG = 400  # lines of a file: above this, `check` asks about it
@@ -68,6 +72,8 @@ def main(arguments: list[str]) -> int:
     command, *rest = arguments or ["--help"]
     if command == "check":
         return check()
+    if command == "docs":
+        return docs()
     if command == "test":
         os.chdir(ROOT)
         rest = pytest_arguments(rest)
@@ -118,6 +124,24 @@ def check() -> int:
     for line in failed:
         print(f"dev.py: failed: {line}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def docs() -> int:
+    """Build the documentation in an environment of its own; returns the exit status."""
+    with only_one():
+        command = [
+            installed_uv(),
+            "sync",
+            "--locked",
+            "--only-group",
+            "docs",
+            "--no-install-project",
+            "--quiet",
+        ]
+        environment = environment_of_uv() | {"UV_PROJECT_ENVIRONMENT": str(DOCS_ENVIRONMENT)}
+        run("the packages can't be installed", command, environment)
+    python = DOCS_ENVIRONMENT / "bin" / "python"
+    return subprocess.run([str(python), str(ROOT / "docs" / "site" / "build.py")], check=False).returncode
 
 
 def long_files() -> list[str]:

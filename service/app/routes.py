@@ -33,6 +33,7 @@ from service.kernel.about import NAME
 from service.web.content.downloads import Downloads
 from service.web.observability.health import Live, Ready
 from service.web.observability.metrics import Metrics
+from service.web.openapi.guide import add_guide, is_built
 from service.web.openapi.pages import add_docs
 from service.web.openapi.start import StartPage
 from service.web.requests.request import Request
@@ -113,7 +114,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     )
     routes.add_outside("/metrics", Metrics(container.metrics, container.operator_token))
     routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.tokens))
-    routes.add_outside("/", StartPage(container.operator_token))
+    routes.add_outside("/", StartPage(container.operator_token, guide=is_built()))
     access_cookie = cookies.access if cookies.on else None
     add_docs(
         routes,
@@ -122,6 +123,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
         token=container.token_header,
         access_cookie=access_cookie,
     )
+    add_guide(routes)
     return routes
 
 

@@ -59,6 +59,15 @@ async def test_the_page_says_what_this_is_and_what_it_is_not() -> None:
         assert sentence in page
 
 
+async def test_the_page_leads_to_the_documentation_only_where_it_is_served() -> None:
+    assert "/docs/guide" not in (await start()).body.decode()
+    application = falcon_app()
+    Routes(application, OpenGate()).add_outside("/", StartPage(OperatorToken(TOKEN), guide=True))
+    for accept in (BROWSER, "application/json"):
+        answer = await ask(RequestMiddleware(application), "GET", "/", ("Accept", accept))
+        assert '"/docs/guide"' in answer.body.decode()
+
+
 async def test_the_page_may_run_no_script() -> None:
     policy = (await start()).header("content-security-policy") or ""
     directives = dict(directive.strip().partition(" ")[::2] for directive in policy.split(";"))

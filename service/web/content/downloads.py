@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
 from typing import Final
 
 from service.files.object_store import ObjectStore
 from service.files.presigned import PresignedUrls
 from service.records.files.files import File
 from service.web.content.ranges import Part, is_known, part_of
-from service.web.content.streams import Stream, attachment
+from service.web.content.streams import Stream, attachment, nothing
 from service.web.requests.context import RequestContext
 
 ANY_TYPE: Final = "*/*"
@@ -42,11 +41,11 @@ class Downloads:
         tag = file_tag(file)
         headers = {"ETag": tag, "Content-Security-Policy": _POLICY}
         if is_known(context, tag):
-            return Stream(_nothing(), file.content_type, headers, status=_NOT_MODIFIED)
+            return Stream(nothing(), file.content_type, headers, status=_NOT_MODIFIED)
         disposition = attachment(file.name)
         if self._presigned is not None:
             where = {"Location": self._presigned.of(file.key, disposition)}
-            return Stream(_nothing(), file.content_type, headers | where, length=0, status=_ELSEWHERE)
+            return Stream(nothing(), file.content_type, headers | where, length=0, status=_ELSEWHERE)
         part = part_of(context, tag, file.size)
         headers |= {"Content-Disposition": disposition, "Accept-Ranges": "bytes"}
         status = 200
@@ -57,9 +56,3 @@ class Downloads:
             headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{file.size}"
         chunks = self._objects.read(file.key, file.size, part.start, part.stop)
         return Stream(chunks, file.content_type, headers, length=part.stop - part.start, status=status)
-
-
-async def _nothing() -> AsyncGenerator[bytes, None]:
-    nothing: tuple[bytes, ...] = ()
-    for chunk in nothing:
-        yield chunk

@@ -31,6 +31,13 @@ class Stream(Struct, frozen=True):
     status: int = 200
 
 
+async def nothing() -> AsyncGenerator[bytes, None]:
+    """Return the chunks of an answer without content, such as a redirect."""
+    chunks: tuple[bytes, ...] = ()
+    for chunk in chunks:
+        yield chunk
+
+
 class ClientGone(Exception):  # noqa: N818 - nobody erred
     """The client disconnected during a stream."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from typing import Final
 
 from service import __version__
 from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
 from service.web.observability.operator_token import OperatorToken
+from service.web.openapi.guide import GUIDE
 from service.web.openapi.pages import HTML
 from service.web.requests.context import RequestContext
 from service.web.requests.problems import ERRORS_PAGE
@@ -27,16 +29,20 @@ LINKS: Final = {
     "/health/live": "Whether the process runs",
     "/health/ready": "Whether the service works",
 }
-"""Where the page leads, with what is there."""
+"""Where the page always leads, with what is there."""
 
 
 class StartPage:
     """GET /."""
 
-    def __init__(self, token: OperatorToken) -> None:
-        """Name the version to holders of ``token`` only, as the readiness check does."""
+    def __init__(self, token: OperatorToken, *, guide: bool = False) -> None:
+        """Name the version to holders of ``token`` only, as the readiness check does.
+
+        ``guide`` says that the documentation is served here.
+        """
         self._token = token
-        self._page = _page()
+        self._links = ({GUIDE: "How to use and run the service"} if guide else {}) | LINKS
+        self._page = _page(self._links)
 
     async def on_get(self, context: RequestContext) -> Document:
         """Read what this service is, as a page or, for a client that asks for it, as JSON."""
@@ -45,15 +51,15 @@ class StartPage:
         request = context.request
         if "json" in request.accept and request.client_prefers((JSON, "text/html")) == JSON:
             version = {"version": __version__} if self._token.is_held(context) else {}
-            told = {"name": NAME, "role": ROLE, "audience": AUDIENCE, "limits": LIMITS, "links": LINKS}
+            told = {"name": NAME, "role": ROLE, "audience": AUDIENCE, "limits": LIMITS, "links": self._links}
             return Document(envelope(told | version), JSON)
         return Document(self._page, HTML)
 
 
-def _page() -> bytes:
+def _page(shown: Mapping[str, str]) -> bytes:
     links = "\n".join(
         f'<li><a href="{path}"><code>{path}</code></a>: {html.escape(text)}</li>'
-        for path, text in LINKS.items()
+        for path, text in shown.items()
     )
     limits = "\n".join(f"<li>{html.escape(text)}</li>" for text in LIMITS)
     return f"""<!doctype html>

@@ -1,0 +1,129 @@
+"""The site of the documentation: what its pages are made of, what is refused, and how it is served."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from service.web.openapi.guide import add_guide
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.routes import Routes
+from tests.docs.pages import ROOT
+from tests.web.driver import ask
+from tests.web.example_service import OpenGate
+
+
+def loaded(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"docs_site_{name}", ROOT / "docs" / "site" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+PAGES, STRICT = loaded("pages"), loaded("strict")
+STYLE = '<div style="color: red">'
+
+
+def checkout(root: Path, index: str) -> Path:
+    for name in [*PAGES.ELSEWHERE, "docs/guides/one.md", "docs/decisions/README.md", "model.conf"]:
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("# A page\n")
+    (root / "docs" / "README.md").write_text(index)
+    return root
+
+
+def test_every_page_has_a_place_of_its_own_and_is_listed_by_the_index() -> None:
+    places = PAGES.places_of()
+    assert len(set(places.values())) == len(places)
+    listed = PAGES.relinked((ROOT / "docs/README.md").read_text("utf-8"), "docs/README.md", places, ROOT)[0]
+    shown = PAGES.navigation(listed)
+    for name, place in places.items():
+        if name != "docs/README.md" and not (name.startswith("docs/decisions/0")):
+            assert f"<{place.removesuffix('.md')}>" in shown, name
+
+
+def test_links_lead_to_the_places_of_pages_and_to_copies_of_other_files(tmp_path: Path) -> None:
+    index = "# Index\n\n## One\n\n[a `b`](guides/one.md#x) [m](../model.conf) [r](../deploy/) `[c](d.md)`\n"
+    PAGES.stage(tmp_path / "staged", checkout(tmp_path, index))
+    text = (tmp_path / "staged" / "index.md").read_text()
+    assert "[a `b`](guides/one.md#x) [m](files/model.conf) [r](guides/deploying.md) `[c](d.md)`\n" in text
+    assert (tmp_path / "staged" / "files" / "model.conf").is_file()
+    assert ":caption: One\n\na b <guides/one" in text
+
+
+def test_a_link_to_nothing_ends_the_build(tmp_path: Path) -> None:
+    with pytest.raises(PAGES.SiteError, match=r"docs/README\.md links to guides/two\.md"):
+        PAGES.stage(tmp_path / "staged", checkout(tmp_path, "[two](guides/two.md)\n"))
+
+
+def test_scripts_and_styles_of_pages_go_to_files(tmp_path: Path) -> None:
+    (tmp_path / "_static").mkdir()
+    page = tmp_path / "x.html"
+    page.write_text(
+        f'<html data-content_root=""><head><style>p {{}}</style></head><script>go()</script>{STYLE}'
+    )
+    assert len(STRICT.faults(tmp_path)) == 3
+    STRICT.outline(tmp_path)
+    assert STRICT.faults(tmp_path) == []
+    assert sorted(path.suffix for path in (tmp_path / "_static").iterdir()) == [".css", ".css", ".js"]
+    assert "{ color: red }" in (tmp_path / "_static" / "attributes.css").read_text()
+
+
+@pytest.mark.parametrize(
+    ("markup", "fault"),
+    [
+        ('<script src="https://example.com/x.js"></script>', "is loaded from elsewhere"),
+        ('<img src="//example.com/x.png">', "is loaded from elsewhere"),
+        ('<p onclick="x()">', "stands in the page"),
+        ('<a href="y.html">y</a>', "leads nowhere"),
+        ('<a href="#y">y</a>', "leads nowhere"),
+        ('<link rel="stylesheet" href="y.css">', "leads nowhere"),
+    ],
+)
+def test_a_fault_of_a_built_page_is_found(tmp_path: Path, markup: str, fault: str) -> None:
+    (tmp_path / "x.html").write_text(f'<a href="https://example.com">elsewhere</a><i id="z"></i>{markup}')
+    (found,) = STRICT.faults(tmp_path)
+    assert found.startswith("x.html: ")
+    assert found.endswith(fault)
+
+
+def served(site: Path) -> RequestMiddleware:
+    app = falcon_app()
+    routes = Routes(app, OpenGate())
+    add_guide(routes, site)
+    return RequestMiddleware(app)
+
+
+@pytest.mark.anyio
+async def test_a_built_site_is_served_with_a_policy_that_lets_no_inline_code_run(tmp_path: Path) -> None:
+    (tmp_path / "guides").mkdir()
+    (tmp_path / "index.html").write_text("first")
+    (tmp_path / "guides" / "one.js").write_text("one")
+    app = served(tmp_path)
+    entrance = await ask(app, "GET", "/docs/guide")
+    assert (entrance.status, entrance.header("location")) == (307, "/docs/guide/index.html")
+    first = await ask(app, "GET", "/docs/guide/index.html")
+    assert (first.body, first.header("content-type")) == (b"first", "text/html; charset=utf-8")
+    policy = first.header("content-security-policy")
+    assert policy is not None
+    assert "default-src 'none'; script-src 'self'; style-src 'self';" in policy
+    assert "unsafe" not in policy
+    script = await ask(app, "GET", "/docs/guide/guides/one.js")
+    assert (script.body, script.header("content-type")) == (b"one", "text/javascript; charset=utf-8")
+    for path in ("/docs/guide/two.html", "/docs/guide/guides", "/docs/guide/..%2findex.html"):
+        assert (await ask(app, "GET", path)).status in (400, 404)
+
+
+@pytest.mark.anyio
+async def test_without_the_site_its_place_says_how_to_build_it(tmp_path: Path) -> None:
+    answer = await ask(served(tmp_path), "GET", "/docs/guide")
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
+    assert "python3 dev.py docs" in answer.json["detail"]
