@@ -19,14 +19,18 @@ def lines(*registered: BoundResource) -> list[str]:
     return [str(rule) for rule in derive(registered)]
 
 
-def test_each_permission_code_has_one_line_of_the_grant_layer_behind_those_of_resources() -> None:
+def test_a_code_has_a_line_of_the_grant_layer_and_that_of_an_enabled_button_one_of_the_permission_layer() -> (
+    None
+):
     registered = BoundResource("GET", "/a", [])
 
-    assert list(derive([registered], ["b:y", "*", "b:y", "a:*:x"])) == [
+    assert list(derive([registered], ["b:y", "*", "b:y", "a:*:x"], disabled=["a:*:x"])) == [
         Rule("resource", "GET /a", "@login"),
         Rule("grant", "*", "*"),
         Rule("grant", "a:*:x", "a:*:x"),
         Rule("grant", "b:y", "b:y"),
+        Rule("permission", "*", "*"),
+        Rule("permission", "b:y", "b:y"),
     ]
 
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
-from service.authz.review.explain import Explanation, Fired, explain, explain_grant
+from service.authz.engine.rules import GRANT, Rule
+from service.authz.review.explain import Explanation, Fired, explain, explain_code
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 
@@ -113,26 +113,26 @@ def test_a_layer_without_a_line_says_so() -> None:
     ],
 )
 def test_a_grant_names_the_held_code_that_covers_the_granted_one(held: str, predicate: str) -> None:
-    found = explain_grant(POLICY, "system:*:list", HeldCodes([held, "system:user:list"]))
+    found = explain_code(POLICY, GRANT, "system:*:list", HeldCodes([held, "system:user:list"]))
 
-    assert (found.allowed, found.grant.line) == (True, "p, grant, system:*:list, system:*:list")
-    assert {fired.code for fired in found.grant.fired} == {held}
-    assert Fired(held, predicate) in found.grant.fired
+    assert (found.allowed, found.layer.line) == (True, "p, grant, system:*:list, system:*:list")
+    assert {fired.code for fired in found.layer.fired} == {held}
+    assert Fired(held, predicate) in found.layer.fired
 
 
 def test_a_wildcard_is_granted_by_no_code_that_it_covers() -> None:
-    found = explain_grant(POLICY, "system:*:list", HeldCodes(["system:user:list", "system:role:*"]))
+    found = explain_code(POLICY, GRANT, "system:*:list", HeldCodes(["system:user:list", "system:role:*"]))
 
-    assert (found.allowed, found.grant.reason) == (False, "not_held")
-    assert found.grant.required == ("system:*:list",)
-    assert found.grant.decision_id.startswith("r4-")
+    assert (found.allowed, found.layer.reason) == (False, "not_held")
+    assert found.layer.required == ("system:*:list",)
+    assert found.layer.decision_id.startswith("r4-")
 
 
 def test_a_code_that_no_button_carries_is_granted_by_nobody() -> None:
-    found = explain_grant(POLICY, "system:user:list", HeldCodes(["*"]))
+    found = explain_code(POLICY, GRANT, "system:user:list", HeldCodes(["*"]))
 
-    assert (found.allowed, found.grant.reason, found.grant.required) == (False, "no_line", ())
+    assert (found.allowed, found.layer.reason, found.layer.required) == (False, "no_line", ())
 
 
 def test_a_visitor_grants_nothing() -> None:
-    assert explain_grant(POLICY, "system:*:list", None).grant.reason == "not_logged_in"
+    assert explain_code(POLICY, GRANT, "system:*:list", None).layer.reason == "not_logged_in"

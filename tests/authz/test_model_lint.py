@@ -53,7 +53,7 @@ BROKEN = {
     "a key before the sections": (
         "[request_definition]",
         f"{REQUEST}\n[request_definition]",
-        16,
+        18,
         "stands in no section",
     ),
     "no key": (REQUEST, "layer, object, caller", LINE_OF[REQUEST], "neither a section nor"),

@@ -151,7 +151,10 @@ async def test_a_new_button_alone_gives_a_new_revision_since_tokens_are_read_by_
     after = await publish(database)
 
     assert after.revision == 2
-    assert set(after.rules) - set(before.rules) == {Rule("grant", "report:list", "report:list")}
+    assert set(after.rules) - set(before.rules) == {
+        Rule("grant", "report:list", "report:list"),
+        Rule("permission", "report:list", "report:list"),
+    }
     assert after.permission_map.encode(["report:list"])
 
 

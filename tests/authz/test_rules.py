@@ -37,7 +37,10 @@ def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("p, endpoints, GET /api/x, @login", "the layer is resource, endpoint or grant, not 'endpoints'"),
+        (
+            "p, endpoints, GET /api/x, @login",
+            "the layer is resource, endpoint, grant or permission, not 'endpoints'",
+        ),
         ("p, , GET /api/x, @login", "the layer is"),
         ("p, endpoint, @unregistered, @login", "@unregistered is an object of the resource layer"),
         ("p, resource, @registered, @login", "the object is"),

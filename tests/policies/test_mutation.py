@@ -94,7 +94,9 @@ def test_cases_depend_on_every_shipped_line_and_row_and_notice_every_mutant() ->
     assert coverage.uncovered_rows == ()
     assert [(row.row, row.layer) for row in coverage.rows if row.state == "idle"] == [
         ("@anyone", "grant"),
+        ("@anyone", "permission"),
         ("@login", "grant"),
+        ("@login", "permission"),
     ]
     assert mutation.survivors == ()
     assert mutation.score == 1
@@ -107,7 +109,7 @@ ITSELF = "wildcards widened: a * at the end may stand for no segment at all, in 
 
 
 def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_held_codes() -> None:
-    before = noticed_without("held_codes.yaml", "wildcards.yaml", "grants.yaml")
+    before = noticed_without("held_codes.yaml", "wildcards.yaml", "grants.yaml", "permissions.yaml")
     after = noticed_without()
 
     assert [before[text] for text in (*ONE_LAYER, ONE_CODE)] == [False, False, False]
@@ -119,7 +121,7 @@ def test_a_back_door_for_one_object_or_one_code_is_noticed_in_each_layer() -> No
 
     for layer in ("resource", "endpoint"):
         assert noticed[f"POST /api/user/import open to everybody logged in, in the layer {layer}"] is True
-    for layer in ("resource", "endpoint", "grant"):
+    for layer in ("resource", "endpoint", "grant", "permission"):
         assert noticed[f"system:user:create open to everybody logged in, in the layer {layer}"] is True
 
 

@@ -131,6 +131,15 @@ async def test_a_grant_is_explained_by_the_line_of_its_button(shared: Inside) ->
     }
 
 
+async def test_what_a_code_permits_is_explained_by_the_line_of_its_enabled_button(shared: Inside) -> None:
+    allowed = await shared.data("POST", EXPLAIN, {"permission": "system:user:list", "userName": "admin"})
+    unknown = await shared.data("POST", EXPLAIN, {"permission": "no:such:button", "permissions": ["*"]})
+
+    assert (allowed["allowed"], allowed["grant"]) == (True, None)
+    assert allowed["permission"]["line"] == "p, permission, system:user:list, system:user:list"
+    assert (unknown["allowed"], unknown["permission"]["reason"]) == (False, "no_line")
+
+
 @pytest.mark.parametrize(
     ("question", "fields"),
     [
@@ -139,9 +148,12 @@ async def test_a_grant_is_explained_by_the_line_of_its_button(shared: Inside) ->
         ({"method": "GET", "path": "/api/role/list", "grant": "system:user:list"}, ["grant"]),
         ({"grant": "not a code"}, ["grant"]),
         ({"grant": "@login"}, ["grant"]),
+        ({"permission": "not a code"}, ["permission"]),
+        ({"permission": "a:b", "path": "/api/role/list"}, ["permission"]),
+        ({"permission": "a:b", "grant": "a:b"}, ["grant"]),
     ],
 )
-async def test_a_question_is_about_one_request_or_one_grant(
+async def test_a_question_is_about_one_request_or_one_code(
     shared: Inside, question: dict[str, Any], fields: list[str]
 ) -> None:
     assert (await shared.ask("POST", EXPLAIN, question)).fields == fields

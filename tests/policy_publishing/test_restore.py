@@ -362,5 +362,39 @@ async def test_a_revision_without_kept_rows_returns_as_far_as_its_lines_tell(led
     assert await ledger.differing(past, newest + 1) == []
 
 
+async def test_buttons_are_enabled_and_disabled_as_they_were(ledger: Ledger) -> None:
+    on, off = await ledger.button("x:on"), await ledger.button("x:off", enabled=False)
+    past = await ledger.revision()
+    for button, code, enabled in ((on, "x:on", False), (off, "x:off", True)):
+        body = {"title": "B", "authMark": code, "parentId": None, "enabled": enabled}
+        await ledger.service.data("PUT", f"/api/menu/{button}", body, ANY)
+
+    done = (await ledger.restore(past)).json["data"]
+
+    assert {one["request"] for one in done["edits"]} == {f"PUT /api/menu/{on}", f"PUT /api/menu/{off}"}
+    assert await ledger.differing(past, done["policyRevision"]) == []
+
+
+async def test_a_revision_from_before_the_permission_layer_leaves_the_state_of_buttons(
+    ledger: Ledger,
+) -> None:
+    button = await ledger.button("x:on")
+    past = await ledger.revision()
+    body = {"title": "B", "authMark": "x:on", "parentId": None, "enabled": False}
+    await ledger.service.data("PUT", f"/api/menu/{button}", body, ANY)
+    resource = await ledger.resource("GET", "/api/report")
+    newest = await ledger.revision()
+    async with await psycopg.AsyncConnection.connect(ledger.service.database_url) as connection:
+        await connection.execute("DELETE FROM sys.policy_line WHERE layer = 'permission' AND until > 0")
+        await connection.execute(
+            f"UPDATE sys.policy_line SET since = {newest} WHERE layer = 'permission'".encode()
+        )
+
+    done = await ledger.restore(past)
+
+    assert done.status == 200, done.body
+    assert [one["request"] for one in done.json["data"]["edits"]] == [f"DELETE /api/resource/{resource}"]
+
+
 async def test_unknown_revisions_are_not_found(ledger: Ledger) -> None:
     assert (await ledger.restore(999)).code == "not_found"

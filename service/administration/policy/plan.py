@@ -19,7 +19,7 @@ from service.administration.policy.steps import (
     in_order,
 )
 from service.authz.engine.paths import shape
-from service.authz.engine.rules import GRANT, LOGIN, NOBODY, RESOURCE
+from service.authz.engine.rules import GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE
 from service.errors import Conflict
 from service.records.database.transactions import Connection
 from service.records.menus import menus, uses
@@ -74,10 +74,14 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
         )
     kept = await past_rows.nearest(connection, revision)
     planner = _Planner(connection, revision, newest if kept is None else kept)
-    await planner.buttons(
-        [line.object for line in found.added if line.layer == GRANT],
-        [line.object for line in found.removed if line.layer == GRANT],
-    )
+    leaving = [line.object for line in found.removed if line.layer == GRANT]
+    if await history.has_layer(connection, revision, PERMISSION):
+        closed = {line.object for line in found.removed if line.layer == PERMISSION}
+        planner.states(
+            enabled=[line.object for line in found.added if line.layer == PERMISSION],
+            disabled=closed.difference(leaving),
+        )
+    await planner.buttons([line.object for line in found.added if line.layer == GRANT], leaving)
     await planner.resources({name for layer, name in names if layer == RESOURCE})
     return in_order(planner.steps), sorted(planner.obstacles, key=lambda one: one.name)
 
@@ -97,6 +101,10 @@ class _Planner:
         self._codes: set[str] = set()
         self._states: dict[str, bool] = {}
         self._wanted: dict[str, _Wanted] = {}
+
+    def states(self, *, enabled: Collection[str], disabled: Collection[str]) -> None:
+        """Take which Buttons, by their codes, are to be enabled or disabled."""
+        self._states = {**dict.fromkeys(enabled, True), **dict.fromkeys(disabled, False)}
 
     async def buttons(self, returning: Collection[str], leaving: Collection[str]) -> None:
         """Plan which Buttons come back, and which go; their states follow from the resources."""

@@ -11,7 +11,7 @@ from service.administration.policy.steps import Edit, Step
 from service.administration.unit_of_work import UnitOfWork, UnitsOfWork
 from service.authz.engine.lines import Lines, changes
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import Rule
+from service.authz.engine.rules import PERMISSION, Rule
 from service.errors import Conflict, NotFound
 from service.kernel.cooperative_yield import cooperatively
 from service.kernel.dry_run import DRY_RUN
@@ -92,7 +92,10 @@ async def _require_same(candidate: Policy, wanted: list[PublishedLine], revision
 def _differing(candidate: Policy, wanted: list[PublishedLine]) -> list[str]:
     expected = Lines(Rule(*line) for line in cooperatively(wanted))
     found = []
+    is_older = not expected.objects(PERMISSION)  # than that layer
     for layer, name in sorted(changes(expected.by_object, candidate.shared.by_object)):
+        if layer == PERMISSION and is_older:
+            continue
         found += sorted({*map(str, expected.of(layer, name))} ^ {*map(str, candidate.shared.of(layer, name))})
     return found
 

@@ -34,4 +34,5 @@ def policy_of(state: State, shipped: Shipped) -> Policy:
             bound = tuple((code, state.buttons[code].enabled) for code in resource.buttons)
             registered.append(BoundResource(method, path, bound))
     # Bit positions only matter for tokens.
-    return shipped.policy(derive(registered, state.buttons), {}, 1)
+    disabled = {code for code, button in state.buttons.items() if not button.enabled}
+    return shipped.policy(derive(registered, state.buttons, disabled=disabled), {}, 1)

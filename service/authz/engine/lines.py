@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import TypeAlias
 
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import GRANT, LAYERS, RESOURCE, Rule, code_fault, object_fault
+from service.authz.engine.rules import (
+    GRANT,
+    LAYERS,
+    OF_CODES,
+    PERMISSION,
+    RESOURCE,
+    Rule,
+    code_fault,
+    object_fault,
+)
 from service.kernel.cooperative_yield import cooperatively, in_parts
 
 Objects: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
@@ -127,7 +136,7 @@ def changes(before: Objects, after: Objects) -> Changes:
     return found
 
 
-_WHAT = {RESOURCE: "the resource", GRANT: "the Button of"}
+_WHAT = {RESOURCE: "the resource", GRANT: "the Button of", PERMISSION: "the enabled Button of"}
 
 
 def _require_valid(changes: Changes) -> None:
@@ -138,8 +147,8 @@ def _require_valid(changes: Changes) -> None:
         if not codes:
             continue
         fault = object_fault(layer, name)
-        if layer == GRANT and codes != (name,):
-            fault = fault or f"a line of the {GRANT} layer names one code twice, not {name!r} and {codes!r}"
+        if layer in OF_CODES and codes != (name,):
+            fault = fault or f"a line of the {layer} layer names one code twice, not {name!r} and {codes!r}"
         for code in () if fault or good.issuperset(codes) else codes:
             fault = fault or code_fault(code)
         if fault:

@@ -22,7 +22,12 @@ ENDPOINT: Final = "endpoint"
 """The layer of endpoints that the code declares."""
 GRANT: Final = "grant"
 """The layer of delegation: may the caller hand out, take away, bind or act on a permission code?"""
-LAYERS: Final = (RESOURCE, ENDPOINT, GRANT)
+PERMISSION: Final = "permission"
+"""The layer of codes that other services ask about: may the caller do what a permission code stands for?"""
+LAYERS: Final = (RESOURCE, ENDPOINT, GRANT, PERMISSION)
+
+OF_CODES: Final = frozenset({GRANT, PERMISSION})
+"""The layers whose objects are permission codes: each line names one code twice."""
 
 UNREGISTERED: Final = "@unregistered"
 """The object in the resource layer of a request without a matching resource."""
@@ -53,8 +58,8 @@ class Rule(NamedTuple):
 def object_fault(layer: str, name: str) -> str | None:
     """Return why ``name`` can't be an object of ``layer``; None if it can."""
     if layer not in LAYERS:
-        return f"the layer is {RESOURCE}, {ENDPOINT} or {GRANT}, not {layer!r}"
-    if layer == GRANT:
+        return f"the layer is {', '.join(LAYERS[:-1])} or {LAYERS[-1]}, not {layer!r}"
+    if layer in OF_CODES:
         return None if is_code(name) else f"the object is a permission code, not {name!r}"
     if name in _SITUATIONS:
         return None if layer == RESOURCE else f"{name} is an object of the {RESOURCE} layer"
@@ -91,10 +96,11 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
         # Most lines have the same object as the previous one, and a code seen before.
         fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
         fault = fault or (None if rule.code in good_codes else code_fault(rule.code))
-        if rule.layer == GRANT and rule.code != rule.object:
+        if rule.layer in OF_CODES and rule.code != rule.object:
             fault = (
                 fault
-                or f"a line of the {GRANT} layer names one code twice, not {rule.object!r} and {rule.code!r}"
+                or f"a line of the {rule.layer} layer names one code twice, "
+                f"not {rule.object!r} and {rule.code!r}"
             )
         if fault:
             faults.append(f"{where}: {fault}")

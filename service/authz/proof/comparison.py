@@ -9,7 +9,7 @@ from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import compared_classes
-from service.authz.engine.rules import GRANT
+from service.authz.engine.rules import OF_CODES
 from service.authz.proof.conditions import Condition, condition_of, escaping_both
 from service.authz.proof.line_answers import line_answers
 
@@ -41,8 +41,9 @@ class DifferingRequest:
     """Requests that two policies do not decide alike for every possible caller.
 
     ``layer`` is None for a request, whose ``name`` is method and path, such as ``GET /api/user/{id}`` or
-    ``GET /api/user/7``. In the layer ``grant`` the name is a permission code. ``gains`` is a smallest caller
-    whom only the second policy lets pass, ``loses`` one whom only the first does; None where there is none.
+    ``GET /api/user/7``. In the layers ``grant`` and ``permission`` the name is a permission code. ``gains``
+    is a smallest caller whom only the second policy lets pass, ``loses`` one whom only the first does; None
+    where there is none.
     """
 
     name: str
@@ -56,14 +57,14 @@ _Found = tuple[PossibleCaller | None, PossibleCaller | None]
 
 
 def differing_requests(before: Policy, after: Policy) -> list[DifferingRequest]:
-    """Return the requests and grants that two policies don't decide alike, by name; empty if they agree.
+    """Return the requests and codes that two policies don't decide alike, by name; empty if they agree.
 
     Exact for every possible caller, whatever codes and wildcards that caller holds, and for every request:
     finitely many classes of requests and representatives of held codes stand for all. The models may differ
     too, within the closed grammar of the matcher; PolicyError for one outside it.
     """
     asked = _Comparison(before, after)
-    return [*sorted(asked.requests(), key=attrgetter("name")), *asked.grants()]
+    return [*sorted(asked.requests(), key=attrgetter("name")), *asked.codes()]
 
 
 def smallest_example(found: list[DifferingRequest]) -> tuple[DifferingRequest, PossibleCaller] | None:
@@ -89,14 +90,15 @@ class _Comparison:
             if one := new or old:
                 yield from self._shown(one.name, gains, loses)
 
-    def grants(self) -> Iterator[DifferingRequest]:
+    def codes(self) -> Iterator[DifferingRequest]:
         old, new = self._before.rules, self._after.rules
-        for code in sorted({*old.objects(GRANT), *new.objects(GRANT)}):
-            could, can = (
-                Condition(line_answers(policy.model_text), (policy.rules.codes(GRANT, code),))
-                for policy in (self._before, self._after)
-            )
-            yield from self._shown(code, *self._between(could, can), GRANT)
+        for layer in sorted(OF_CODES):
+            for code in sorted({*old.objects(layer), *new.objects(layer)}):
+                could, can = (
+                    Condition(line_answers(policy.model_text), (policy.rules.codes(layer, code),))
+                    for policy in (self._before, self._after)
+                )
+                yield from self._shown(code, *self._between(could, can), layer)
 
     def _between(self, old: Condition, new: Condition) -> _Found:
         if old == new:

@@ -6,12 +6,12 @@ They are the same for all nodes and are published. The lines of the node's own f
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Final
 
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.lines import Lines, changes
-from service.authz.engine.rules import GRANT, LOGIN, NOBODY, RESOURCE
+from service.authz.engine.lines import Lines, Objects, changes
+from service.authz.engine.rules import GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
@@ -19,14 +19,21 @@ from service.kernel.cooperative_yield import cooperatively, in_parts
 _NOTHING: Final = Lines()
 
 
-def derive(registered: Iterable[BoundResource], codes: Iterable[str] = (), known: Lines = _NOTHING) -> Lines:
-    """Return the shared lines: one or more for each resource, and one for each permission code.
+def derive(
+    registered: Iterable[BoundResource],
+    codes: Iterable[str] = (),
+    known: Lines = _NOTHING,
+    *,
+    disabled: Collection[str] = (),
+) -> Lines:
+    """Return the shared lines: one or more for each resource, and one or two for each permission code.
 
-    ``codes`` are those of all Buttons, disabled ones too: each has a line of the grant layer. A resource
-    opens to each code of an enabled Button bound to it. Bound to disabled Buttons only, it stays closed
-    (``@nobody``), since it has a binding; with nothing bound, it opens to everybody logged in. The order does
-    not depend on the order of ``registered`` and ``codes``. Raises PolicyError if a resource or a code can't
-    be a line. ``known`` are shared lines that were derived before: they save work and change nothing.
+    ``codes`` are those of all Buttons: each has a line of the layer ``grant``, and one of the layer
+    ``permission`` unless it is in ``disabled``, the codes of disabled Buttons. A resource opens to each code
+    of an enabled Button bound to it. Bound to disabled Buttons only, it stays closed (``@nobody``), since it
+    has a binding; with nothing bound, it opens to everybody logged in. The order does not depend on the order
+    of ``registered`` and ``codes``. Raises PolicyError if a resource or a code can't be a line. ``known`` are
+    shared lines that were derived before: they save work and change nothing.
     """
     cached: dict[Sequence[tuple[str, bool]], tuple[str, ...]] = {}
     opened: dict[str, tuple[str, ...]] = {}
@@ -36,7 +43,9 @@ def derive(registered: Iterable[BoundResource], codes: Iterable[str] = (), known
             found = cached[bound] = _codes(name, bound)
         opened[name] = found
     granted = {code: (code,) for code in codes}
-    return known.changed(changes(known.by_object, {RESOURCE: opened, GRANT: granted}))
+    permitted = {code: line for code, line in granted.items() if code not in disabled}
+    derived: Objects = {RESOURCE: opened, GRANT: granted, PERMISSION: permitted}
+    return known.changed(changes(known.by_object, derived))
 
 
 def _codes(name: str, buttons: Sequence[tuple[str, bool]]) -> tuple[str, ...]:

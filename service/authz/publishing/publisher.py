@@ -154,7 +154,8 @@ async def _derived(
     codes = await menus.all_codes(connection)
 
     def made() -> tuple[Lines, str]:
-        shared = derive(bound, codes, Lines() if in_force is None else in_force.shared)
+        known = Lines() if in_force is None else in_force.shared
+        shared = derive(bound, codes, known, disabled=set(codes).difference(bits))
         return shared, digest_of(shared, bits)
 
     return await asyncio.to_thread(made)

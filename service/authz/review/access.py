@@ -18,7 +18,7 @@ from service.authz.review.explain import (
     LayerExplained,
     explain,
     explain_at,
-    explain_grant,
+    explain_code,
     locate,
 )
 from service.authz.review.impact import Roles, Standing
@@ -144,7 +144,7 @@ class Access:
     def explained(self, policy: Policy, held: HeldCodes | None) -> tuple[LayerExplained, ...]:
         """Return the answers of the layers that decide about it, in order."""
         if self.one is None:
-            return explain_grant(policy, self.object, held).layers
+            return explain_code(policy, GRANT, self.object, held).layers
         return explain(policy, self.object.partition(" ")[0], self.one.path, held).layers
 
 

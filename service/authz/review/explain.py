@@ -12,7 +12,6 @@ from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,
-    GRANT,
     LOGIN,
     NO_SESSION,
     RESOURCE,
@@ -79,25 +78,25 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True)
-class GrantExplanation:
-    """Whether a permission code may be handed out, taken away, bound or acted on."""
+class CodeExplanation:
+    """The answer about a permission code by the one layer that was asked: ``grant`` or ``permission``."""
 
-    grant: LayerExplained
+    layer: LayerExplained
 
     @property
     def public(self) -> bool:
-        """Always False: a visitor holds nothing to grant."""
+        """Always False: a visitor holds nothing."""
         return False
 
     @property
     def layers(self) -> tuple[LayerExplained, ...]:
         """The layer that was asked."""
-        return (self.grant,)
+        return (self.layer,)
 
     @property
     def allowed(self) -> bool:
-        """True if the code may be granted."""
-        return self.grant.allowed
+        """True if the layer allows it."""
+        return self.layer.allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +130,13 @@ def explain_at(policy: Policy, located: Located, held: HeldCodes | None) -> Expl
     return Explanation(public, resource, None if route is None else _layer(policy, ENDPOINT, route, asking))
 
 
-def explain_grant(policy: Policy, code: str, held: HeldCodes | None) -> GrantExplanation:
-    """Explain if a caller who holds ``held`` may hand out, take away, bind or act on ``code``."""
-    return GrantExplanation(_layer(policy, GRANT, code, held))
+def explain_code(policy: Policy, layer: str, code: str, held: HeldCodes | None) -> CodeExplanation:
+    """Explain what a caller who holds ``held`` may do with ``code``.
+
+    In the layer ``grant``: hand it out, take it away, bind it or act on it. In the layer ``permission``: what
+    the code stands for.
+    """
+    return CodeExplanation(_layer(policy, layer, code, held))
 
 
 def _layer(policy: Policy, layer: str, name: str, held: HeldCodes | None) -> LayerExplained:

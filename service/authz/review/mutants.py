@@ -14,6 +14,7 @@ from service.authz.engine.rules import (
     LAYERS,
     LOGIN,
     NOBODY,
+    PERMISSION,
     RESOURCE,
     UNREGISTERED,
     Rule,
@@ -207,3 +208,4 @@ def _back_doors(own: Iterable[Rule]) -> Iterator[tuple[str, str]]:
         yield ENDPOINT, rule.object
         yield RESOURCE, rule.object
         yield GRANT, rule.code
+        yield PERMISSION, rule.code

@@ -28,9 +28,9 @@ class PastPolicies:
     async def of(self, connection: Connection, revision: int, place: Place | None = None) -> Policy:
         """Return the policy of ``revision``: whole, or with the lines that could decide about ``place`` only.
 
-        Answers of the layers resource and endpoint about a request, or of the layer grant about a code, are
-        those of the whole policy. One is built at a time, in a thread. The caller makes sure that the lines
-        of ``revision`` are kept; see ``history.is_kept``.
+        Answers of the layers resource and endpoint about a request, or of the layers of codes about a code,
+        are those of the whole policy. One is built at a time, in a thread. The caller makes sure that the
+        lines of ``revision`` are kept; see ``history.is_kept``.
         """
         async with self._turn:
             found = await history.lines_at(connection, revision, place)

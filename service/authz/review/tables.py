@@ -16,8 +16,8 @@ from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,
-    GRANT,
     NO_SESSION,
+    OF_CODES,
     RESOURCE,
     UNREGISTERED,
 )
@@ -29,7 +29,7 @@ from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes, is_code
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
-Layer = Literal["resource", "endpoint", "grant"]
+Layer = Literal["resource", "endpoint", "grant", "permission"]
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):
@@ -75,7 +75,7 @@ class TableFile(_Strict):
     callers: dict[str, list[str] | None]
     cases: list[Case]
     registered: dict[str, list[str | Disabled]] = {}
-    codes: list[str] = []
+    codes: list[str | Disabled] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,10 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
     if not file.cases:
         faults.append(f"{read.path}: the table has no cases")
     try:
-        shared = derive([_registered(name, codes) for name, codes in file.registered.items()], file.codes)
+        registered = [_registered(name, codes) for name, codes in file.registered.items()]
+        buttons = _buttons(file.codes)
+        disabled = {code for code, enabled in buttons if not enabled}
+        shared = derive(registered, [code for code, _ in buttons], disabled=disabled)
         rules = Lines(own.base).joined(Lines(own.endpoints), shared)
         resolver = _Resolver(rules, ResourceIndex(file.registered), endpoints)
     except PolicyError as error:
@@ -179,8 +182,11 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
 
 def _registered(name: str, codes: list[str | Disabled]) -> BoundResource:
     method, _, path = name.partition(" ")
-    buttons = [(code, True) if isinstance(code, str) else (code.disabled, False) for code in codes]
-    return BoundResource(method, path, buttons)
+    return BoundResource(method, path, _buttons(codes))
+
+
+def _buttons(codes: list[str | Disabled]) -> list[tuple[str, bool]]:
+    return [(code, True) if isinstance(code, str) else (code.disabled, False) for code in codes]
 
 
 def _asked(
@@ -217,8 +223,8 @@ class _Resolver:
             raise PolicyError("a question is about an object or about a request")
         if asks.object:
             return Question(asks.layer, asks.object, held)
-        if asks.layer == GRANT:
-            raise PolicyError(f"the layer {GRANT} is asked about a permission code, not about a request")
+        if asks.layer in OF_CODES:
+            raise PolicyError(f"the layer {asks.layer} is asked about a permission code, not about a request")
         name = self._route(asks.request) if asks.layer == ENDPOINT else self._resource(asks.request, held)
         return Question(asks.layer, name, held)
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import yaml
 
 from service.authz.engine.lines import Lines
-from service.authz.engine.rules import GRANT, LAYERS, LOGIN, NOBODY, RESOURCE, Rule
+from service.authz.engine.rules import LAYERS, LOGIN, NOBODY, OF_CODES, RESOURCE, Rule
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.judge import Answer, Judge
@@ -143,7 +143,7 @@ def _shared(found: Witness) -> dict[str, object]:
     registered: dict[str, list[object]] = {}
     granted: list[str] = []
     for rule in rules:
-        if rule.layer == GRANT:
+        if rule.layer in OF_CODES:
             granted.append(rule.object)
         elif rule.layer == RESOURCE and not rule.object.startswith("@"):
             bound = registered.setdefault(rule.object, [])

@@ -21,13 +21,13 @@ class DiffCaller(Schema):
 
 
 class DifferingRequest(Schema):
-    """A request, or in the layer `grant` a code, that two policies decide differently for some caller.
+    """What two policies decide differently for some caller: a request, or a code in the layer that is named.
 
     `gains` is a smallest caller whom only `to` lets pass, `loses` one whom only `from` does.
     """
 
     name: Annotated[str, Meta(examples=["GET /api/user/list"])]
-    layer: Literal["grant"] | None
+    layer: Literal["grant", "permission"] | None
     gains: DiffCaller | None
     loses: DiffCaller | None
 

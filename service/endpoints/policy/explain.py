@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated
 
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
+from service.authz.engine.rules import ENDPOINT, GRANT, PERMISSION, RESOURCE
 from service.authz.publishing.live import LivePolicy
 from service.authz.review import subjects
 from service.authz.review.access import shape_of
 from service.authz.review.explain import (
+    CodeExplanation,
     Explanation,
-    GrantExplanation,
     LayerExplained,
     Reason,
     explain,
-    explain_grant,
+    explain_code,
 )
 from service.authz.review.openings import WouldOpen, would_open
 from service.authz.review.origins import Origins, origins_of
@@ -44,16 +45,18 @@ DecisionId = Annotated[
 
 
 class Question(Schema):
-    """A question to the policy: a subject, and a request or a grant; of a past revision, if one is named.
+    """A question to the policy: a subject, and what it asks for; of a past revision, if one is named.
 
     The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks
-    for a request by `method` and `path`, or for a `grant`: the permission code to hand out or to act on. A
-    past `decisionId` names its revision, and the answer says whether it decided the same question.
+    for a request by `method` and `path`, for a `grant`: the permission code to hand out or to act on, or for
+    a `permission`: the code that another service asks about. A past `decisionId` names its revision, and the
+    answer says whether it decided the same question.
     """
 
     method: Method | None = None
     path: Annotated[str, Meta(max_length=2048, examples=["/api/role/list"])] | None = None
     grant: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])] | None = None
+    permission: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["orders:order:read"])] | None = None
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
     role_code: Annotated[str, Meta(min_length=1, max_length=64, examples=["auditor"])] | None = None
     permissions: Annotated[list[str], Meta(max_length=1000)] | None = None
@@ -115,13 +118,14 @@ class Layer(Schema):
 
 
 class Explained(Schema):
-    """The answer of the policy to a request or a grant.
+    """The answer of the policy to a request or a question about a code.
 
     `path` is the decoded path of the request, in which `{}` stands for any value of a template. `keptOut`
     says that the user is disabled or banned: then the service serves no request, whatever the policy says.
     `resource` and `endpoint` are the layers of a request; `endpoint` is null if no route serves it (404 or
-    405). `grant` is the layer of a grant. Layers that were not asked are null. `decisionMatches` says whether
-    one of the layers has the `decisionId` that was sent; null if none was.
+    405). `grant` and `permission` are the layers of questions about a code. Layers that were not asked are
+    null. `decisionMatches` says whether one of the layers has the `decisionId` that was sent; null if none
+    was.
     """
 
     revision: Annotated[int, Meta(ge=0, examples=[12])]
@@ -134,6 +138,7 @@ class Explained(Schema):
     resource: Layer | None
     endpoint: Layer | None
     grant: Layer | None
+    permission: Layer | None
     decision_matches: bool | None
 
 
@@ -152,7 +157,7 @@ class Explain:
     @refuses(Conflict)
     @named("explainDecision")
     async def on_post(self, context: RequestContext, body: Question) -> Explained:
-        """Explain how the policy decides a request, or if a code may be granted.
+        """Explain how the policy decides a request, or a question about a permission code.
 
         The policy in force, or a past revision with the model and endpoint lines of this node. A user's
         current permissions and the current roles are used; tokens issued earlier may have others.
@@ -169,7 +174,7 @@ class Explain:
             asking = await subjects.subject_of(connection, body.user_name, body.permissions, body.role_code)
             answer = await explained_answer(connection, policy, asking, explained(policy, asking.held), place)
         if body.decision_id is not None:
-            layers = filter(None, (answer.resource, answer.endpoint, answer.grant))
+            layers = filter(None, (answer.resource, answer.endpoint, answer.grant, answer.permission))
             answer.decision_matches = any(layer.decision_id == body.decision_id for layer in layers)
         return answer
 
@@ -188,21 +193,23 @@ class Explain:
         return int(revision)
 
 
-Explains = Callable[[Policy, HeldCodes | None], Explanation | GrantExplanation]
+Explains = Callable[[Policy, HeldCodes | None], Explanation | CodeExplanation]
 
 
 def asked(body: Question) -> tuple[Place, Explains]:
-    """Return the request or the grant of ``body``, and what explains it.
+    """Return the request or the code of ``body``, and what explains it.
 
     ValidationFailed unless it names exactly one.
     """
-    method, path, code = body.method, body.path, body.grant
-    if code is not None:
-        if method is not None or path is not None:
-            raise ValidationFailed(("grant", "Name a request or a grant, not both"))
-        if not is_code(code):
-            raise ValidationFailed(("grant", "This is no permission code"))
-        return code, lambda policy, held: explain_grant(policy, code, held)
+    method, path = body.method, body.path
+    for layer, code in ((GRANT, body.grant), (PERMISSION, body.permission)):
+        if code is not None:
+            others = (method, path, body.grant if layer == PERMISSION else body.permission)
+            if any(one is not None for one in others):
+                raise ValidationFailed((layer, "Name a request, a grant or a permission, and only one"))
+            if not is_code(code):
+                raise ValidationFailed((layer, "This is no permission code"))
+            return code, partial(_explained_code, layer, code)
     if method is None or path is None:
         missing = [name for name, value in (("method", method), ("path", path)) if value is None]
         raise ValidationFailed(*((name, "The field is required") for name in missing))
@@ -210,11 +217,15 @@ def asked(body: Question) -> tuple[Place, Explains]:
     return (method, place), lambda policy, held: explain(policy, method, place, held)
 
 
+def _explained_code(layer: str, code: str, policy: Policy, held: HeldCodes | None) -> CodeExplanation:
+    return explain_code(policy, layer, code, held)
+
+
 async def explained_answer(
     connection: Connection | None,
     policy: Policy,
     asking: Subject,
-    found: Explanation | GrantExplanation,
+    found: Explanation | CodeExplanation,
     place: Place,
 ) -> Explained:
     """Return ``found``, the answer of ``policy`` about ``place``, with what is stored about its codes.
@@ -239,6 +250,7 @@ async def explained_answer(
         resource=layers.get(RESOURCE),
         endpoint=layers.get(ENDPOINT),
         grant=layers.get(GRANT),
+        permission=layers.get(PERMISSION),
         decision_matches=None,
     )
 

@@ -13,7 +13,7 @@ from service.endpoints.policy.explain import Explained, Layer, Opening, Question
 from service.launch.output import show
 from service.launch.policy.reviewing import WITHIN, Review, add_review, review_one
 
-_GRANT = "GRANT"
+_GRANT, _PERMISSION = "GRANT", "PERMISSION"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -23,8 +23,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     subject.add_argument("--role", metavar="CODE", help="a role")
     subject.add_argument("--codes", metavar="CODES", help="permission codes, separated by commas")
     subject.add_argument("--visitor", action="store_true", help="somebody who is not logged in")
-    parser.add_argument("method", metavar="METHOD", type=str.upper, choices=(*METHODS, _GRANT))
-    parser.add_argument("path", metavar="PATH", help=f"the path; after {_GRANT}, a code")
+    parser.add_argument("method", metavar="METHOD", type=str.upper, choices=(*METHODS, _GRANT, _PERMISSION))
+    parser.add_argument("path", metavar="PATH", help=f"the path; after {_GRANT} or {_PERMISSION}, a code")
     add_review(parser)
 
 
@@ -33,11 +33,12 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     codes = None if options.codes is None else [code for code in options.codes.split(",") if code]
     if sum((options.user is not None, options.role is not None, codes is not None, options.visitor)) != 1:
         raise PolicyError("Name one: a user, --role, --codes or --visitor")
-    is_grant = options.method == _GRANT
+    is_code = options.method in (_GRANT, _PERMISSION)
     question = Question(
-        method=None if is_grant else options.method,
-        path=None if is_grant else options.path,
-        grant=options.path if is_grant else None,
+        method=None if is_code else options.method,
+        path=None if is_code else options.path,
+        grant=options.path if options.method == _GRANT else None,
+        permission=options.path if options.method == _PERMISSION else None,
         user_name=options.user,
         role_code=options.role,
         permissions=codes,
@@ -74,9 +75,9 @@ def _lines(answer: Explained) -> Iterator[str]:
         yield "The route is open to everybody: nobody is authenticated."
     elif answer.permissions is not None:
         yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
-    for layer in filter(None, (answer.resource, answer.endpoint, answer.grant)):
+    for layer in filter(None, (answer.resource, answer.endpoint, answer.grant, answer.permission)):
         yield from _layer(layer)
-    if answer.grant is None and answer.endpoint is None:
+    if answer.path is not None and answer.endpoint is None:
         yield "No route serves it (404 or 405)."
 
 

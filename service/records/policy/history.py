@@ -18,6 +18,7 @@ from sqlalchemy import (
     case,
     delete,
     except_,
+    exists,
     func,
     select,
     text,
@@ -32,7 +33,7 @@ from service.records.database.greenlets import give_way_if_async
 from service.records.schema import policy_line, policy_revision
 
 Place: TypeAlias = tuple[str, str] | str
-"""What a policy is asked about: a method and a canonical path, or a permission code to grant."""
+"""What a policy is asked about: a method and a canonical path, or a permission code."""
 
 READ_WITHIN: Final = 30.0
 """Seconds that reading history may take; the lines of a hundred thousand resources take a few."""
@@ -163,20 +164,26 @@ async def lines_at(
     """Return the lines of ``revision`` that could decide about ``place``; without one, all its lines.
 
     For a request they are those of the registered resources of its method with as many segments as its
-    path; for a permission code, those of the grant layer that name it.
+    path; for a permission code, those of the layers grant and permission that name it.
     """
     line = policy_line.c
     deciding: ColumnElement[bool]
     if place is None:
         deciding = true()
     elif isinstance(place, str):
-        deciding = (line.layer == "grant") & (line.object == place)
+        deciding = line.layer.in_(("grant", "permission")) & (line.object == place)
     else:
         method, path = place
         segments = func.cardinality(func.string_to_array(func.split_part(line.object, " ", 2), "/"))
         same_method = func.split_part(line.object, " ", 1) == method
         deciding = (line.layer == "resource") & same_method & (segments == len(path.split("/")))
     return await _lines(connection, _select().where(_in_force(revision), deciding))
+
+
+async def has_layer(connection: AsyncConnection, revision: int, layer: str) -> bool:
+    """Tell whether ``revision`` has a line of ``layer``; one from before there was that layer has none."""
+    found = exists().where(_in_force(revision), policy_line.c.layer == layer)
+    return bool((await connection.execute(select(found))).scalar_one())
 
 
 async def codes_at(
@@ -201,7 +208,7 @@ def _select() -> Select[tuple[str, str, str]]:
 
 
 def _ordered(line: ReadOnlyColumnCollection[str, Any]) -> Select[tuple[str, str, str]]:
-    layers = case({"resource": 1, "endpoint": 2}, value=line.layer, else_=3)
+    layers = case({"resource": 1, "endpoint": 2, "grant": 3}, value=line.layer, else_=4)
     return select(line.layer, line.object, line.code).order_by(
         layers, line.object.collate("C"), line.code.collate("C")
     )
