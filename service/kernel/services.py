@@ -1,13 +1,56 @@
-"""Names of guarded services."""
+"""Services: whose routes a resource guards. This one is ``portcullis``; administrators register others."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Final
 
-SERVICE: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
+PORTCULLIS: Final = "portcullis"
+"""The name of this service itself: reserved, and that of resources that name no other."""
+
+NAME: Final = re.compile(r"[a-z][a-z0-9-]{0,31}")
+"""The grammar of the names of services."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A service, and how its router reads requests.
+
+    ``ignore_case``: letters of both cases are equal in its paths. ``ignore_trailing_slash``: ``/orders/`` is
+    ``/orders``. ``allow_preflight``: preflight requests of browsers, which carry no credentials, may pass.
+    """
+
+    name: str
+    ignore_case: bool = False
+    ignore_trailing_slash: bool = False
+    allow_preflight: bool = False
+
+
+OWN: Final = Service(PORTCULLIS)
 
 
 def is_service_name(text: str) -> bool:
     """True for a lower-case letter, followed by at most 31 lower-case letters, digits and hyphens."""
-    return SERVICE.fullmatch(text) is not None
+    return NAME.fullmatch(text) is not None
+
+
+def is_other_service(name: str) -> bool:
+    """True if ``name`` can be that of another service than this one."""
+    return name != PORTCULLIS and is_service_name(name)
+
+
+def split_object(name: str) -> tuple[str, str]:
+    """Return the service of an object of the resource layer, and the object without it.
+
+    ``orders GET /orders/{id}`` is ``GET /orders/{id}`` of ``orders``; objects of this service name none.
+    """
+    if "a" <= name[:1] <= "z":
+        service, _, rest = name.partition(" ")
+        return service, rest
+    return PORTCULLIS, name
+
+
+def object_of(service: str, route: str) -> str:
+    """Return the object of ``route``, such as ``GET /orders/{id}`` or ``@unregistered``, in ``service``."""
+    return route if service == PORTCULLIS else f"{service} {route}"

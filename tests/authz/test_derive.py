@@ -10,7 +10,8 @@ from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
 from service.authz.engine.rules import Rule
 from service.authz.publishing.derive import derive, digest_of
-from service.kernel.bound_resource import BoundResource
+from service.kernel.bound_resource import BoundResource, PublishedOpening
+from service.kernel.services import Service
 
 RULES = (Rule("resource", "GET /api/x", "@login"), Rule("resource", "GET /api/y", "a:x"))
 
@@ -59,10 +60,14 @@ marks = st.lists(
 )
 resources = st.lists(
     st.builds(
-        BoundResource, st.sampled_from(["GET", "PUT"]), st.sampled_from(["/a", "/b", "/a/{id}"]), marks
+        BoundResource,
+        st.sampled_from(["GET", "PUT"]),
+        st.sampled_from(["/a", "/b", "/a/{id}"]),
+        marks,
+        st.sampled_from(["portcullis", "orders"]),
     ),
     max_size=5,
-    unique_by=lambda resource: resource[:2],
+    unique_by=lambda resource: (*resource[:2], resource.service),
 )
 
 
@@ -84,6 +89,65 @@ def test_lines_that_are_known_save_work_and_change_nothing(
 
     assert list(derive(after, has, known)) == list(derive(after, has))
     assert list(known) == list(derive(before, had))
+
+
+ORDERS = Service("orders", ignore_case=True)
+
+
+def test_a_resource_of_another_service_with_nothing_bound_stays_closed_until_a_line_opens_it() -> None:
+    free = BoundResource("GET", "/orders/", [], "orders")
+    bound = BoundResource("GET", "/orders/{id}", [("b:y", True)], "orders")
+    off = BoundResource("PUT", "/orders/{id}", [("b:y", False)], "orders")
+    openings = [
+        PublishedOpening("orders @unregistered", "@login"),
+        PublishedOpening("orders GET /orders/", "@anyone"),
+        PublishedOpening("orders GET /orders/{id}", "@login"),
+    ]
+
+    assert [str(rule) for rule in derive([free, bound, off], services=[ORDERS])] == [
+        "p, resource, orders GET /orders/, @nobody",
+        "p, resource, orders GET /orders/{id}, b:y",
+        "p, resource, orders PUT /orders/{id}, @nobody",
+        "p, service, orders, @ignore-case",
+        "p, service, orders, @nobody",
+    ]
+    opened = derive([free, bound, off], services=[ORDERS], openings=openings)
+    assert [str(rule) for rule in opened][:5] == [
+        "p, resource, orders @unregistered, @login",
+        "p, resource, orders GET /orders/, @anyone",
+        "p, resource, orders GET /orders/{id}, @login",
+        "p, resource, orders GET /orders/{id}, b:y",
+        "p, resource, orders PUT /orders/{id}, @nobody",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("opening", "fault"),
+    [
+        (PublishedOpening("bills @unregistered", "@login"), "can't be opened"),
+        (PublishedOpening("orders GET /none", "@login"), "can't be opened"),
+        (PublishedOpening("GET /api/x", "@anyone"), "can't be opened"),
+        (PublishedOpening("@unregistered", "@anyone"), "can't be opened"),
+        (PublishedOpening("orders @unregistered", "a:b"), "@login or to @anyone"),
+        (PublishedOpening("orders @unregistered", "@nobody"), "@login or to @anyone"),
+    ],
+)
+def test_an_opening_that_opens_nothing_of_another_service_is_refused(
+    opening: PublishedOpening, fault: str
+) -> None:
+    with pytest.raises(PolicyError, match=fault):
+        derive([BoundResource("GET", "/api/x", [])], services=[ORDERS], openings=[opening])
+
+
+def test_without_other_services_the_digest_is_what_it_was_before_there_were_any() -> None:
+    registered = [
+        BoundResource("GET", "/api/x", []),
+        BoundResource("PUT", "/api/{y}", [("0:b", True), ("_c", True)]),
+    ]
+    # Of the version before.
+    known = "f190a93cae59f51cdd0876b1f27208d9ad72c124a532b684bdcd646745b378a8"
+
+    assert digest_of(derive(registered, ["_c", "a:b", "a", "a-b", "*", "0:b"]), {"a": 1}) == known
 
 
 @pytest.mark.parametrize(

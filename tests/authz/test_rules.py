@@ -23,13 +23,16 @@ def faults_of(folder: Path, text: str) -> tuple[str, ...]:
 
 def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "lines.csv"
-    path.write_text(f"# for people\n\n{GOOD}\np, resource, @unregistered, @login\n")
+    elsewhere = "p, resource, orders GET /x/, @anyone\np, resource, orders @unregistered, @login\n"
+    path.write_text(f"# for people\n\n{GOOD}\np, resource, @unregistered, @login\n{elsewhere}")
 
     rules = read_rules(path)
 
     assert rules == (
         Rule("endpoint", "GET /api/role/list", "system:role:list"),
         Rule("resource", "@unregistered", "@login"),
+        Rule("resource", "orders GET /x/", "@anyone"),
+        Rule("resource", "orders @unregistered", "@login"),
     )
     assert str(rules[0]) == GOOD
 
@@ -39,8 +42,22 @@ def test_a_line_is_written_as_it_is_read(tmp_path: Path) -> None:
     [
         (
             "p, endpoints, GET /api/x, @login",
-            "the layer is resource, endpoint, grant or permission, not 'endpoints'",
+            "the layer is resource, endpoint, grant, permission or service, not 'endpoints'",
         ),
+        ("p, endpoint, orders GET /x, @login", "the object is"),
+        ("p, endpoint, orders @unregistered, @login", "the object is"),
+        ("p, resource, portcullis GET /x, @login", "'portcullis' can't be the name of another service"),
+        ("p, resource, oRders GET /x, @login", "'oRders' can't be the name of another service"),
+        ("p, resource, orders @no-session, @anyone", "the object is"),
+        ("p, resource, orders @ambiguous, @anyone", "the object is"),
+        ("p, resource, @unknown, @anyone", "the object is"),
+        ("p, resource, orders GET /x//, @login", "a path starts with"),
+        ("p, resource, orders GET //, @login", "a path starts with"),
+        ("p, resource, orders  GET /x, @login", "the object is"),
+        ("p, service, portcullis, @nobody", "the object is the name of another service"),
+        ("p, service, orders, @login", "the code is one of @nobody, @ignore-case"),
+        ("p, service, orders, a:b", "the code is one of @nobody, @ignore-case"),
+        ("p, resource, orders GET /x, @ignore-case", "the code is"),
         ("p, , GET /api/x, @login", "the layer is"),
         ("p, endpoint, @unregistered, @login", "@unregistered is an object of the resource layer"),
         ("p, resource, @registered, @login", "the object is"),

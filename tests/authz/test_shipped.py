@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import read_rules
+from service.authz.engine.rules import Rule, read_rules
 from service.authz.publishing.shipped import read_shipped
 from tests.policies.stock import MODEL, POLICIES
 
@@ -78,6 +78,10 @@ OPENED = "p, resource, @no-session, @anyone\n"
             OPENED + "p, resource, POST /api/user, @nobody\n",
             "only @unregistered and @no-session are objects here",
         ),
+        (
+            OPENED + "p, resource, orders GET /orders, @login\n",
+            "only @unregistered and @no-session are objects here",
+        ),
         (OPENED + "p, resource, @unregistered, @anyone\n", "@unregistered can't be open to @anyone"),
         ("p, resource, @unregistered, @login\n", "the line 'p, resource, @no-session, @anyone' is missing"),
         ("p, resource, @no-session, @login\n", "the line 'p, resource, @no-session, @anyone' is missing"),
@@ -90,6 +94,12 @@ def test_the_openings_are_the_two_situations_and_leave_login_open(
 
     with pytest.raises(PolicyError, match=reason):
         read_shipped(MODEL, folder)
+
+
+def test_the_rest_of_another_service_can_be_opened_to_anyone(folder: Path) -> None:
+    (folder / "base.csv").write_text(OPENED + "p, resource, orders @unregistered, @anyone\n")
+
+    assert Rule("resource", "orders @unregistered", "@anyone") in read_shipped(MODEL, folder).base
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

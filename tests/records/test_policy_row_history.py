@@ -10,16 +10,26 @@ from sqlalchemy import func, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.policy import revisions, row_history
-from service.records.schema import binding_history, button_history, policy_revision, resource_history
+from service.records.schema import (
+    binding_history,
+    button_history,
+    opening_history,
+    policy_revision,
+    resource_history,
+    service_history,
+)
 
 pytestmark = pytest.mark.anyio
 
 STORED = {
-    resource_history: "SELECT id, resource_name, resource_code, method, path, description, enabled"
-    " FROM sys.resource",
+    resource_history: "SELECT id, resource_name, resource_code, method, path, description, enabled,"
+    " service FROM sys.resource",
     button_history: "SELECT id, parent_id, title, name, icon, sort, auth_mark, enabled FROM sys.menu"
     " WHERE menu_type = 'Button'",
     binding_history: "SELECT resource_id, menu_id FROM sys.action_resource",
+    service_history: "SELECT id, name, description, ignore_case, ignore_trailing_slash, allow_preflight"
+    " FROM sys.service",
+    opening_history: "SELECT id, service, resource_id, code FROM sys.opening",
 }
 CHANGES = (
     "UPDATE sys.resource SET resource_name = 'R' || :n, enabled = :n % 2 = 0 WHERE id % 3 = :n % 3",
@@ -29,6 +39,15 @@ CHANGES = (
     "DELETE FROM sys.resource WHERE id = (SELECT max(id) FROM sys.resource)",
     """INSERT INTO sys.resource (resource_name, resource_code, method, path)
     VALUES ('R', 'r' || :n, 'GET', '/api/made/' || :n)""",
+    "INSERT INTO sys.service (name) VALUES ('s' || :n % 3) ON CONFLICT DO NOTHING",
+    """UPDATE sys.service SET ignore_case = NOT ignore_case, description = 'd' || :n
+    WHERE name = 's' || :n % 3""",
+    """UPDATE sys.resource SET service = 's1'
+    WHERE id % 5 = :n % 5 AND EXISTS (SELECT FROM sys.service WHERE name = 's1')""",
+    """INSERT INTO sys.opening (resource_id, code) SELECT id, '@login' FROM sys.resource WHERE id % 4 = :n % 4
+    ON CONFLICT DO NOTHING""",
+    "INSERT INTO sys.opening (service, code) SELECT name, '@anyone' FROM sys.service ON CONFLICT DO NOTHING",
+    "DELETE FROM sys.opening WHERE id % 3 = :n % 3",
     "DELETE FROM sys.action_resource WHERE menu_id % 5 = :n % 5",
     """INSERT INTO sys.action_resource SELECT r.id, m.id FROM sys.resource r, sys.menu m
     WHERE m.menu_type = 'Button' AND (r.id + m.id) % 7 = :n % 7 ON CONFLICT DO NOTHING""",

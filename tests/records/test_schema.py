@@ -15,11 +15,13 @@ from service.records.schema import (
     login_log,
     menu,
     object_space,
+    opening,
     operation_log,
     policy_revision,
     resource,
     role,
     role_menu,
+    service,
     user,
     user_role,
 )
@@ -79,7 +81,7 @@ REFUSED: list[tuple[Table, dict[str, Any], str]] = [
     ),
     (resource, NEW_RESOURCE | {"resource_code": "role.list"}, "resource_resource_code_key"),
     (resource, NEW_RESOURCE | {"method": "HEAD"}, "resource_method_check"),
-    (resource, NEW_RESOURCE | {"path": "/api/user/{user_id}"}, "resource_method_shape_key"),
+    (resource, NEW_RESOURCE | {"path": "/api/user/{user_id}"}, "resource_service_method_shape_key"),
     *(
         (resource, NEW_RESOURCE | {"path": path}, "resource_path_check")
         for path in (
@@ -98,6 +100,13 @@ REFUSED: list[tuple[Table, dict[str, Any], str]] = [
             "/%41",
         )
     ),
+    (resource, NEW_RESOURCE | {"service": "nowhere"}, "resource_other_service_fkey"),
+    *(
+        (service, {"name": name}, "service_name_check")
+        for name in ("portcullis", "", "1a", "-a", "Orders", "a b", "a\n", "a" * 33)
+    ),
+    (opening, {"code": "@login"}, "opening_object_check"),
+    (opening, {"resource_id": 1, "code": "a:b"}, "opening_code_check"),
     (file, NEW_FILE | {"size": -1}, "file_size_check"),
     (file, NEW_FILE | {"sha256": "0" * 63}, "file_sha256_check"),
     (file, NEW_FILE | {"token_expire_time": "2026-11-21T02:33:53Z"}, "file_token_check"),
@@ -139,6 +148,7 @@ def connection(shared_url: str) -> Iterator[Connection]:
         (resource, NEW_RESOURCE),
         (resource, NEW_RESOURCE | {"path": "/"}),
         (resource, NEW_RESOURCE | {"path": "/a.b/{x}/~c"}),
+        (service, {"name": "a-1"}),
         (file, NEW_FILE),
         (operation_log, NEW_OPERATION),
         (login_log, NEW_LOGIN),
@@ -157,6 +167,19 @@ def test_a_row_that_breaks_a_rule_is_refused(
 ) -> None:
     with pytest.raises(IntegrityError, match=constraint):
         connection.execute(insert(table).values(bad))
+
+
+def test_resources_of_other_services_may_end_in_a_slash_and_share_a_path_with_those_of_this_one(
+    connection: Connection,
+) -> None:
+    connection.execute(insert(service).values(name="orders"))
+    for place, path in enumerate(("/api/gate", "/api/gate/", "/")):
+        row = NEW_RESOURCE | {"resource_code": f"gate{place}", "path": path, "service": "orders"}
+        connection.execute(insert(resource).values(row))
+    connection.execute(insert(resource).values(NEW_RESOURCE))
+    again = NEW_RESOURCE | {"resource_code": "more", "path": "/api//", "service": "orders"}
+    with pytest.raises(IntegrityError, match="resource_path_check"):
+        connection.execute(insert(resource).values(again))
 
 
 def test_the_bit_of_a_deleted_button_is_never_given_again(connection: Connection) -> None:

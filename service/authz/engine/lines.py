@@ -12,11 +12,13 @@ from service.authz.engine.rules import (
     OF_CODES,
     PERMISSION,
     RESOURCE,
+    SERVICE,
     Rule,
     code_fault,
     object_fault,
 )
 from service.kernel.cooperative_yield import cooperatively, in_parts
+from service.kernel.services import PORTCULLIS, split_object
 
 Objects: TypeAlias = Mapping[str, Mapping[str, tuple[str, ...]]]
 """The codes of lines, by layer and object."""
@@ -62,7 +64,7 @@ class Lines:
     def changed(self, changes: Changes) -> Lines:
         """Return these lines with the new codes of ``changes``.
 
-        The objects of a layer that gets new ones are put in the order of their paths, then of their methods.
+        The objects of a layer that gets new ones are put in the order of their services, paths and methods.
         Raises PolicyError with all that can't be an object or a code.
         """
         _require_valid(changes)
@@ -136,29 +138,36 @@ def changes(before: Objects, after: Objects) -> Changes:
     return found
 
 
-_WHAT = {RESOURCE: "the resource", GRANT: "the Button of", PERMISSION: "the enabled Button of"}
+_WHAT = {
+    RESOURCE: "the resource",
+    GRANT: "the Button of",
+    PERMISSION: "the enabled Button of",
+    SERVICE: "the service",
+}
 
 
 def _require_valid(changes: Changes) -> None:
     """Raise PolicyError with all faults of objects and codes; most codes are checked once only."""
     faults: list[str] = []
-    good: set[str] = set()
+    good: dict[str, set[str]] = {layer: set() for layer in LAYERS}
     for (layer, name), codes in cooperatively(changes.items()):
         if not codes:
             continue
         fault = object_fault(layer, name)
         if layer in OF_CODES and codes != (name,):
             fault = fault or f"a line of the {layer} layer names one code twice, not {name!r} and {codes!r}"
-        for code in () if fault or good.issuperset(codes) else codes:
-            fault = fault or code_fault(code)
+        for code in () if fault or good[layer].issuperset(codes) else codes:
+            fault = fault or code_fault(layer, code)
         if fault:
             faults.append(f"{_WHAT.get(layer, layer)} {name!r}: {fault}")
         else:
-            good.update(codes)
+            good[layer].update(codes)
     if faults:
         raise PolicyError(*faults)
 
 
 def _place(name: str) -> str:
-    method, _, path = name.partition(" ")
-    return f"{path} {method}"
+    service, route = split_object(name) if " " in name else (PORTCULLIS, name)
+    method, _, path = route.partition(" ")
+    # No object of this service starts with a letter here, so those of others come after them.
+    return f"{path} {method}" if service == PORTCULLIS else f"{service} {path} {method}"

@@ -83,15 +83,27 @@ def _decoded(text: str) -> str:
     return path
 
 
-def registered_fault(path: str) -> str | None:
+def canonical_elsewhere(raw_path: bytes | str) -> str:
+    """Return the decoded path of a request to another service; as ``canonical``, but it may end in a slash.
+
+    Raises BadRequest as ``canonical``.
+    """
+    slash: bytes | str = b"/" if isinstance(raw_path, bytes) else "/"
+    if len(raw_path) > 2 and raw_path[-1:] == slash:  # noqa: PLR2004 - "//" is not canonical
+        return f"{canonical(raw_path[:-1])}/"
+    return canonical(raw_path)
+
+
+def registered_fault(path: str, *, may_end_in_slash: bool = False) -> str | None:
     """Return why ``path`` can't be registered as a resource or an endpoint template; None if it can.
 
     Allowed are literal segments of ``[A-Za-z0-9._~-]``, and ``{name}`` for a whole segment; no empty, ``.``
-    or ``..`` segment; ``/`` alone is allowed.
+    or ``..`` segment; ``/`` alone is allowed. Resources of other services may end in a slash.
     """
     if len(path) > MAX_REGISTERED_PATH:
         return f"a path has at most {MAX_REGISTERED_PATH} characters"
-    if _REGISTERED.fullmatch(path) is None:
+    tested = path[:-1] if may_end_in_slash and len(path) > 1 and path.endswith("/") else path
+    if tested == "/" != path or _REGISTERED.fullmatch(tested) is None:
         return (
             "a path starts with '/' and has segments of letters, digits and . _ ~ -, or {name} for a whole "
             "segment; none is empty, '.' or '..'"

@@ -12,10 +12,21 @@ from service.authz.engine.enforcer import IndexedEnforcer
 from service.authz.engine.lines import Lines
 from service.authz.engine.predicates import ANONYMOUS
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import NO_SESSION, NOBODY, RESOURCE, UNREGISTERED, Rule
+from service.authz.engine.routes_elsewhere import RoutesElsewhere
+from service.authz.engine.rules import (
+    ANYONE,
+    ENDPOINT,
+    NO_SESSION,
+    NOBODY,
+    RESOURCE,
+    UNKNOWN,
+    UNREGISTERED,
+    Rule,
+)
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
+from service.kernel.services import OWN, PORTCULLIS, Service
 
 MAX_REMEMBERED: Final = 10_000
 """The most decisions that a policy caches; at the limit the cache is cleared."""
@@ -57,6 +68,11 @@ class Decision:
         return f"r{self.revision}-{self.own_digest[:8]}-{question}"
 
 
+def is_registered(name: str) -> bool:
+    """True if an object of the resource layer is a registered resource of this service."""
+    return "A" <= name[:1] <= "Z"
+
+
 class Policy:
     """The policy of one revision; immutable, so a request that uses it sees one revision only.
 
@@ -93,16 +109,16 @@ class Policy:
         self.permission_map = PermissionMap(bits)
         self._enforcer = IndexedEnforcer(model_text, self.rules)
         self._resources = self._index(like)
+        self._elsewhere: RoutesElsewhere = RoutesElsewhere(self.rules, like._elsewhere if like else None)  # noqa: SLF001
         self._remembered: dict[tuple[str, str, frozenset[str] | None], Decision] = {}
 
     def _index(self, like: Policy | None) -> ResourceIndex:
         names = self.rules.objects(RESOURCE)
         if like is None:
-            return ResourceIndex(name for name in names if not name.startswith("@"))
+            return ResourceIndex(filter(is_registered, names))
         known = like.rules.objects(RESOURCE)
         return like._resources.changed(  # noqa: SLF001 - of this class
-            (name for name in known - names if not name.startswith("@")),
-            (name for name in names - known if not name.startswith("@")),
+            filter(is_registered, known - names), filter(is_registered, names - known)
         )
 
     def resource_for(self, method: str, path: str, caller: Caller | None) -> str:
@@ -118,6 +134,52 @@ class Policy:
     def resource_at(self, method: str, path: str) -> str | None:
         """Return the most specific matching resource; None if there is none."""
         return self._resources.find(method, path)
+
+    @property
+    def other_services(self) -> Mapping[str, Service]:
+        """The other services, by name, with how their routers read requests."""
+        return self._elsewhere.services
+
+    def service(self, name: str) -> Service | None:
+        """Return the service of that name, with how its router reads requests; None if there is none."""
+        return OWN if name == PORTCULLIS else self._elsewhere.services.get(name)
+
+    def object_at(self, service: str, method: str, path: str) -> str:
+        """Return the object of the resource layer for a request to another service.
+
+        ``path`` is canonical (``paths.canonical_elsewhere``). It is the most specific resource, such as
+        ``orders GET /orders/{id}``; ``orders @unregistered`` when none fits; ``orders @ambiguous`` when the
+        service's router may read the request in two ways; ``@unknown`` if there is no such service. The last
+        two never have a line. HEAD is the question of GET, whose handlers serve it (RFC 9110 §9.3.2).
+        """
+        return self._elsewhere.object_at(service, method, path)
+
+    def decide_route(self, service: str, method: str, path: str, caller: Caller | None) -> Decision:
+        """Decide if ``caller`` may send a request with this method and canonical path to ``service``.
+
+        None is a caller without a session. For another service only the resource layer is asked: of the
+        object that ``object_at`` gives, so that what is not registered and what is unknown is denied unless a
+        line opens it. For this one both layers are, as for a request to it: the decision is the denial of the
+        resource layer, else that of the endpoint layer.
+        """
+        return self.judge_route(service, method, path, None if caller is None else caller.held)
+
+    def judge_route(self, service: str, method: str, path: str, held: HeldCodes | None) -> Decision:
+        """Decide as ``decide_route``, for a caller with the codes ``held``."""
+        if service != PORTCULLIS:
+            return self.judge(RESOURCE, self.object_at(service, method, path), held)
+        route = self._routes.find(method, path)
+        if route is None:
+            return self.judge(ENDPOINT, UNKNOWN, held)
+        # A public route authenticates nobody.
+        asking = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
+        resource = NO_SESSION if asking is None else self.resource_at(method, path) or UNREGISTERED
+        decision = self.judge(RESOURCE, resource, asking)
+        return self.judge(ENDPOINT, route, asking) if decision.allowed else decision
+
+    @cached_property
+    def _routes(self) -> ResourceIndex:
+        return ResourceIndex(self.rules.objects(ENDPOINT))
 
     def decide(self, layer: str, object_: str, caller: Caller | None, /) -> Decision:
         """Decide if ``caller`` may access ``object_`` in ``layer``; None is a caller without a session."""

@@ -12,7 +12,7 @@ from typing import Final
 
 from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes, Met
 from service.authz.engine.paths import shape
-from service.authz.engine.policy import Policy
+from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ANYONE, ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED
 from service.kernel.codes import HeldCodes
@@ -61,8 +61,8 @@ class RequestClass:
 
 
 def registered(policy: Policy) -> set[str]:
-    """Return the registered resources of ``policy``, such as ``GET /api/report/{id}``."""
-    return {name for name in policy.rules.objects(RESOURCE) if not name.startswith("@")}
+    """Return the registered resources of this service, such as ``GET /api/report/{id}``."""
+    return set(filter(is_registered, policy.rules.objects(RESOURCE)))
 
 
 def request_classes(

@@ -9,6 +9,7 @@ from typing import Final
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import shape
 from service.kernel.cooperative_yield import cooperatively
+from service.kernel.services import OWN, Service, split_object
 
 _PARAMETER: Final = "{}"
 _NO_LITERAL: Final = "\0"
@@ -22,19 +23,22 @@ class ResourceIndex:
     branch first and backtracks; here it needs no tree, only a dictionary of shapes. For each method and
     number of segments the index has the combinations of parameter positions, of which real routes have a
     handful. They are tried from the most specific one; the first that gives a known shape is the answer.
+
+    Shapes and requests are compared as the router of ``service`` does. All objects are of that service.
     """
 
-    __slots__ = ("_by_shape", "_combinations", "_counts")
+    __slots__ = ("_by_shape", "_combinations", "_counts", "service")
 
-    def __init__(self, objects: Iterable[str] = ()) -> None:
+    def __init__(self, objects: Iterable[str] = (), service: Service = OWN) -> None:
         """Index ``objects``; raises PolicyError if two of them match the same requests."""
+        self.service = service
         self._by_shape: dict[str, str] = {}
         self._counts: Counter[tuple[str, tuple[bool, ...]]] = Counter()
         self._change((), objects)
 
     def changed(self, removed: Iterable[str], added: Iterable[str]) -> ResourceIndex:
         """Return the index without the objects ``removed`` and with ``added``; PolicyError as above."""
-        made = ResourceIndex()
+        made = ResourceIndex(service=self.service)
         made._by_shape = self._by_shape.copy()
         made._counts = self._counts.copy()
         made._change(removed, added)
@@ -42,14 +46,14 @@ class ResourceIndex:
 
     def _change(self, removed: Iterable[str], added: Iterable[str]) -> None:
         for name in cooperatively(removed):
-            key = shape(name)
+            key = self._key(name)
             del self._by_shape[key]
-            self._count(name, key, -1)
+            self._count(key, -1)
         for name in cooperatively(added):
-            key = shape(name)
+            key = self._key(name)
             if (other := self._by_shape.setdefault(name if key == name else key, name)) != name:
                 raise PolicyError(f"{other} and {name} fit the same requests")
-            self._count(name, key, 1)
+            self._count(key, 1)
         found: dict[tuple[str, int], list[tuple[bool, ...]]] = {}
         for method, marks in sorted(combination for combination, number in self._counts.items() if number):
             found.setdefault((method, len(marks)), []).append(marks)
@@ -58,15 +62,22 @@ class ResourceIndex:
             for group, combinations in found.items()
         }
 
-    def _count(self, name: str, key: str, number: int) -> None:
-        if key != name:
+    def _key(self, name: str) -> str:
+        """Return the shape of an object, without its service; equal for objects that match alike."""
+        if self.service is OWN:
+            return shape(name)
+        method, _, path = split_object(name)[1].partition(" ")
+        return f"{method} {comparable(self.service, shape(path))}"
+
+    def _count(self, key: str, number: int) -> None:
+        if _PARAMETER in key:
             marks = tuple(segment == _PARAMETER for segment in key.split("/"))
-            self._counts[name.partition(" ")[0], marks] += number
+            self._counts[key.partition(" ")[0], marks] += number
 
     def find(self, method: str, path: str) -> str | None:
         """Return the most specific object for ``method`` and the canonical ``path``, or None."""
         # A segment sent as {} is an ordinary value, never the parameter of a shape.
-        key = f"{method} {path}".replace(_PARAMETER, _NO_LITERAL)
+        key = f"{method} {comparable(self.service, path)}".replace(_PARAMETER, _NO_LITERAL)
         if (exact := self._by_shape.get(key)) is not None:
             return exact
         segments = key.split("/")
@@ -74,6 +85,28 @@ class ResourceIndex:
             blanked = segments.copy()
             for position in positions:
                 blanked[position] = _PARAMETER
-            if (name := self._by_shape.get("/".join(blanked))) is not None:
+            if (name := self._by_shape.get("/".join(blanked))) is not None and all(
+                segments[position] for position in positions
+            ):
                 return name
         return None
+
+    def readings(self, method: str, path: str) -> set[str | None]:
+        """Return what ``find`` gives for each way in which a router may fold the letters of ``path``.
+
+        A router that ignores case may take letters outside ASCII, such as the long s or the Kelvin sign,
+        for others, and another router may not. More than one answer: nobody knows which resource decides.
+        """
+        if path.isascii() or not self.service.ignore_case:
+            return {self.find(method, path)}
+        return {self.find(method, folded) for folded in (path, path.lower(), path.upper(), path.casefold())}
+
+
+_LOWER: Final = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def comparable(service: Service, path: str) -> str:
+    """Return a path, or the shape of one, as the router of ``service`` compares it."""
+    if service.ignore_trailing_slash and len(path) > 1 and path.endswith("/"):
+        path = path[:-1]
+    return path.translate(_LOWER) if service.ignore_case else path

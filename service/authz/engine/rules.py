@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
+from service.kernel.services import PORTCULLIS, is_other_service, split_object
 
 RESOURCE: Final = "resource"
 """The layer of resources that administrators registered and bound."""
@@ -24,7 +25,9 @@ GRANT: Final = "grant"
 """The layer of delegation: may the caller hand out, take away, bind or act on a permission code?"""
 PERMISSION: Final = "permission"
 """The layer of codes that other services ask about: may the caller do what a permission code stands for?"""
-LAYERS: Final = (RESOURCE, ENDPOINT, GRANT, PERMISSION)
+SERVICE: Final = "service"
+"""The layer of other services: its lines say how their routers read requests."""
+LAYERS: Final = (RESOURCE, ENDPOINT, GRANT, PERMISSION, SERVICE)
 
 OF_CODES: Final = frozenset({GRANT, PERMISSION})
 """The layers whose objects are permission codes: each line names one code twice."""
@@ -33,15 +36,24 @@ UNREGISTERED: Final = "@unregistered"
 """The object in the resource layer of a request without a matching resource."""
 NO_SESSION: Final = "@no-session"
 """The object in the resource layer of a request by a caller who is not logged in."""
+AMBIGUOUS: Final = "@ambiguous"
+"""The object of a request that the router of another service may read in two ways; it never has a line."""
+UNKNOWN: Final = "@unknown"
+"""The object of a request to a service, or to a route of this one, that there is not; never with a line."""
 
 ANYONE: Final = "@anyone"
 LOGIN: Final = "@login"
 NOBODY: Final = "@nobody"
 
+IGNORE_CASE: Final = "@ignore-case"
+IGNORE_TRAILING_SLASH: Final = "@ignore-trailing-slash"
+ALLOW_PREFLIGHT: Final = "@allow-preflight"
+
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 _WORDS = frozenset({ANYONE, LOGIN, NOBODY})
 _SITUATIONS = frozenset({UNREGISTERED, NO_SESSION})
+_ROUTER = (NOBODY, IGNORE_CASE, IGNORE_TRAILING_SLASH, ALLOW_PREFLIGHT)
 
 
 class Rule(NamedTuple):
@@ -61,17 +73,30 @@ def object_fault(layer: str, name: str) -> str | None:
         return f"the layer is {', '.join(LAYERS[:-1])} or {LAYERS[-1]}, not {layer!r}"
     if layer in OF_CODES:
         return None if is_code(name) else f"the object is a permission code, not {name!r}"
+    if layer == SERVICE:
+        return None if is_other_service(name) else f"the object is the name of another service, not {name!r}"
     if name in _SITUATIONS:
         return None if layer == RESOURCE else f"{name} is an object of the {RESOURCE} layer"
-    method, space, path = name.partition(" ")
+    return _route_fault(*split_object(name) if layer == RESOURCE else (PORTCULLIS, name), whole=name)
+
+
+def _route_fault(service: str, route: str, *, whole: str) -> str | None:
+    if whole != route and not is_other_service(service):
+        return f"{service!r} can't be the name of another service"
+    other = service != PORTCULLIS
+    if other and route == UNREGISTERED:
+        return None
+    method, space, path = route.partition(" ")
     if method not in METHODS or not space:
-        return f"the object is '<method> <path>' with a method of {', '.join(METHODS)}, not {name!r}"
-    fault = registered_fault(path)
+        return f"the object is '<method> <path>' with a method of {', '.join(METHODS)}, not {route!r}"
+    fault = registered_fault(path, may_end_in_slash=other)
     return f"{fault}; not {path!r}" if fault else None
 
 
-def code_fault(code: str) -> str | None:
-    """Return why ``code`` can't be the code of a line; None if it can."""
+def code_fault(layer: str, code: str) -> str | None:
+    """Return why ``code`` can't be the code of a line of ``layer``; None if it can."""
+    if layer == SERVICE:
+        return None if code in _ROUTER else f"the code is one of {', '.join(_ROUTER)}, not {code!r}"
     if code in _WORDS or is_code(code):
         return None
     return f"the code is a permission code, {ANYONE}, {LOGIN} or {NOBODY}, not {code!r}"
@@ -84,7 +109,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
     codes.
     """
     faults: list[str] = []
-    good_codes: set[str] = set()
+    good_codes: set[tuple[str, str]] = set()
     good_place: tuple[str, str] | None = None
     for where, columns in rows:
         if len(columns) != len(Rule._fields):
@@ -95,7 +120,8 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
         rule = Rule(*map(sys.intern, columns))
         # Most lines have the same object as the previous one, and a code seen before.
         fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
-        fault = fault or (None if rule.code in good_codes else code_fault(rule.code))
+        checked_before = (rule.layer, rule.code) in good_codes
+        fault = fault or (None if checked_before else code_fault(rule.layer, rule.code))
         if rule.layer in OF_CODES and rule.code != rule.object:
             fault = (
                 fault
@@ -106,7 +132,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
             faults.append(f"{where}: {fault}")
             continue
         good_place = rule[:2]
-        good_codes.add(rule.code)
+        good_codes.add((rule.layer, rule.code))
         yield rule
     if faults:
         raise PolicyError(*faults)

@@ -11,10 +11,23 @@ from typing import Final
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines, Objects, changes
-from service.authz.engine.rules import GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE
-from service.kernel.bound_resource import BoundResource
+from service.authz.engine.rules import (
+    ALLOW_PREFLIGHT,
+    ANYONE,
+    GRANT,
+    IGNORE_CASE,
+    IGNORE_TRAILING_SLASH,
+    LOGIN,
+    NOBODY,
+    PERMISSION,
+    RESOURCE,
+    SERVICE,
+    UNREGISTERED,
+)
+from service.kernel.bound_resource import BoundResource, PublishedOpening
 from service.kernel.codes import is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
+from service.kernel.services import PORTCULLIS, Service, object_of, split_object
 
 _NOTHING: Final = Lines()
 
@@ -25,32 +38,68 @@ def derive(
     known: Lines = _NOTHING,
     *,
     disabled: Collection[str] = (),
+    services: Iterable[Service] = (),
+    openings: Iterable[PublishedOpening] = (),
 ) -> Lines:
-    """Return the shared lines: one or more for each resource, and one or two for each permission code.
+    """Return the shared lines: one or more for each resource, permission code and other service.
 
     ``codes`` are those of all Buttons: each has a line of the layer ``grant``, and one of the layer
     ``permission`` unless it is in ``disabled``, the codes of disabled Buttons. A resource opens to each code
     of an enabled Button bound to it. Bound to disabled Buttons only, it stays closed (``@nobody``), since it
-    has a binding; with nothing bound, it opens to everybody logged in. The order does not depend on the order
-    of ``registered`` and ``codes``. Raises PolicyError if a resource or a code can't be a line. ``known`` are
-    shared lines that were derived before: they save work and change nothing.
+    has a binding. With nothing bound, it opens to everybody logged in if it is of this service, and stays
+    closed if it is of another one; ``openings`` are added to what is bound. The order does not depend on that
+    of the arguments. Raises PolicyError for what can't be a line, and for an opening of something else than a
+    resource of another service or its ``@unregistered``. ``known`` are shared lines that were derived before:
+    they save work and change nothing.
     """
     cached: dict[Sequence[tuple[str, bool]], tuple[str, ...]] = {}
     opened: dict[str, tuple[str, ...]] = {}
-    for method, path, buttons in cooperatively(registered):
-        name, bound = f"{method} {path}", tuple(buttons)
+    for method, path, buttons, service in cooperatively(registered):
+        name, bound = object_of(service, f"{method} {path}"), tuple(buttons)
+        if not bound:
+            opened[name] = (LOGIN,) if service == PORTCULLIS else (NOBODY,)
+            continue
         if (found := cached.get(bound)) is None:
             found = cached[bound] = _codes(name, bound)
         opened[name] = found
+    routers = {one.name: _words(one) for one in services}
+    _open(opened, openings, routers)
     granted = {code: (code,) for code in codes}
     permitted = {code: line for code, line in granted.items() if code not in disabled}
-    derived: Objects = {RESOURCE: opened, GRANT: granted, PERMISSION: permitted}
+    derived: Objects = {RESOURCE: opened, GRANT: granted, PERMISSION: permitted, SERVICE: routers}
     return known.changed(changes(known.by_object, derived))
 
 
+def _open(
+    opened: dict[str, tuple[str, ...]], openings: Iterable[PublishedOpening], services: Collection[str]
+) -> None:
+    """Add ``openings`` to the codes of resources, and of ``@unregistered`` of ``services``."""
+    faults = []
+    for name, word in openings:
+        service, route = split_object(name)
+        if service not in services or not (name in opened or route == UNREGISTERED):
+            faults.append(
+                f"{name!r} can't be opened: it is neither a resource of another service nor its rest"
+            )
+        elif word not in (LOGIN, ANYONE):
+            faults.append(f"{name!r} can be opened to {LOGIN} or to {ANYONE}, not to {word!r}")
+        else:
+            opened[name] = tuple(sorted({*opened.get(name, ()), word} - {NOBODY}))
+    if faults:
+        raise PolicyError(*faults)
+
+
+def _words(service: Service) -> tuple[str, ...]:
+    """Return what the lines of a service say: nobody passes them, and how its router reads requests."""
+    told = {
+        IGNORE_CASE: service.ignore_case,
+        IGNORE_TRAILING_SLASH: service.ignore_trailing_slash,
+        ALLOW_PREFLIGHT: service.allow_preflight,
+    }
+    return tuple(sorted([NOBODY, *(word for word, is_so in told.items() if is_so)]))
+
+
 def _codes(name: str, buttons: Sequence[tuple[str, bool]]) -> tuple[str, ...]:
-    if not buttons:
-        return (LOGIN,)
     codes = sorted({code for code, enabled in buttons if enabled})
     for code in codes:
         # A word such as @anyone is valid in a line, but administrators must not set it by a Button.

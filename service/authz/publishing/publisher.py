@@ -19,7 +19,8 @@ from service.records.policy import history, revisions, row_history
 from service.records.policy import lines as casbin_rule
 from service.records.policy.lines import Stored
 from service.records.policy.revisions import PolicyRevision
-from service.records.resources import bindings
+from service.records.resources import bindings, openings
+from service.records.services import services
 
 _log = structlog.get_logger()
 
@@ -152,10 +153,13 @@ async def _derived(
     """Return the shared lines and their digest."""
     bound = await bindings.bound(connection)
     codes = await menus.all_codes(connection)
+    others = await services.published(connection)
+    opened = await openings.published(connection) if others else []
 
     def made() -> tuple[Lines, str]:
         known = Lines() if in_force is None else in_force.shared
-        shared = derive(bound, codes, known, disabled=set(codes).difference(bits))
+        disabled = set(codes).difference(bits)
+        shared = derive(bound, codes, known, disabled=disabled, services=others, openings=opened)
         return shared, digest_of(shared, bits)
 
     return await asyncio.to_thread(made)

@@ -30,6 +30,7 @@ from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
+from service.kernel.services import split_object
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
@@ -162,9 +163,9 @@ def _read_openings(path: Path) -> tuple[Rule, ...]:
     rules = _read_layer(path, RESOURCE)
     faults = [
         f"{path}: only {UNREGISTERED} and {NO_SESSION} are objects here, not '{rule.object}': "
-        "what a registered resource requires is bound to it, in the database"
+        "what opens a registered resource is stored in the database"
         for rule in rules
-        if rule.object not in (UNREGISTERED, NO_SESSION)
+        if split_object(rule.object)[1] not in (UNREGISTERED, NO_SESSION)
     ]
     if Rule(RESOURCE, UNREGISTERED, ANYONE) in rules:
         faults.append(

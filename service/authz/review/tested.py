@@ -102,6 +102,8 @@ def _covered(found: Coverage) -> Iterator[str]:
         rows = [row for row in found.rows if row.layer == layer]
         covered = sum(row.state == "covered" for row in rows)
         idle = [row.row for row in rows if row.state == "idle"]
+        if len(idle) == len(rows):
+            continue
         told = f"; {' and '.join(idle)} can't allow anything there" if idle else ""
         yield f"Cases depend on {covered} of {len(rows) - len(idle)} matcher rows in the layer {layer}{told}."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from service import __version__
-from service.authz.engine.rules import ENDPOINT, GRANT, LAYERS, PERMISSION, RESOURCE
+from service.authz.engine.rules import ENDPOINT, GRANT, LAYERS, PERMISSION, RESOURCE, SERVICE
 from service.launch.output import counted
 from service.launch.policy.passages import by
 from service.launch.report import changes, matrix
@@ -30,6 +30,7 @@ _LAYERS = {
     ENDPOINT: "Layer endpoint: what the code of the service requires",
     GRANT: "Layer grant: codes that their holders may hand out, take away and bind",
     PERMISSION: "Layer permission: codes that other services may ask about",
+    SERVICE: "Layer service: the other services, and how their routers read requests",
 }
 
 

@@ -1,4 +1,4 @@
-"""The resources, Buttons and bindings from which each revision of the policy was derived.
+"""The services, resources, Buttons, bindings and openings from which each revision of the policy was derived.
 
 Lines tell what a revision opened, and not the names of resources and Buttons, which of them were disabled,
 and to which disabled Buttons a resource was bound. Those rows are kept here, once for each time that they
@@ -14,9 +14,15 @@ from sqlalchemy import delete, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.elements import TextClause
 
-from service.records.schema import binding_history, button_history, resource_history
+from service.records.schema import (
+    binding_history,
+    button_history,
+    opening_history,
+    resource_history,
+    service_history,
+)
 
-_TABLES: Final = (resource_history, button_history, binding_history)
+_TABLES: Final = (service_history, resource_history, button_history, binding_history, opening_history)
 
 
 def _record(history: str, source: str, key: tuple[str, ...], *values: str) -> TextClause:
@@ -52,7 +58,7 @@ _RECORDS: Final = (
         "resource_history",
         "SELECT id AS resource_id, * FROM sys.resource",
         ("resource_id",),
-        *("resource_name", "resource_code", "method", "path", "description", "enabled"),
+        *("resource_name", "resource_code", "method", "path", "description", "enabled", "service"),
     ),
     _record(
         "button_history",
@@ -62,6 +68,18 @@ _RECORDS: Final = (
     ),
     _record(
         "binding_history", "SELECT resource_id, menu_id FROM sys.action_resource", ("resource_id", "menu_id")
+    ),
+    _record(
+        "service_history",
+        "SELECT id AS service_id, * FROM sys.service",
+        ("service_id",),
+        *("name", "description", "ignore_case", "ignore_trailing_slash", "allow_preflight"),
+    ),
+    _record(
+        "opening_history",
+        "SELECT id AS opening_id, * FROM sys.opening",
+        ("opening_id",),
+        *("service", "resource_id", "code"),
     ),
 )
 _KEPT: Final = text(

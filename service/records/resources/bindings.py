@@ -43,7 +43,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     ).label("ids")
     each = select(action_resource.c.resource_id, ids).group_by(action_resource.c.resource_id).subquery()
     statement = (
-        select(resource.c.method, resource.c.path, each.c.ids)
+        select(resource.c.method, resource.c.path, each.c.ids, resource.c.service)
         .outerjoin(each, each.c.resource_id == resource.c.id)
         .where(resource.c.enabled)
     )
@@ -56,7 +56,7 @@ async def bound(connection: AsyncConnection) -> list[BoundResource]:
     pauses = CooperativeYield()
     async with connection.stream(statement.execution_options(yield_per=_AT_ONCE)) as rows:
         async for part in rows.partitions():
-            found += [BoundResource(method, path, named(ids or "")) for method, path, ids in part]
+            found += [BoundResource(method, path, named(ids or ""), of) for method, path, ids, of in part]
             await pauses.give_way()
     return found
 

@@ -8,10 +8,12 @@ from service.records.schema.access import (
     api_key,
     bit_position,
     menu,
+    opening,
     resource,
     retired_bit,
     role,
     role_menu,
+    service,
     token_life,
     user,
     user_ban,
@@ -22,7 +24,13 @@ from service.records.schema.files import file, object_space
 from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import CasbinRule, casbin_rule, policy_line, policy_revision, policy_worker
-from service.records.schema.row_history import binding_history, button_history, resource_history
+from service.records.schema.row_history import (
+    binding_history,
+    button_history,
+    opening_history,
+    resource_history,
+    service_history,
+)
 from service.records.schema.seeds import seeded
 
 __all__ = [
@@ -41,6 +49,8 @@ __all__ = [
     "menu",
     "metadata",
     "object_space",
+    "opening",
+    "opening_history",
     "operation_log",
     "policy_line",
     "policy_revision",
@@ -51,6 +61,8 @@ __all__ = [
     "role",
     "role_menu",
     "seeded",
+    "service",
+    "service_history",
     "token_life",
     "user",
     "user_ban",

@@ -1,4 +1,4 @@
-"""Users, roles, menus, resources, and the tables that join them."""
+"""Users, roles, menus, services, resources, and the tables that join them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
     true,
 )
@@ -190,10 +191,40 @@ role_menu = Table(
     Column("menu_id", ForeignKey(menu.c.id, ondelete="RESTRICT"), primary_key=True, index=True),
 )
 
+service = Table(
+    "service",
+    metadata,
+    identity(),
+    # "portcullis" is this service itself, which has no row.
+    Column(
+        "name",
+        Text,
+        CheckConstraint(
+            "name ~ '^[a-z][a-z0-9-]*$' AND char_length(name) <= 32 AND name <> 'portcullis'", name="name"
+        ),
+        nullable=False,
+        unique=True,
+    ),
+    Column("description", Text),
+    Column("ignore_case", Boolean, nullable=False, server_default=false()),
+    Column("ignore_trailing_slash", Boolean, nullable=False, server_default=false()),
+    Column("allow_preflight", Boolean, nullable=False, server_default=false()),
+    *versioned(),
+)
+
 resource = Table(
     "resource",
     metadata,
     identity(),
+    Column("service", Text, nullable=False, server_default="portcullis"),
+    # Null for this service, so that the foreign key asks for a row of the others only.
+    Column(
+        "other_service",
+        Text,
+        Computed("NULLIF(service, 'portcullis'::text)", persisted=True),
+        ForeignKey(service.c.name, ondelete="RESTRICT"),
+        index=True,
+    ),
     Column(
         "resource_name", Text, CheckConstraint("resource_name <> ''", name="resource_name"), nullable=False
     ),
@@ -222,10 +253,23 @@ resource = Table(
     Column("enabled", Boolean, nullable=False, server_default=true()),
     *versioned(),
     CheckConstraint(
-        r"path ~ '^/$|^(/([A-Za-z0-9._~-]+|\{[A-Za-z_][A-Za-z0-9_]*\}))+$' AND path !~ '/\.{1,2}(/|$)'",
+        r"path ~ '^/$|^(/([A-Za-z0-9._~-]+|\{[A-Za-z_][A-Za-z0-9_]*\}))+/?$' AND path !~ '/\.{1,2}(/|$)'"
+        " AND (service <> 'portcullis' OR path !~ './$')",
         name="path",
     ),
-    UniqueConstraint("method", "shape"),
+    UniqueConstraint("service", "method", "shape"),
+)
+
+# An opening is about one resource of another service, or about all its requests that no resource fits.
+opening = Table(
+    "opening",
+    metadata,
+    identity(),
+    Column("service", ForeignKey(service.c.name, ondelete="CASCADE"), unique=True),
+    Column("resource_id", ForeignKey(resource.c.id, ondelete="CASCADE"), unique=True),
+    Column("code", Text, CheckConstraint("code IN ('@login', '@anyone')", name="code"), nullable=False),
+    moment("create_time"),
+    CheckConstraint("(service IS NULL) <> (resource_id IS NULL)", name="object"),
 )
 
 action_resource = Table(

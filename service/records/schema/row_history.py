@@ -33,6 +33,7 @@ resource_history = _history(
     Column("path", Text, nullable=False),
     Column("description", Text),
     Column("enabled", Boolean, nullable=False),
+    Column("service", Text, nullable=False, server_default="portcullis"),
 )
 
 button_history = _history(
@@ -51,4 +52,22 @@ binding_history = _history(
     "binding_history",
     Column("resource_id", BigInteger, nullable=False),
     Column("menu_id", BigInteger, nullable=False),
+)
+
+service_history = _history(
+    "service_history",
+    Column("service_id", BigInteger, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text),
+    Column("ignore_case", Boolean, nullable=False),
+    Column("ignore_trailing_slash", Boolean, nullable=False),
+    Column("allow_preflight", Boolean, nullable=False),
+)
+
+opening_history = _history(
+    "opening_history",
+    Column("opening_id", BigInteger, nullable=False),
+    Column("service", Text),
+    Column("resource_id", BigInteger),
+    Column("code", Text, nullable=False),
 )

@@ -1,0 +1,1 @@
+"""``sys.service``: the other services whose routes resources guard."""
