@@ -19,7 +19,7 @@ from service.records.roles.roles import RoleValues
 from service.records.users.listing import User, UserValues
 
 _ROLE = ("role_name", "description", "enabled")
-_USER = ("user_name", "nick_name", "email", "phone", "gender", "avatar", "status")
+_USER = ("user_name", "nick_name", "email", "phone", "gender", "avatar", "status", "kind", "service")
 _MENU = ("title", "name", "path", "component", "icon", "auth_mark", "sort", "enabled")
 _RESOURCE = ("resource_name", "resource_code", "method", "path", "description", "enabled")
 

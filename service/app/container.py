@@ -18,6 +18,7 @@ from service.administration.roles.importing import RoleImport
 from service.administration.roles.roles import RoleChanges
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.users.accounts import Accounts
+from service.administration.users.api_keys import ApiKeys
 from service.administration.users.bans import Bans
 from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
@@ -113,7 +114,9 @@ class Container:
         pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)
         log = LoginLog(self.collector.login)
         self.throttle = Throttle(settings.throttle, self.store.counters)
-        self.api_keys = ApiKeyCallers(self.database, self.store, self.throttle, self.store.synchronized.now)
+        self.key_callers = ApiKeyCallers(
+            self.database, self.store, self.throttle, self.store.synchronized.now
+        )
         self.attempts = LoginService(
             self.database, Login(self.database, self.store, self.passwords, pairs), self.throttle, log
         )
@@ -134,8 +137,11 @@ class Container:
         self.token_header = (auth.token_name, auth.token_prefix)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, auth.token_name)
         self.password_reset = PasswordReset(delegation, self.password_change)
-        self.bans = Bans(self.database, delegation, self.revocations, log)
-        self.kicks = Kicks(self.database, delegation, self.sessions)
+        self.api_keys, self.bans, self.kicks = (
+            ApiKeys(self.database, delegation, self.revocations),
+            Bans(self.database, delegation, self.revocations, log),
+            Kicks(self.database, delegation, self.sessions),
+        )
         self.accounts = Accounts(self.database, delegation, self.revocations, self.passwords, password_rules)
         units = UnitsOfWork(self.database, self.changes, delegation, self.revocations)
         self.menus, self.resources, self.roles = (
@@ -154,7 +160,7 @@ class Container:
         revisions = PublishedRevisions(self.live, reader_of(self.database))
         self.guard = AuthorizationGuard(
             _token_of_requests(auth, self.cookies),
-            Authenticator(auth, tokens, self.store, self.api_keys),
+            Authenticator(auth, tokens, self.store, self.key_callers),
             self.live,
             revisions,
         )
@@ -189,7 +195,7 @@ class Container:
         """Release threads and connections."""
         self.passwords.close()
         await self.uploads.finish()
-        await self.api_keys.finish()
+        await self.key_callers.finish()
         await self.revocations.finish()
         await self.journal.finish()
         if self.decision_log is not None:

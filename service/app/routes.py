@@ -28,7 +28,7 @@ from service.endpoints.policy import (
 from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.sessions import key_set, online, own_sessions, tokens
-from service.endpoints.users import account_state, accounts, profile, user_tables
+from service.endpoints.users import account_state, accounts, api_keys, profile, user_tables
 from service.kernel.about import NAME
 from service.web.content.downloads import Downloads
 from service.web.observability.health import Live, Ready
@@ -99,6 +99,8 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     routes.add("/api/user/{id}", accounts.OneUser(container.database, container.accounts))
     routes.add("/api/user/{id}/password", account_state.UserPassword(container.password_reset))
     routes.add("/api/user/{id}/status", account_state.UserStatus(container.accounts))
+    routes.add("/api/user/{id}/keys", api_keys.UserKeys(container.api_keys))
+    routes.add("/api/user/{id}/keys/{key_id}", api_keys.OneUserKey(container.api_keys))
     downloads = Downloads(container.objects, container.presigned)
     routes.add("/api/file/list", files.FileList(container.database))
     routes.add("/api/file", files.Files(container.uploads, container.upload.idle_timeout))

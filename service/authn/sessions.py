@@ -8,7 +8,7 @@ from datetime import datetime
 import structlog
 
 from service.authn.login_log import UNRECORDED, LoginLog
-from service.errors import NotFound, ValidationFailed
+from service.errors import Conflict, NotFound, ValidationFailed
 from service.kernel.clock import from_seconds
 from service.kernel.device import is_device
 from service.kernel.identity import Caller
@@ -76,12 +76,17 @@ class Sessions:
         return [_own(device, session, caller) for device, session in newest_first]
 
     async def log_out(self, caller: Caller) -> None:
-        """End the session of the caller's token; a newer one on the same device stays."""
+        """End the session of the caller's token; a newer one on the same device stays.
+
+        ``Conflict`` for a caller who came with an API key, and so has no session.
+        """
+        _require_session(caller)
         await self._store.close_session(caller.login_id, caller.device, opened_by=caller.issued_at)
         self._enter_own("logout", caller, caller.device)
 
     async def log_out_everywhere(self, caller: Caller) -> int:
-        """End all sessions of the caller and return how many."""
+        """End all sessions of the caller and return how many; ``Conflict`` as in ``log_out``."""
+        _require_session(caller)
         ended = await self._store.close_sessions(caller.login_id)
         self._enter_own("logout_all", caller, caller.device)
         return ended
@@ -148,6 +153,11 @@ class Sessions:
             raise ValidationFailed(("device", "must be a device type: [a-z0-9][a-z0-9_-]{0,31}"))
         if not await self._store.close_session(login_id, device):
             raise NotFound("There is no such session")
+
+
+def _require_session(caller: Caller) -> None:
+    if caller.key_id is not None:
+        raise Conflict("An API key has no session: delete the key")
 
 
 def _security(event: str, login_id: str, **facts: object) -> None:

@@ -21,7 +21,8 @@ class Caller:
     ``login_id`` is the ``sub`` of the token: the user id in decimal. ``held`` are the codes in force for
     this request; ``issued_at`` is the token's ``iat`` in seconds since the epoch, with a fraction.
     ``service`` is the service that a service account is bound to, None for none. ``key_id`` is the API key
-    that the request came with, itself or by a token that was issued for it; ``device`` is "" then.
+    that the request came with, itself or by a token that was issued for it; ``device`` is ``key:`` and its
+    number then, which is the name of no device.
     """
 
     user_id: int

@@ -57,6 +57,13 @@ CATALOGUE: Final = (
         ("reset-password", "Reset passwords", "PUT /api/user/{id}/password"),
         ("export", "Export users", "GET /api/user/export"),
         ("import", "Create and edit users from a table", "POST /api/user/import"),
+        (
+            "key",
+            "List, make and delete API keys",
+            "GET /api/user/{id}/keys",
+            "POST /api/user/{id}/keys",
+            "DELETE /api/user/{id}/keys/{key_id}",
+        ),
     ),
     _page(
         "role",

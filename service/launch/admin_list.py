@@ -13,7 +13,7 @@ from service.records.users.overview import Overview, overview
 from service.settings import Settings
 
 _WITHIN = 60.0  # seconds; a hundred thousand users take two
-_HEAD = ("ID", "NAME", "STATUS", "MAY DO EVERYTHING", "LAST CHANGE", "ROLES")
+_HEAD = ("ID", "NAME", "KIND", "STATUS", "MAY DO EVERYTHING", "LAST CHANGE", "ROLES")
 
 
 def list_users(settings: Settings, role_code: str | None, *, as_json: bool) -> str:
@@ -42,6 +42,7 @@ def _members(one: Overview) -> dict[str, object]:
     return {
         "id": one.id,
         "userName": one.user_name,
+        "kind": one.kind,
         "status": one.status,
         "roles": list(one.roles),
         "disabledRoles": list(one.disabled_roles),
@@ -57,6 +58,7 @@ def _cells(one: Overview) -> tuple[str, ...]:
     return (
         str(one.id),
         one.user_name,
+        one.kind,
         one.status,
         "yes" if everything else "no",
         rfc3339(one.update_time),

@@ -36,10 +36,13 @@ NAMES: Final = frozenset({"auth", "otp", "pass", "pin", "pw", "rid", "sid", "tot
 _LONGEST_TEXT, _MOST_ITEMS, _DEEPEST = 256, 50, 16
 _ELLIPSIS: Final = "\u2026"
 
+KEY_SIGN: Final = "pck_"
+"""What every API key starts with; a text without it has none."""
+
 # All run in linear time: clients choose the texts.
+_KEY: Final = re.compile(r"pck_[A-Za-z0-9_]{8,}")  # an API key (``authn.api_keys.form``) or a part of one
 _TOKENS: Final = re.compile(
-    r"pck_[A-Za-z0-9_]{8,}"  # an API key (``service.authn.api_keys.form``) or a part of one
-    r"|eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
+    r"eyJ[A-Za-z0-9_.-]{8,}"  # a JSON Web Token (RFC 7519) or a part of one: "eyJ" is '{"' in base64
     r"|\b(?:bearer|basic)\s+\S+",  # RFC 9110 §11.4
     re.IGNORECASE,
 )
@@ -63,11 +66,16 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
     """Return the JSON to keep of a JSON text, at most ``MOST`` bytes.
 
     With ``redact`` the values of members with sensitive names are withheld, at any depth; without, the caller
-    knows that there are none. The secrets of public links are withheld in any text. Documents that are too
-    long lose the ends of long texts, the last items of long lists, and then their last members; an ellipsis
-    marks each place.
+    knows that there are none. API keys and the secrets of public links are withheld in any text. Documents
+    that are too long lose the ends of long texts, the last items of long lists, and then their last members;
+    an ellipsis marks each place.
     """
-    if not redact and len(document) <= MOST and _PUBLIC.encode() not in document:
+    if (
+        not redact
+        and len(document) <= MOST
+        and _PUBLIC.encode() not in document
+        and KEY_SIGN.encode() not in document
+    ):
         return msgspec.Raw(document)
     found = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
     if len(found) > MOST:
@@ -76,27 +84,33 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
 
 
 def shortened(text: str) -> str:
-    """Return ``text`` without secrets of public links, and without the end of a long one.
+    """Return ``text`` without API keys and secrets of public links, and without the end of a long one.
 
     An ellipsis marks the place.
     """
     if _PUBLIC in text:
         text = _LINK.sub(rf"\1{REDACTED}", text)
+    text = without_keys(text)
     if len(text) <= _LONGEST_TEXT:
         return text
     return f"{text[:_LONGEST_TEXT]}{_ELLIPSIS} ({len(text)} characters)"
 
 
+def without_keys(text: str) -> str:
+    """Return ``text`` with each API key in it, or beginning of one, withheld."""
+    return _KEY.sub(REDACTED, text) if KEY_SIGN in text else text
+
+
 def redacted_query(query: str) -> str:
     """Return a query string, still percent-encoded, without the values of sensitive parameters."""
-    return "&".join(map(_redacted_parameter, printable(query[:MOST_QUERY]).split("&")))
+    return without_keys("&".join(map(_redacted_parameter, printable(query[:MOST_QUERY]).split("&"))))
 
 
 @lru_cache(1024)
 def redacted_text(text: str) -> str:
     """Return a text of a client, such as its User-Agent, on one line and without apparent secrets."""
     text = _ASSIGNMENT.sub(_redacted_assignment, printable(text))
-    return _RUN.sub(_redacted_run, _TOKENS.sub(REDACTED, text))
+    return _RUN.sub(_redacted_run, _TOKENS.sub(REDACTED, without_keys(text)))
 
 
 def _redacted_parameter(part: str) -> str:

@@ -25,7 +25,7 @@ from tests.support.waiting import eventually_here
 pytestmark = pytest.mark.anyio
 
 EXPORT, IMPORT, DRY = "/api/user/export", "/api/user/import", "/api/user/import?dryRun=true"
-COLUMNS = "userName,nickName,email,phone,gender,avatar,status,roles"
+COLUMNS = "userName,nickName,email,phone,gender,avatar,status,service,kind,roles"
 PASSWORD = "four wary herons"
 
 
@@ -146,9 +146,9 @@ async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> 
     await give(service, {"userName": "otter", "nickName": "Otter", "email": "o@example.org"})
     table = (
         f"{COLUMNS},password\r\n"
-        f"heron,Heron,,,,,,user auditor,{PASSWORD}\r\n"
-        "OTTER,Otti,,,other,,disabled,user,\r\n"
-        "admin,Administrator,,,,,,super,\r\n"
+        f"heron,Heron,,,,,,,,user auditor,{PASSWORD}\r\n"
+        "OTTER,Otti,,,other,,disabled,,,user,\r\n"
+        "admin,Administrator,,,,,,,,super,\r\n"
     )
 
     answer = await send(service, IMPORT, table)

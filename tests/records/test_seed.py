@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 
 ACTIONS = {
     "online": "list kick ban",
-    "user": "list detail create update delete reset-password export import",
+    "user": "list detail create update delete reset-password export import key",
     "role": "list create update delete permission export import",
     "menu": "list create update delete",
     "resource": "list create update delete bind",

@@ -47,10 +47,10 @@ def test_the_table_shows_each_user_with_status_roles_and_power(
     head, *lines = done.output.splitlines()
     assert head.split("  ")[0] == "ID"
     cells = [line.split() for line in lines]
-    assert [(*one[:4], one[-1]) for one in cells] == [
-        ("1", "admin", "enabled", "yes", "super"),
-        ("2", "heron", "enabled", "no", "(auditor)"),
-        ("3", "otter", "disabled", "no", "super"),
+    assert [(*one[:5], one[-1]) for one in cells] == [
+        ("1", "admin", "person", "enabled", "yes", "super"),
+        ("2", "heron", "person", "enabled", "no", "(auditor)"),
+        ("3", "otter", "person", "disabled", "no", "super"),
     ]
     assert "argon2" not in done.output
 
@@ -64,6 +64,7 @@ def test_for_programs_the_list_is_json(tmp_path: Path, variables: dict[str, str]
     assert heron == {
         "id": 2,
         "userName": "heron",
+        "kind": "person",
         "status": "enabled",
         "roles": [],
         "disabledRoles": ["auditor"],

@@ -18,6 +18,7 @@ from service.administration.users.rules import AccountValues
 from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
+from service.errors import ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
@@ -60,10 +61,21 @@ class Accounts:
         change_log.saved(field_changes(target, {}, change_log.user_fields(made)))
         return made
 
-    async def hash_of(self, new: NewUser) -> str:
-        """Return the hash of the password of ``new``; raises ``ValidationFailed`` for it or another value."""
+    async def hash_of(self, new: NewUser) -> str | None:
+        """Return the hash of the password of ``new``, None for a service account.
+
+        Raises ``ValidationFailed`` for the password or another value.
+        """
         values = new.values
         account_rules.check(values)
+        kind = values.get("kind", "person")
+        account_rules.require_kind(kind, values)
+        if kind == "service":
+            if new.password is not None:
+                raise ValidationFailed(("password", "is not for service accounts, which have API keys"))
+            return None
+        if new.password is None:
+            raise ValidationFailed(("password", "The field is required"))
         context = (values["user_name"], values["nick_name"], values.get("email"), values.get("phone"))
         await self._rules.require("password", new.password, context)
         return await self._passwords.hash(new.password)

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from service.administration.delegation import DelegationCheck
+from service.administration.users import rules
 from service.administration.users.rules import AccountValues
 from service.errors import Conflict, ValidationFailed
 from service.kernel.target import Target
@@ -20,10 +21,13 @@ from service.records.users.listing import User
 
 @dataclass(frozen=True, slots=True)
 class NewUser:
-    """A user to create: ``values`` with both names, the password, and the ids of the roles to give."""
+    """A user to create: ``values`` with both names, the password, and the ids of the roles to give.
+
+    A service account has no password.
+    """
 
     values: AccountValues
-    password: str = field(repr=False)
+    password: str | None = field(repr=False)
     role_ids: Collection[int] = ()
 
 
@@ -41,7 +45,9 @@ class Edit:
         return _as_tokens_say(self.before) != _as_tokens_say(self.after)
 
 
-async def add(connection: Connection, check: DelegationCheck, new: NewUser, password_hash: str) -> User:
+async def add(
+    connection: Connection, check: DelegationCheck, new: NewUser, password_hash: str | None
+) -> User:
     """Write a new user, whose ``values`` have been checked, in the roles of ``new``.
 
     Raises ``ValidationFailed`` for unknown roles, ``PermissionDenied`` if a role gives, or would give if all
@@ -65,11 +71,12 @@ async def edit(
 ) -> Edit:
     """Store ``values``, which have been checked, and with ``role_ids`` the roles; the rest is unchanged.
 
-    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist;
-    ``PermissionDenied`` when a role that is given or taken away gives a code that the caller does not hold;
-    ``Conflict`` for a name that is taken, for any change of the caller's own roles, and for callers who
-    disable themselves.
+    ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist, and
+    for a field of another kind of account; ``PermissionDenied`` when a role that is given or taken away gives
+    a code that the caller does not hold; ``Conflict`` for a name that is taken, for any change of the
+    caller's own roles, and for callers who disable themselves.
     """
+    rules.require_kind(before.kind, values)
     if target.user_id == check.user_id and values.get("status") == "disabled":
         raise Conflict("You can't disable your own account")
     if role_ids is not None:
@@ -109,4 +116,4 @@ async def _require_roles_exist(connection: Connection, role_ids: Collection[int]
 
 
 def _as_tokens_say(user: User) -> tuple[object, ...]:
-    return (user.user_name, user.nick_name, user.status, user.roles)
+    return (user.user_name, user.nick_name, user.status, user.roles, user.service)

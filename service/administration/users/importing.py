@@ -33,7 +33,7 @@ Hashes = Mapping[int | None, str]
 class UserImport(TableImport[Hashes | None, list[Edit]]):
     """Imports users, who are identified by name.
 
-    A new user without a password is disabled, and can log in after a password is set and the user enabled.
+    A new person without a password is disabled, and can log in after a password is set and the user enabled.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class UserImport(TableImport[Hashes | None, list[Edit]]):
         passwords: dict[int | None, str] = {
             one.said.row: one.said.password for one in wanted if one.said.password is not None
         }
-        if any(one.before is None and one.said.password is None for one in wanted):
+        if any(one.before is None and one.is_person and one.said.password is None for one in wanted):
             # A random password known to nobody; sharing its hash reveals only that these users have none.
             passwords[None] = secrets.token_urlsafe(_RANDOM_BYTES)
         hashes = await self._passwords.hash_all(list(passwords.values()))
@@ -111,20 +111,23 @@ async def _create(work: Work, wanted: Sequence[Wanted], hashes: Hashes | None) -
         except PermissionDenied as refusal:
             for one in alike:
                 work.faults.note(one.said.row, "roles", refusal)
-    rows = {one.key: NewRow(one.values, _hash_of(one.said, hashes), one.role_ids or ()) for one in wanted}
+    rows = {one.key: NewRow(one.values, _hash_of(one, hashes), one.role_ids or ()) for one in wanted}
     written = await user_edits.create_all(work.connection, rows.values())
     for one in wanted:
         if one.key not in written:
             work.faults.note(one.said.row, "userName", Conflict(TAKEN))
         work.changes += change_log.imported_user(UserValues(**one.values), one.said.codes or ())
-        work.tell(one.said, "created", note=WITHOUT_PASSWORD if one.said.password is None else None)
+        disabled = one.is_person and one.said.password is None
+        work.tell(one.said, "created", note=WITHOUT_PASSWORD if disabled else None)
 
 
-def _hash_of(one: TableRow, hashes: Hashes | None) -> str:
-    """Return the hash for a new user; an empty one in a dry run, which saves none."""
+def _hash_of(one: Wanted, hashes: Hashes | None) -> str | None:
+    """Return the hash for a new user, None for a service account; an empty one in a dry run."""
+    if not one.is_person:
+        return None
     if hashes is None:
         return ""
-    password_hash = hashes.get(None if one.password is None else one.row)
+    password_hash = hashes.get(None if one.said.password is None else one.said.row)
     if password_hash is None:  # the user existed when the passwords were hashed
         raise Conflict("Users of the table have been deleted meanwhile")
     return password_hash

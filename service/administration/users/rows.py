@@ -33,6 +33,11 @@ class Wanted:
         return name_key(self.said.name)
 
     @property
+    def is_person(self) -> bool:
+        """Whether a new user is a person."""
+        return bool(self.values.get("kind", "person") == "person")
+
+    @property
     def changes(self) -> tuple[str, ...]:
         """The fields that would change."""
         return (*self.values, *(() if self.role_ids is None else ("roles",)))
@@ -76,7 +81,12 @@ def _new(one: TableRow, role_ids: tuple[int, ...] | None, faults: RowFaults) -> 
         faults.add(one.row, "nickName", "A new user needs one")
     with faults.of(one.row, "userName"):
         account_rules.check(values)
-    if one.password is None:
+    kind = values.get("kind", "person")
+    with faults.of(one.row, "service"):
+        account_rules.require_kind(kind, values)
+    if kind == "service" and one.password is not None:
+        faults.add(one.row, "password", "A service account has API keys in place of a password")
+    if kind == "person" and one.password is None:
         values["status"] = "disabled"
     return Wanted(one, None, values, role_ids or ())
 
@@ -87,6 +97,8 @@ def _edit(one: TableRow, before: User, role_ids: tuple[int, ...] | None, faults:
     differing = one.differing(before)
     with faults.of(one.row, "userName"):
         account_rules.check(differing)
+    with faults.of(one.row, "kind", "service"):
+        account_rules.require_kind(before.kind, differing)
     if role_ids is not None and set(role_ids) == {role.id for role in before.roles}:
         role_ids = None
     return Wanted(one, before, differing, role_ids)

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from service.errors import ValidationFailed
 from service.kernel.field_names import camel
+from service.kernel.identity import Kind
 from service.kernel.names import name_fault, text_fault
+from service.kernel.services import is_service_name
 
 MAX_EMAIL: Final = 254
 MAX_PHONE: Final = 32
@@ -29,9 +31,20 @@ AccountValues = Mapping[str, Any]
 
 
 def check(values: AccountValues) -> None:
-    """Check the form of ``values``; raises ValidationFailed with all faults."""
+    """Check the form of ``values``; raises ValidationFailed with all faults.
+
+    ``require_kind`` checks what goes with which kind.
+    """
     if faults := list(_faults(values)):
         raise ValidationFailed(*faults)
+
+
+def require_kind(kind: Kind, values: AccountValues) -> None:
+    """Raise ValidationFailed if ``values`` are not for an account of that kind."""
+    if kind != values.get("kind", kind):
+        raise ValidationFailed(("kind", "can't be changed"))
+    if kind != "service" and values.get("service") is not None:
+        raise ValidationFailed(("service", "is for service accounts only"))
 
 
 def _faults(values: AccountValues) -> Iterator[tuple[str, str]]:
@@ -39,6 +52,14 @@ def _faults(values: AccountValues) -> Iterator[tuple[str, str]]:
         text = values.get(name)
         if text is not None and (fault := fault_of(text)):
             yield camel(name), fault
+
+
+def _service_fault(text: str) -> str | None:
+    if not is_service_name(text):
+        return (
+            "must begin with a lower-case letter and have at most 32 lower-case letters, digits and hyphens"
+        )
+    return None
 
 
 def _email_fault(text: str) -> str | None:
@@ -65,4 +86,5 @@ _FORMS: Final[Mapping[str, Callable[[str], str | None]]] = {
     "email": _email_fault,
     "phone": _phone_fault,
     "avatar": _avatar_fault,
+    "service": _service_fault,
 }

@@ -183,7 +183,7 @@ def _caller(holder: KeyHolder, rights: Rights) -> Caller:
         login_id=str(holder.user_id),
         user_name=holder.user_name,
         nick_name=holder.nick_name,
-        device="",
+        device=f"key:{holder.key_id}",
         roles=rights.roles,
         held=HeldCodes(held),
         issued_at=0.0,

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from service.authn import sessions as authn
 from service.endpoints.sessions.tokens import Device
-from service.errors import NotFound
+from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
 from service.web.requests.marks import logged, login, named, refuses
@@ -30,6 +30,7 @@ class Logout:
 
     @login
     @logged("auth", "logout", "LOGOUT")
+    @refuses(Conflict)
     @named("logOut")
     async def on_post(self, context: RequestContext) -> None:
         """End the session of this device."""
@@ -46,6 +47,7 @@ class LogoutAll:
 
     @login
     @logged("auth", "logout everywhere", "LOGOUT")
+    @refuses(Conflict)
     @named("logOutEverywhere")
     async def on_post(self, context: RequestContext) -> Ended:
         """End the caller's sessions on all devices, including this one."""

@@ -12,6 +12,7 @@ from service.administration.users.accounts import Accounts
 from service.administration.users.edits import NewUser
 from service.administration.users.rules import MAX_AVATAR, MAX_EMAIL, MAX_PHONE, MAX_ROLES
 from service.errors import Conflict, NotFound, PreconditionFailed
+from service.kernel.identity import Kind
 from service.kernel.names import MAX_NAME_LENGTH
 from service.records.database.transactions import Database
 from service.records.users import listing
@@ -41,6 +42,10 @@ class User(Schema):
     gender: Gender | None
     avatar: str | None
     status: Status
+    kind: Kind
+    service: Annotated[
+        str | None, Meta(description="The service that a service account is bound to; null for none.")
+    ]
     roles: list[RoleOfUser]
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
@@ -52,6 +57,10 @@ Email = Annotated[str, Meta(max_length=MAX_EMAIL, examples=["heron@example.org"]
 Phone = Annotated[str, Meta(max_length=MAX_PHONE, examples=["+49 30 1234567"])]
 Avatar = Annotated[str, Meta(max_length=MAX_AVATAR, description="An http(s) URL or a path from `/`.")]
 RoleIds = Annotated[list[Id], Meta(max_length=MAX_ROLES, examples=[[3]])]
+Service = Annotated[
+    str,
+    Meta(max_length=32, examples=["orders"], description="For service accounts only."),
+]
 NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four wary herons"])]
 
 
@@ -65,14 +74,20 @@ class UserFields(Schema, kw_only=True):
     gender: Gender | UnsetType | None = UNSET
     avatar: Avatar | UnsetType | None = UNSET
     status: Status | UnsetType = UNSET
+    service: Service | UnsetType | None = UNSET
 
 
 class UserBody(UserFields, kw_only=True):
-    """A new user; enabled by default."""
+    """A new user; a person, and enabled, by default.
+
+    A person needs a `password`. A service account (`kind` is `service`) has none; it may be bound to a
+    `service`.
+    """
 
     user_name: Name
     nick_name: Name
-    password: NewPassword
+    kind: Kind | UnsetType = UNSET
+    password: NewPassword | UnsetType = UNSET
     role_ids: RoleIds | None = None
 
 
@@ -90,6 +105,7 @@ class UserQuery(PageQuery):
     email: Annotated[str, Meta(max_length=64)] | None = None
     phone: Annotated[str, Meta(max_length=32)] | None = None
     status: Status | None = None
+    kind: Kind | None = None
     role_code: Annotated[str, Meta(max_length=64, description="Users with the role of that code.")] | None = (
         None
     )
@@ -140,7 +156,7 @@ class Users:
     async def on_post(self, context: RequestContext, body: UserBody) -> User:
         """Create a user; callers can give only roles whose permissions they hold."""
         values = body.given()
-        password, role_ids = values.pop("password"), values.pop("role_ids")
+        password, role_ids = values.pop("password", None), values.pop("role_ids")
         made = await self._accounts.create(context.user, NewUser(values, password, role_ids or ()))
         return _answer(context, made)
 

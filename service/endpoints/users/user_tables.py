@@ -10,6 +10,7 @@ from service.administration.users.importing import UserImport
 from service.administration.users.rules import MAX_ROLES
 from service.endpoints.users.accounts import Name, UserFields
 from service.errors import Conflict, RowsRefused
+from service.kernel.identity import Kind
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.users import user_tables
@@ -27,6 +28,7 @@ class ImportedUser(UserFields, kw_only=True):
     """A user, identified by `userName`. Omitted fields are unchanged; `roles` are the codes of all roles."""
 
     user_name: Name
+    kind: Annotated[Kind, Meta(description="For new users only.")] | UnsetType = UNSET
     roles: Annotated[list[RoleCode], Meta(max_length=MAX_ROLES)] | UnsetType = UNSET
     password: (
         Annotated[str, Meta(min_length=1, max_length=1024, description="For new users only.")] | UnsetType
@@ -81,7 +83,7 @@ class UserTableImport:
         """Create and edit users from a table, all of them or none.
 
         Users are identified by name, in any case. Callers can't edit users who hold more permissions than
-        they do, or give roles with permissions that they lack. A new user without a password is disabled;
+        they do, or give roles with permissions that they lack. A new person without a password is disabled;
         passwords of existing users can't be set here. Every row that can't be saved is listed with its
         number.
         """

@@ -30,7 +30,7 @@ TAKEN = "The user name is taken"
 class NewRow:
     """A user to be written: some of the ``UserValues``, by column, and the ids of existing roles.
 
-    ``password_hash`` None makes a service account.
+    ``password_hash`` is None for a service account, and only then.
     """
 
     values: Mapping[str, Any]
@@ -71,7 +71,6 @@ async def create_all(connection: AsyncConnection, rows: Iterable[NewRow]) -> dic
             {
                 **column_values(user, asdict(UserValues(**row.values))),
                 "password_hash": row.password_hash,
-                "kind": "service" if row.password_hash is None else "person",
             }
             for row in by_key.values()
         ],

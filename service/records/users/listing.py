@@ -32,13 +32,17 @@ class UserNames:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserValues(UserNames):
-    """The editable fields of a user; ``service`` is the one that a service account is bound to."""
+    """The fields of a user that are given; ``kind`` never changes.
+
+    ``service`` is the service that a service account is bound to.
+    """
 
     email: str | None = None
     phone: str | None = None
     gender: Gender | None = None
     avatar: str | None = None
     status: Status = "enabled"
+    kind: Kind = "person"
     service: str | None = None
 
 
@@ -56,7 +60,6 @@ class User(UserValues):
     """A user; ``roles`` are by id, ``version`` rises with each edit."""
 
     id: int
-    kind: Kind
     version: int
     create_time: datetime
     update_time: datetime
@@ -67,8 +70,8 @@ class User(UserValues):
 class UserFilter:
     """A filter of users; None matches all.
 
-    ``user_name``, ``nick_name``, ``email`` and ``phone`` match a part, in any case; ``status``, ``role_code``
-    and ``role_id`` exactly; ``create_time_from`` is inclusive, ``create_time_to`` exclusive.
+    ``user_name``, ``nick_name``, ``email`` and ``phone`` match a part, in any case; ``status``, ``kind``,
+    ``role_code`` and ``role_id`` exactly; ``create_time_from`` is inclusive, ``create_time_to`` exclusive.
     """
 
     user_name: Annotated[str | None, contains(user.c.user_name_key, name_key)] = None
@@ -76,6 +79,7 @@ class UserFilter:
     email: Annotated[str | None, contains(user.c.email_key, str.lower)] = None
     phone: Annotated[str | None, contains(user.c.phone)] = None
     status: Annotated[Status | None, equals(user.c.status)] = None
+    kind: Annotated[Kind | None, equals(user.c.kind)] = None
     role_code: Annotated[str | None, ELSEWHERE] = None
     role_id: Annotated[int | None, ELSEWHERE] = None
     create_time_from: Annotated[datetime | None, at_least(user.c.create_time)] = None

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Select, exists, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
+from service.kernel.identity import Kind
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user, user_role
 from service.records.users.listing import Status
@@ -26,6 +27,7 @@ class Overview:
 
     id: int
     user_name: str
+    kind: Kind
     status: Status
     roles: tuple[str, ...]
     disabled_roles: tuple[str, ...]
@@ -50,8 +52,8 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
 
 
 async def administrators(connection: AsyncConnection) -> list[Overview]:
-    """Return the enabled users who may do everything, by id."""
-    statement = _users().where(user.c.status == "enabled", _EVERYTHING)
+    """Return the enabled persons who may do everything, by id."""
+    statement = _users().where(user.c.status == "enabled", user.c.kind == "person", _EVERYTHING)
     return await _OVERVIEW.all(connection, statement)
 
 

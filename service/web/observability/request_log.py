@@ -34,6 +34,7 @@ class _Line(Struct, omit_defaults=True):
     status: int | None
     ms: float
     user_id: int | None = None
+    key_id: int | None = None
     denied: str | None = None
     decision: str | None = None
     module: str | None = None
@@ -90,7 +91,7 @@ def _line(context: RequestContext) -> _Line:
         round((perf_counter() - context.started) * 1000, 2),
     )
     if context.caller is not None:
-        line.user_id = context.caller.user_id
+        line.user_id, line.key_id = context.caller.user_id, context.caller.key_id
     if decision is not None and not decision.allowed:
         line.denied = decision.layer
         line.decision = decision.id

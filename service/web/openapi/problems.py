@@ -13,6 +13,7 @@ from service.errors import (
     CsrfFailed,
     InternalError,
     PermissionDenied,
+    RateLimited,
     RefreshRequired,
     Refusal,
     RequestTimeout,
@@ -41,8 +42,9 @@ WITH_LOGIN: Final = (
     RefreshRequired,
     AccountBanned,
     RevisionUnknown,
+    RateLimited,
 )
-"""Further refusals of operations that need a login."""
+"""Further refusals of operations that need a login; the last one after too many wrong API keys."""
 WITH_BODY: Final = (RequestTimeout, TooLarge, UnsupportedMediaType)
 """Further refusals of operations that read a body."""
 

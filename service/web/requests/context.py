@@ -33,7 +33,7 @@ MAX_USER_AGENT: Final = 512
 _KEY: Final = "portcullis.call"
 
 # Can't match a JSON Web Token or an API key: the id is written to logs.
-_REQUEST_ID: Final = re.compile(rb"(?!eyJ|pck_)[A-Za-z0-9._-]{1,64}")
+_REQUEST_ID: Final = re.compile(rb"(?!eyJ|[^p]*pck_)[A-Za-z0-9._-]{1,64}")
 _FIELD_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 
 

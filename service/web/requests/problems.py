@@ -19,6 +19,7 @@ from service.errors import (
     TooLarge,
     UnsupportedMediaType,
 )
+from service.oplog.redaction import KEY_SIGN, without_keys
 from service.web.requests.context import RequestContext, context_of
 from service.web.requests.request import Request
 
@@ -53,7 +54,7 @@ def type_of(refusal: type[Refusal]) -> str:
 def document(refusal: Refusal, request_id: str) -> bytes:
     """Return the problem document of ``refusal``."""
     kind = type(refusal)
-    return msgspec.json.encode(
+    told = msgspec.json.encode(
         {
             "type": type_of(kind),
             "title": kind.title,
@@ -64,6 +65,8 @@ def document(refusal: Refusal, request_id: str) -> bytes:
             **refusal.extra,
         }
     )
+    # A refusal may name what was sent, such as an unknown parameter: no key is echoed.
+    return without_keys(told.decode()).encode() if KEY_SIGN.encode() in told else told
 
 
 def refusal_of(error: Exception) -> Refusal:

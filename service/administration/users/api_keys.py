@@ -1,0 +1,133 @@
+"""API keys of service accounts: made, listed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from service.administration import change_log
+from service.administration.delegation import Delegation
+from service.authn.api_keys.form import HINT, ApiKey, new_secret
+from service.authn.revocations import Revocations
+from service.errors import Conflict, NotFound, ValidationFailed
+from service.kernel.change_record import field_changes
+from service.kernel.clock import rfc3339
+from service.kernel.codes import is_code
+from service.kernel.identity import Caller
+from service.kernel.names import text_fault
+from service.kernel.target import Target
+from service.records.database.transactions import Connection, Database
+from service.records.users import api_keys, listing
+from service.records.users.api_keys import StoredKey
+from service.records.users.listing import User
+
+MOST: Final = 100
+"""The most keys of one account, expired ones included."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeKey:
+    """A new key, and the text of it, which nobody can read again."""
+
+    stored: StoredKey
+    text: str = field(repr=False)
+
+
+class ApiKeys:
+    """Makes and deletes keys, for callers who hold all codes of the account.
+
+    Like a password, a key lets its holder act as the account. All raise ``NotFound`` for an unknown account;
+    changes raise ``PermissionDenied`` if the account holds a code that the caller lacks, and ``Unavailable``.
+    """
+
+    def __init__(self, database: Database, delegation: Delegation, revocations: Revocations) -> None:
+        self._database = database
+        self._delegation = delegation
+        self._revocations = revocations
+
+    async def create(
+        self,
+        caller: Caller,
+        user_id: int,
+        *,
+        name: str,
+        scopes: Collection[str] | None,
+        expires_in: int | None,
+    ) -> MadeKey:
+        """Make a key that ends in ``expires_in`` seconds, or never (None).
+
+        ``scopes`` None means all that the account holds. Raises ``ValidationFailed`` for a name or scope, and
+        ``Conflict`` for an account of a person, for one with ``MOST`` keys, and for a caller who came with a
+        key: a stolen key could outlive its deletion.
+        """
+        _check(name, scopes)
+        if caller.key_id is not None:
+            raise Conflict("An API key can't make API keys")
+        secret = new_secret()
+        async with self._database.transaction() as connection:
+            user, target = await self._target(connection, caller, user_id)
+            if user.kind != "service":
+                raise Conflict("Only a service account has API keys")
+            if len(await api_keys.of_user(connection, user_id)) >= MOST:
+                raise Conflict(f"The account has {MOST} API keys: delete some of them first")
+            stored = await api_keys.add(
+                connection,
+                target,
+                key_name=name,
+                hint=secret[:HINT],
+                digest=ApiKey(0, secret).digest,
+                scopes=None if scopes is None else sorted(set(scopes)),
+                seconds=expires_in,
+                created_by=caller.user_id,
+            )
+        change_log.saved(field_changes(_key_target(stored), {}, _fields(stored)))
+        return MadeKey(stored, str(ApiKey(stored.id, secret)))
+
+    async def of_account(self, user_id: int) -> Sequence[StoredKey]:
+        """Return the keys of an account, the oldest first, expired ones too."""
+        async with self._database.snapshot() as connection:
+            await listing.read(connection, user_id)
+            return await api_keys.of_user(connection, user_id)
+
+    async def delete(self, caller: Caller, user_id: int, key_id: int) -> None:
+        """Delete a key, which is refused from the next request on; ``NotFound`` if there is no such key."""
+        async with self._database.transaction() as connection:
+            _user, target = await self._target(connection, caller, user_id)
+            gone = await api_keys.remove(connection, target, key_id)
+            if gone is None:
+                raise NotFound("The account has no such API key")
+            # Ends the epoch of the account: before the commit, and again after it.
+            await self._revocations.mark_first([user_id])
+        change_log.saved(field_changes(_key_target(gone), _fields(gone), {}))
+        await self._revocations.mark(user_id)
+
+    async def _target(self, connection: Connection, caller: Caller, user_id: int) -> tuple[User, Target]:
+        """Return the account whose keys the caller may change."""
+        check = await self._delegation.check(connection, caller)
+        user = await listing.read(connection, user_id)
+        change_log.concerns(change_log.user_target(user.user_name))
+        return user, await check.target(connection, user_id)
+
+
+def _check(name: str, scopes: Collection[str] | None) -> None:
+    faults = [("name", fault)] if (fault := text_fault(name)) else []
+    faults += [
+        (f"scopes[{place}]", "Segments of a-z, 0-9, _ and - joined by ':', or '*' for a whole one")
+        for place, one in enumerate(scopes or ())
+        if not is_code(one)
+    ]
+    if faults:
+        raise ValidationFailed(*faults)
+
+
+def _key_target(key: StoredKey) -> str:
+    return f"key:{key.id}"
+
+
+def _fields(key: StoredKey) -> dict[str, Any]:
+    return {
+        "name": key.key_name,
+        "scopes": None if key.scopes is None else frozenset(key.scopes),
+        "expireTime": None if key.expire_time is None else rfc3339(key.expire_time),
+    }
