@@ -211,6 +211,15 @@ class RevisionUnknown(Refusal):
     status, code, title = 409, "revision_unknown", "No such policy revision has been published"
 
 
+class RequestUnderWay(Refusal):
+    """Another request with the same ``Idempotency-Key`` has not ended yet."""
+
+    status, code, title = 409, "request_under_way", "The same request is under way"
+
+    def __init__(self) -> None:
+        super().__init__(headers={"Retry-After": "1"})
+
+
 class PreconditionFailed(Refusal):
     """The record's version is not the one that ``If-Match`` names (RFC 9110 §15.5.13)."""
 
@@ -299,6 +308,12 @@ class RowsRefused(ValidationFailed):
         denials = (fault.denial for fault in faults if fault.denial is not None)
         self.denial = next(denials, None)
         self.decision = None if self.denial is None else self.denial.decision
+
+
+class IdempotencyKeyReused(Refusal):
+    """The ``Idempotency-Key`` belongs to a request with another body."""
+
+    status, code, title = 422, "idempotency_key_reused", "The key belongs to another request"
 
 
 class RateLimited(Refusal):

@@ -14,6 +14,7 @@ from service.administration.users.administrators import keeping_an_administrator
 from service.authn.revocations import Revocations
 from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import WITHIN, Change, PolicyChanges
+from service.kernel import keyed_write
 from service.kernel.change_record import FieldChange
 from service.kernel.identity import Caller
 from service.records.database.transactions import Connection, Database
@@ -44,6 +45,20 @@ class UnitOfWork:
     changes: list[FieldChange] = field(default_factory=list)
     targets: list[str] = field(default_factory=list)
     policy: Policy = field(init=False)
+
+    async def made(self, record: object) -> None:
+        """Say that the unit makes ``record``: what the answer to its request is made from.
+
+        In a unit that publishes, the answer is made once there is a policy, which is the other part of it.
+        """
+        if (change := self.change) is None:
+            await keyed_write.made(record)
+            return
+
+        async def published() -> None:
+            await keyed_write.made(record, change.policy)
+
+        change.before_commit(published)
 
     def require_request(self, method: str, template: str, record_id: int | None = None) -> None:
         """Return when the caller may send the request that makes an edit by itself; PermissionDenied else."""

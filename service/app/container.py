@@ -11,6 +11,7 @@ from functools import partial
 import msgspec
 
 from service.administration.delegation import Delegation
+from service.administration.keyed_writes import Fingerprints, KeyedWrites
 from service.administration.menus.menus import MenuChanges
 from service.administration.policy.restore import PolicyRestore
 from service.administration.resources.resources import ResourceChanges
@@ -141,6 +142,9 @@ class Container:
             ApiKeys(self.database, delegation, self.revocations),
             Bans(self.database, delegation, self.revocations, log),
             Kicks(self.database, delegation, self.sessions),
+        )
+        self.keyed_writes = KeyedWrites(
+            self.database, Fingerprints(auth, self.passwords, self.store.synchronized.now)
         )
         self.accounts = Accounts(self.database, delegation, self.revocations, self.passwords, password_rules)
         units = UnitsOfWork(self.database, self.changes, delegation, self.revocations)

@@ -26,7 +26,13 @@ class Lifespan:
         container = self._container
         if container.decision_log is not None:
             container.decision_log.writer.start()
-        work = (container.watch, container.clock_watch, container.sweep, container.metrics)
+        work = (
+            container.watch,
+            container.clock_watch,
+            container.sweep,
+            container.keyed_writes,
+            container.metrics,
+        )
         self._running = [asyncio.create_task(one.run()) for one in work]
         agents.prepare()  # here: no request should wait for it, and commands do not need it
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.

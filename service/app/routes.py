@@ -69,7 +69,12 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     """Register every endpoint; those of the group are guarded, the others are added as outside it."""
     dry_runs = DryRuns(container.live, container.store, container.turns)
     routes = Routes(
-        app, container.guard, container.acknowledged.by, dry_runs.impact_of, container.cross_origin
+        app,
+        container.guard,
+        container.acknowledged.by,
+        dry_runs.impact_of,
+        container.cross_origin,
+        keyed_writes=container.keyed_writes,
     )
     cookies = container.cookies
     routes.add("/api/auth/login", tokens.Login(container.attempts, cookies))

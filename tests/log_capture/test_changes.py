@@ -288,3 +288,19 @@ async def test_an_import_names_each_record_that_it_touches(logged: Logged) -> No
     assert codes("user:mallard", "roles", [], ["import-new"]) in users["changes"]
     assert change("user:mallard", "status", None, "disabled") in users["changes"]
     assert renamed["changes"] == [change("user:mallard", "nickName", "Mallard", "Drake")]
+
+
+async def test_a_repetition_is_logged_as_a_call_that_reads_an_answer_and_creates_nothing(
+    logged: Logged,
+) -> None:
+    calls, mine = Calls(logged), ("Idempotency-Key", "as often as it takes")
+    code = f"role-{next(_numbers)}"
+    for _ in range(2):
+        await calls.ask("POST", "/api/role", {"roleCode": code, "roleName": code}, mine)
+
+    first, again = await calls.entries()
+
+    assert (first["kind"], first["action"], first["targets"]) == ("INSERT", "create", [f"role:{code}"])
+    assert (again["kind"], again["action"]) == ("QUERY", "create (answered again)")
+    assert (again["status"], again["targets"], again["changes"]) == (201, None, None)
+    assert (again["params"], again["response"]) == (first["params"], first["response"])

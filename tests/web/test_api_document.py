@@ -181,10 +181,37 @@ def test_answers_name_their_headers(document: Document) -> None:
     assert {"ETag", "X-Policy-In-Force"} <= headers["createMenu 201"]
     assert "Location" in headers["downloadFile 307"]
     assert {"Content-Range", "ETag"} <= headers["downloadFile 206"]
+    keyed = {
+        f"{operation['operationId']} 409"
+        for _, operation in operations(document)
+        if "RequestUnderWayProblem" in problems_of(operation)
+    }
+    assert "createUser 409" in keyed
     for name, names in headers.items():
-        assert ("Retry-After" in names) == name.endswith((" 429", " 503")), name
+        assert ("Retry-After" in names) == (name.endswith((" 429", " 503")) or name in keyed), name
     known = document["components"]["headers"]
     assert set().union(*headers.values()) == known.keys()
+
+
+def test_each_operation_says_whether_it_takes_an_idempotency_key(document: Document) -> None:
+    takes = {
+        one["operationId"]
+        for _, one in operations(document)
+        if any(parameter["name"] == "Idempotency-Key" for parameter in one.get("parameters", ()))
+    }
+    replays = {
+        one["operationId"]
+        for _, one in operations(document)
+        if "Idempotency-Replayed" in one["responses"].get("201", {"headers": ()})["headers"]
+    }
+    refuses = {
+        one["operationId"]: one["description"]
+        for _, one in operations(document)
+        if "Refuses an `Idempotency-Key`: " in one["description"]
+    }
+    creates = {one["operationId"] for _, one in operations(document) if "201" in one["responses"]}
+    assert takes == replays == creates - refuses.keys()
+    assert "tokens, which are never kept." in refuses["logIn"]
 
 
 def called(function: ast.AST) -> set[str]:

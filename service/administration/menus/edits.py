@@ -11,6 +11,7 @@ from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.codes import is_code
+from service.kernel.keyed_write import authorized
 from service.records.database.transactions import Connection
 from service.records.menus import menus, writes
 from service.records.menus import uses as menu_uses
@@ -34,6 +35,7 @@ async def create(unit: UnitOfWork, menu_type: MenuType, values: MenuValues) -> M
     """
     _check(menu_type, values)
     await _require(unit, values.auth_mark)
+    authorized()
     known = await _check_place(unit.connection, None, values.parent_id)
     parent = _title(known, values.parent_id)
     saved = await writes.create(unit.connection, menu_type, values, _asking(unit))

@@ -30,6 +30,7 @@ class MenuChanges:
         """Create a menu."""
         async with self._units.publishing(caller, f"{values.auth_mark or values.title!r} created") as unit:
             saved = await edits.create(unit, menu_type, values)
+            await unit.made(saved)
         return saved, unit.policy
 
     async def update(

@@ -9,6 +9,7 @@ from service.administration.resources.reach import require_reach, require_taking
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.paths import shape
 from service.kernel.change_record import field_changes, values_change
+from service.kernel.keyed_write import authorized
 from service.records.menus import menus
 from service.records.menus.menus import Button
 from service.records.resources import bindings, resources
@@ -22,6 +23,7 @@ async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
     """Register a resource; raises ``Conflict`` if another one has the same requests."""
     if values.enabled is not False:
         await require_taking(unit.connection, unit.check, values.method, values.path)
+    authorized()
     saved = await resources.create(unit.connection, values)
     fields = change_log.resource_fields(saved)
     unit.changes += field_changes(change_log.resource_target(saved), {}, fields)

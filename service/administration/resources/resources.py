@@ -30,6 +30,7 @@ class ResourceChanges:
         """Register a resource."""
         async with self._units.publishing(caller, f"{values.method} {values.path} registered") as unit:
             saved = await edits.create(unit, values)
+            await unit.made(saved)
         return saved, unit.policy
 
     async def update(

@@ -9,6 +9,7 @@ from service.administration import change_log
 from service.administration.unit_of_work import UnitOfWork
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import FieldChange, field_changes, values_change
+from service.kernel.keyed_write import authorized
 from service.kernel.names import text_fault
 from service.records.roles import rights, roles
 from service.records.roles.roles import GivenMenu, Role, RoleValues
@@ -23,6 +24,7 @@ async def create(unit: UnitOfWork, role_code: str, values: RoleValues) -> Role:
     Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
     """
     check_role(values.role_name)
+    authorized()
     made = await roles.create(unit.connection, role_code, values)
     fields = change_log.role_fields(made)
     unit.changes += field_changes(change_log.role_target(role_code), {}, fields)

@@ -27,7 +27,9 @@ class RoleChanges:
     async def create(self, caller: Caller, role_code: str, values: RoleValues) -> Role:
         """Create a role, which gives nothing yet."""
         async with self._units.of_roles(caller) as unit:
-            return await edits.create(unit, role_code, values)
+            saved = await edits.create(unit, role_code, values)
+            await unit.made(saved)
+        return saved
 
     async def update(
         self, caller: Caller, role_id: int, values: Mapping[str, Any], match: Callable[[Role], None]

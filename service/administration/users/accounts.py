@@ -19,6 +19,7 @@ from service.authn.password_rules import PasswordRules
 from service.authn.passwords import Passwords
 from service.authn.revocations import Revocations
 from service.errors import ValidationFailed
+from service.kernel import keyed_write
 from service.kernel.change_record import field_changes
 from service.kernel.identity import Caller
 from service.kernel.target import Target
@@ -57,6 +58,7 @@ class Accounts:
         async with self._database.transaction() as connection, self._delegation.changing(connection):
             check = await self._delegation.check(connection, caller)
             made = await edits.add(connection, check, new, password_hash)
+            await keyed_write.made(made)
         target = change_log.user_target(made.user_name)
         change_log.saved(field_changes(target, {}, change_log.user_fields(made)))
         return made

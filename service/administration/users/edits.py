@@ -13,6 +13,7 @@ from service.administration.delegation import DelegationCheck
 from service.administration.users import rules
 from service.administration.users.rules import AccountValues
 from service.errors import Conflict, ValidationFailed
+from service.kernel.keyed_write import authorized
 from service.kernel.target import Target
 from service.records.database.transactions import Connection
 from service.records.users import edits, listing
@@ -55,6 +56,7 @@ async def add(
     """
     await _require_roles_exist(connection, new.role_ids)
     await check.require_roles(connection, new.role_ids)
+    authorized()
     role_ids = sorted(set(new.role_ids))
     user_id = await edits.create(connection, password_hash, new.values, role_ids)
     return await listing.read(connection, user_id)

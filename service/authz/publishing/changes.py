@@ -33,7 +33,7 @@ Check = Callable[[Policy], None]
 
 
 class Change:
-    """A running change; ``policy`` is set after the commit."""
+    """A running change; ``policy`` is set before the last steps, and in force after the commit."""
 
     policy: Policy
 
@@ -116,7 +116,7 @@ class PolicyChanges:
                 change = Change(connection)
                 holders = await self._guard.holders(connection)
                 yield change
-                policy = await self._publish(change, holders, cause, user_name)
+                policy = change.policy = await self._publish(change, holders, cause, user_name)
                 await change.complete()
                 if dry_run is not None:
                     dry_run.publish(policy)
@@ -124,7 +124,6 @@ class PolicyChanges:
                     # Not after the commit: from then on the change must neither fail nor be unknown to a
                     # worker that decides by an older revision.
                     await self._announce(policy.revision)
-            change.policy = policy
             if dry_run is None:
                 self._live.offer(policy)
 

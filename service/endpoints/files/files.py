@@ -25,7 +25,17 @@ from service.web.content.downloads import ANY_TYPE, Downloads, file_tag
 from service.web.content.multipart import AROUND, FileBody
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, logged, named, needs, refuses, sends, tagged, takes_file
+from service.web.requests.marks import (
+    created,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+    sends,
+    tagged,
+    takes_file,
+)
 from service.web.requests.preconditions import answer_tag, require_match
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
@@ -85,6 +95,7 @@ class Files:
     @refuses(TooLarge, QuotaExceeded, UnsupportedMediaType)
     @tagged
     @named("uploadFile")
+    @refuses_keys("its body is stored while it arrives, and is not kept to compare")
     async def on_post(self, context: RequestContext) -> File:
         """Upload a file.
 

@@ -11,7 +11,16 @@ from service.files.links import PublicLinks
 from service.web.content.downloads import ANY_TYPE, Downloads
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, named, needs, public, refuses, sends
+from service.web.requests.marks import (
+    example_body,
+    logged,
+    named,
+    needs,
+    public,
+    refuses,
+    refuses_keys,
+    sends,
+)
 from service.web.requests.schema import Moment, Schema, moment
 
 
@@ -40,6 +49,7 @@ class FileLink:
     @refuses(NotFound)
     @example_body({"expiresIn": 86400})
     @named("createPublicLink")
+    @refuses_keys("its answer holds the secret of the link, which is never kept")
     async def on_post(self, context: RequestContext, body: LinkBody, id: int) -> Link:
         """Create a public link to a file.
 

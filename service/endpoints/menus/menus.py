@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.menus.menus import MenuChanges
 from service.administration.menus.tree import MAX_DEPTH
+from service.authz.engine.policy import Policy
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
@@ -17,6 +18,7 @@ from service.web.requests.marks import (
     created,
     dry_run,
     example_body,
+    idempotent,
     logged,
     named,
     needs,
@@ -124,6 +126,11 @@ class MenuQuery(PageQuery):
     sort: Annotated[str, sort_keys("MenuSort", menus.SORTS)] = "id"
 
 
+def answer(context: RequestContext, saved: menus.Menu, policy: Policy) -> SavedMenuAnswer:
+    """Return a saved menu, with its ``ETag`` and the policy that follows."""
+    return published_answer(context, SavedMenuAnswer, saved, policy)
+
+
 class MenuList:
     """``/api/menu/list``."""
 
@@ -147,6 +154,7 @@ class Menus:
         self._changes = changes
 
     @created
+    @idempotent(answer)
     @needs("system:menu:create")
     @dry_run
     @logged("menu", "create", "INSERT")
@@ -160,7 +168,7 @@ class Menus:
     async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
         """Create a Menu, or a Button with a permission code that the caller holds."""
         saved, policy = await self._changes.create(context.user, body.menu_type, _values(body))
-        return published_answer(context, SavedMenuAnswer, saved, policy)
+        return answer(context, saved, policy)
 
 
 class OneMenu:
@@ -201,7 +209,7 @@ class OneMenu:
         saved, policy = await self._changes.update(
             context.user, id, menu_type, _values(body), unchanged(context)
         )
-        return published_answer(context, SavedMenuAnswer, saved, policy)
+        return answer(context, saved, policy)
 
     @needs("system:menu:delete")
     @dry_run

@@ -8,6 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.resources.resources import ResourceChanges
 from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
+from service.authz.engine.policy import Policy
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.records.database.transactions import Database
 from service.records.resources import resources
@@ -16,6 +17,7 @@ from service.web.requests.marks import (
     created,
     dry_run,
     example_body,
+    idempotent,
     logged,
     named,
     needs,
@@ -107,6 +109,11 @@ class ResourceQuery(PageQuery):
     sort: Annotated[str, sort_keys("ResourceSort", resources.SORTS)] = "id"
 
 
+def answer(context: RequestContext, saved: resources.Resource, policy: Policy) -> SavedResource:
+    """Return a saved resource, with its ``ETag`` and the policy that follows."""
+    return published_answer(context, SavedResource, saved, policy)
+
+
 class ResourceList:
     """``/api/resource/list``."""
 
@@ -132,6 +139,7 @@ class Resources:
         self._changes = changes
 
     @created
+    @idempotent(answer)
     @needs("system:resource:create")
     @dry_run
     @logged("resource", "create", "INSERT")
@@ -154,7 +162,7 @@ class Resources:
         can't take requests from a more general resource without holding one of its codes.
         """
         saved, policy = await self._changes.create(context.user, _values(body))
-        return published_answer(context, SavedResource, saved, policy)
+        return answer(context, saved, policy)
 
 
 class OneResource:
@@ -196,7 +204,7 @@ class OneResource:
         Moving, enabling or disabling a bound resource requires one of its codes.
         """
         saved, policy = await self._changes.update(context.user, id, _values(body), unchanged(context))
-        return published_answer(context, SavedResource, saved, policy)
+        return answer(context, saved, policy)
 
     @needs("system:resource:delete")
     @dry_run
@@ -230,7 +238,7 @@ class ResourceState:
     async def on_put(self, context: RequestContext, body: State, id: int) -> SavedResource:
         """Enable or disable a resource; a bound one requires one of its codes."""
         saved, policy = await self._changes.set_enabled(context.user, id, body.enabled, unchanged(context))
-        return published_answer(context, SavedResource, saved, policy)
+        return answer(context, saved, policy)
 
 
 def _values(body: ResourceBody) -> resources.ResourceValues:

@@ -11,12 +11,12 @@ from service.errors import Conflict, RowsRefused
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.roles import role_tables
-from service.web.content.imports import ExportQuery, ImportQuery, ImportReport, report_of, table_rows
+from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream
 from service.web.content.table_files import JSON, table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, named, needs, refuses, sends
+from service.web.requests.marks import example_body, logged, named, needs, refuses, refuses_keys, sends
 from service.web.requests.schema import ONE_LINE, Schema, whole
 
 Permission = Annotated[str, Meta(max_length=128, examples=["system:role:list"])]
@@ -66,6 +66,7 @@ class RoleTableImport:
         {"roles": [{"roleCode": "reporter", "roleName": "Reporter", "permissions": ["system:role:list"]}]}
     )
     @named("importRoles")
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: ImportedRoles, query: ImportQuery) -> ImportReport:
         """Create and edit roles from a table, all of them or none.
 

@@ -12,7 +12,17 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.roles import roles
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses, tagged
+from service.web.requests.marks import (
+    created,
+    dry_run,
+    example_body,
+    idempotent,
+    logged,
+    named,
+    needs,
+    refuses,
+    tagged,
+)
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.requests.schema import (
     ONE_LINE,
@@ -88,6 +98,12 @@ class RoleQuery(PageQuery):
     sort: Annotated[str, sort_keys("RoleSort", roles.SORTS)] = "id"
 
 
+def answer(context: RequestContext, role: roles.Role) -> Role:
+    """Return a role, with its ``ETag``."""
+    answer_tag(context, version_tag(role.version))
+    return Role.of(role)
+
+
 class RoleList:
     """``/api/role/list``."""
 
@@ -111,6 +127,7 @@ class Roles:
         self._changes = changes
 
     @created
+    @idempotent(answer)
     @needs("system:role:create")
     @dry_run
     @logged("role", "create", "INSERT")
@@ -122,8 +139,7 @@ class Roles:
         """Create a role, which gives nothing yet."""
         values = _values(body)
         saved = await self._changes.create(context.user, body.role_code, roles.RoleValues(**values))
-        answer_tag(context, version_tag(saved.version))
-        return Role.of(saved)
+        return answer(context, saved)
 
 
 class OneRole:
@@ -141,8 +157,7 @@ class OneRole:
         """Read a role."""
         async with self._database.transaction() as connection:
             found = await roles.read(connection, id)
-        answer_tag(context, version_tag(found.version))
-        return Role.of(found)
+        return answer(context, found)
 
     @needs("system:role:update")
     @dry_run
@@ -157,8 +172,7 @@ class OneRole:
         Callers can't edit roles with permissions that they lack. A disabled role gives nothing.
         """
         saved = await self._changes.update(context.user, id, _values(body), _as_seen(context, body.role_code))
-        answer_tag(context, version_tag(saved.version))
-        return Role.of(saved)
+        return answer(context, saved)
 
     @needs("system:role:delete")
     @dry_run

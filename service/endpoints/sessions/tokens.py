@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from msgspec import Meta
 
@@ -24,8 +24,10 @@ from service.errors import (
 from service.kernel.device import DEVICE
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
-from service.web.requests.marks import example_body, logged, named, public, refuses
+from service.web.requests.marks import example_body, logged, named, public, refuses, refuses_keys
 from service.web.requests.schema import Schema, whole
+
+_NO_KEYS: Final = "its answer holds tokens, which are never kept"
 
 Device = Annotated[
     str,
@@ -82,6 +84,7 @@ class Login:
     @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
     @example_body({"userName": "admin", "password": "three wary herons", "device": "web"})
     @named("logIn")
+    @refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:
         """Log in with user name and password.
 
@@ -107,6 +110,7 @@ class Refresh:
     @refuses(TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned, Conflict, RateLimited)
     @example_body({"refreshToken": "eyJ…"})
     @named("refreshTokens")
+    @refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: RefreshToken) -> TokenPair:
         """Exchange a refresh token for a new token pair.
 
@@ -135,6 +139,7 @@ class RefreshInCookieMode:
     @refuses(Unauthenticated, TokenInvalid, RefreshRejected, AccountDisabled, AccountBanned)
     @refuses(Conflict, RateLimited)
     @named("refreshTokens")
+    @refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: RefreshTokenIfAny) -> TokenPair:
         """Exchange a refresh token, from the body or the cookie, for a new token pair.
 

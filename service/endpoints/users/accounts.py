@@ -18,7 +18,17 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, dry_run, example_body, logged, named, needs, refuses, tagged
+from service.web.requests.marks import (
+    created,
+    dry_run,
+    example_body,
+    idempotent,
+    logged,
+    named,
+    needs,
+    refuses,
+    tagged,
+)
 from service.web.requests.preconditions import answer_tag, require_match, version_tag
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
@@ -115,6 +125,12 @@ class UserQuery(PageQuery):
     sort: Annotated[str, sort_keys("UserSort", listing.SORTS)] = "id"
 
 
+def answer(context: RequestContext, user: listing.User) -> User:
+    """Return a user, with its ``ETag``."""
+    answer_tag(context, version_tag(user.version))
+    return User.of(user)
+
+
 class UserList:
     """``/api/user/list``."""
 
@@ -138,6 +154,7 @@ class Users:
         self._accounts = accounts
 
     @created
+    @idempotent(answer)
     @needs("system:user:create")
     @dry_run
     @logged("user", "create", "INSERT")
@@ -158,7 +175,7 @@ class Users:
         values = body.given()
         password, role_ids = values.pop("password", None), values.pop("role_ids")
         made = await self._accounts.create(context.user, NewUser(values, password, role_ids or ()))
-        return _answer(context, made)
+        return answer(context, made)
 
 
 class OneUser:
@@ -176,7 +193,7 @@ class OneUser:
         """Read a user."""
         async with self._database.snapshot() as connection:
             found = await listing.read(connection, id)
-        return _answer(context, found)
+        return answer(context, found)
 
     @needs("system:user:update")
     @dry_run
@@ -194,7 +211,7 @@ class OneUser:
         values = body.given()
         role_ids = values.pop("role_ids", None)
         saved = await self._accounts.update(context.user, id, values, role_ids, _match(context))
-        return _answer(context, saved)
+        return answer(context, saved)
 
     @needs("system:user:delete")
     @dry_run
@@ -211,8 +228,3 @@ class OneUser:
 
 def _match(context: RequestContext) -> Callable[[int], None]:
     return lambda version: require_match(context, version_tag(version))
-
-
-def _answer(context: RequestContext, user: listing.User) -> User:
-    answer_tag(context, version_tag(user.version))
-    return User.of(user)

@@ -12,7 +12,7 @@ from service.errors import Conflict, NotFound
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.users.api_keys import StoredKey
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import created, example_body, logged, named, needs, refuses
+from service.web.requests.marks import created, example_body, logged, named, needs, refuses, refuses_keys
 from service.web.requests.schema import Id, Moment, Schema
 
 _YEAR = 31_536_000
@@ -81,6 +81,7 @@ class UserKeys:
     @refuses(NotFound, Conflict)
     @example_body({"name": "nightly job", "expiresIn": 7_776_000, "scopes": ["system:user:list"]})
     @named("createUserKey")
+    @refuses_keys("its answer holds the API key, which is never kept")
     async def on_post(self, context: RequestContext, id: int, body: KeyOrder) -> NewKeyOfUser:
         """Make an API key of a service account.
 

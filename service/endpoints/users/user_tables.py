@@ -14,12 +14,12 @@ from service.kernel.identity import Kind
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.users import user_tables
-from service.web.content.imports import ExportQuery, ImportQuery, ImportReport, report_of, table_rows
+from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream
 from service.web.content.table_files import JSON, table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import example_body, logged, named, needs, refuses, sends
+from service.web.requests.marks import example_body, logged, named, needs, refuses, refuses_keys, sends
 
 RoleCode = Annotated[str, Meta(max_length=64, examples=["auditor"])]
 
@@ -79,6 +79,7 @@ class UserTableImport:
         }
     )
     @named("importUsers")
+    @refuses_keys(NO_KEYS)
     async def on_post(self, context: RequestContext, body: ImportedUsers, query: ImportQuery) -> ImportReport:
         """Create and edit users from a table, all of them or none.
 

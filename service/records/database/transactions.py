@@ -16,6 +16,7 @@ from sqlalchemy.pool import NullPool
 
 from service.errors import Unavailable
 from service.kernel.dry_run import DRY_RUN, OvertakenError
+from service.kernel.keyed_write import KEYED_WRITE
 from service.records.database.connection import PromptConnection, conninfo, has_ended
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 
@@ -83,6 +84,7 @@ class Database:
 
         While a ``DRY_RUN`` is current it always rolls back, all its statements see the same data, and it
         waits for no other change: OvertakenError when another one changes, or has changed, the same rows.
+        While a ``KEYED_WRITE`` is current, its answer is kept with the first transaction, or that rolls back.
 
         ``within`` (seconds) replaces the usual limit, for work that takes longer; the server's first answer
         must still come within the usual one. Raises Unavailable; if that happens during the commit, the
@@ -93,7 +95,11 @@ class Database:
             self._check_content()
         if (dry_run := DRY_RUN.get()) is None:
             async with self._bounded(self._engine, within) as connection:
+                if (keyed := KEYED_WRITE.get()) is not None:
+                    await keyed.begin(connection)
                 yield connection
+                if keyed is not None:
+                    keyed.end(connection)
             return
         async with self._bounded(self._rehearsals, within) as connection:
             with _overtaken():

@@ -21,6 +21,7 @@ from service.records.schema.access import (
 )
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.files import file, object_space
+from service.records.schema.idempotency import idempotency_key
 from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import CasbinRule, casbin_rule, policy_line, policy_revision, policy_worker
@@ -43,6 +44,7 @@ __all__ = [
     "button_history",
     "casbin_rule",
     "file",
+    "idempotency_key",
     "log_chain",
     "log_set_aside",
     "login_log",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta
 
@@ -13,6 +13,8 @@ from service.web.content.table_files import Form
 from service.web.requests.schema import Schema
 
 UNCHANGED = "unchanged"
+NO_KEYS: Final = "sent again, an import finds its records by name and creates none twice"
+"""Why imports refuse an ``Idempotency-Key``."""
 
 
 class ExportQuery(Schema):

@@ -40,6 +40,7 @@ class _Line(Struct, omit_defaults=True):
     module: str | None = None
     action: str | None = None
     kind: str | None = None
+    replayed: bool | None = None
 
 
 class RequestLog:
@@ -97,4 +98,5 @@ def _line(context: RequestContext) -> _Line:
         line.decision = decision.id
     if operation is not None and (logged := operation.mark.logged) is not None:
         line.module, line.action, line.kind = logged.module, logged.action, logged.kind
+        line.replayed = context.replayed or None
     return line

@@ -20,6 +20,7 @@ from service.web.requests.bodies import is_optional
 from service.web.requests.cookies import CSRF_HEADER
 from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import DryRunAnswer
+from service.web.requests.idempotency import KEY
 from service.web.requests.schema import Document
 from service.web.requests.signature import OK
 
@@ -107,7 +108,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         "operationId": operation.mark.operation_id or _operation_id(operation),
         "tags": [_tag(operation)],
         "summary": operation.summary,
-        "description": "\n\n".join(filter(None, (operation.description, _needs(access)))),
+        "description": "\n\n".join(filter(None, (operation.description, _keys(operation), _needs(access)))),
         "responses": {
             status: {**response, "headers": response_headers(operation, int(status))}
             for status, response in (_successes(operation, schemas) | problems).items()
@@ -137,6 +138,12 @@ def _needs(access: tuple[str, ...]) -> str:
     known = permissions()
     told = [f"`{code}`" + (f" ({known[code].title})" if code in known else "") for code in access]
     return f"Needs {'the permission' if len(told) == 1 else 'any one of the permissions'} {', '.join(told)}."
+
+
+def _keys(operation: Operation) -> str:
+    """Return a sentence for an operation that refuses an ``Idempotency-Key``; "" for all others."""
+    why = operation.mark.refuses_keys
+    return f"Refuses an `{KEY}`: {why}." if why else ""
 
 
 def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, list[str]]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from service.errors import BadRequest, PreconditionFailed
+from service.errors import BadRequest, PreconditionFailed, RequestUnderWay
 from service.web.content.downloads import ANY_TYPE
 from service.web.requests.description import Operation
 from service.web.requests.guard import MIN_REVISION
+from service.web.requests.idempotency import KEY, MOST, REPLAYED
 from service.web.requests.operation import IN_FORCE
 
 _TAG: Final = r'(?:W/)?"[^"]*"'
@@ -25,6 +26,22 @@ _IF_MATCH: Final = {
     "description": "The `ETag` of the record as it was read. 412 if the record has changed since. Without "
     "the header, the last writer wins.",
     "schema": {"type": "string", "pattern": rf"^(?:\*|{_TAG}(?: *, *{_TAG})*)$", "examples": ['"3"']},
+}
+
+_KEY: Final = {
+    "name": KEY,
+    "in": "header",
+    "description": "A name that the client chooses for this request, such as a UUID. Sent again within 24 "
+    "hours, with the same key and body, the request gets the same answer and creates nothing. 409 "
+    "`request_under_way` while the first is served, 422 `idempotency_key_reused` with another body. A dry "
+    "run ignores it.",
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MOST,
+        "pattern": "^[ -~]*$",
+        "examples": ["8e03978e-40d5-43dd-bc93-6894a57f9324"],
+    },
 }
 
 
@@ -50,6 +67,10 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "Where the object store sends the file, for a short time.",
         "https://objects.example.com/files/8d5f0c39?X-Amz-Expires=60",
         format="uri",
+    ),
+    REPLAYED: _text(
+        f"`true` if the `{KEY}` was used before: this is the answer that was kept, and nothing was done.",
+        "true",
     ),
     "Content-Disposition": _text("The name of the file.", 'attachment; filename="report.pdf"'),
     "Content-Range": _text("Which bytes these are, and how many the file has.", "bytes 0-99/1234"),
@@ -80,6 +101,9 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
     if status == operation.status:
         names += [IN_FORCE] if operation.mark.publishes else []
         names += ["ETag"] if operation.mark.tagged else []
+        names += [REPLAYED] if operation.mark.idempotent else []
+    if status == RequestUnderWay.status and operation.mark.idempotent:
+        names.append("Retry-After")
     if operation.mark.media and status in _SENT:
         names.append("Content-Disposition")
     if ANY_TYPE in operation.mark.media and status < BadRequest.status:
@@ -92,6 +116,8 @@ def header_parameters(operation: Operation) -> list[dict[str, Any]]:
     found = []
     if PreconditionFailed in operation.mark.refusals:
         found.append(_IF_MATCH)
+    if operation.mark.idempotent:
+        found.append(_KEY)
     if operation.in_group and not operation.public:
         found.append(_AT_LEAST)
     return found

@@ -11,12 +11,14 @@ from service.errors import (
     AccountBanned,
     BadRequest,
     CsrfFailed,
+    IdempotencyKeyReused,
     InternalError,
     PermissionDenied,
     RateLimited,
     RefreshRequired,
     Refusal,
     RequestTimeout,
+    RequestUnderWay,
     RevisionUnknown,
     TokenExpired,
     TokenInvalid,
@@ -45,6 +47,8 @@ WITH_LOGIN: Final = (
     RateLimited,
 )
 """Further refusals of operations that need a login; the last one after too many wrong API keys."""
+WITH_KEY: Final = (RequestUnderWay, IdempotencyKeyReused)
+"""Further refusals of operations that take an ``Idempotency-Key``."""
 WITH_BODY: Final = (RequestTimeout, TooLarge, UnsupportedMediaType)
 """Further refusals of operations that read a body."""
 
@@ -71,6 +75,8 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
             possible.add(CsrfFailed)
     if operation.signature.body is not None or operation.mark.file:
         possible.update(WITH_BODY)
+    if operation.mark.idempotent:
+        possible.update(WITH_KEY)
     return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
 
 

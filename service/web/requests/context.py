@@ -51,7 +51,9 @@ class RequestContext:
     responder: path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer``
     is the JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead;
     ``cut_off`` is true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what
-    it asked about the rights of the caller. ``event_of`` makes the entry of a logged operation.
+    it asked about the rights of the caller. ``replayed`` is true if an earlier request with the same
+    ``Idempotency-Key`` did what this one asks for, and its answer is sent again. ``event_of`` makes the entry
+    of a logged operation.
     """
 
     # Class attributes are the defaults: a request sets only what it needs.
@@ -65,6 +67,7 @@ class RequestContext:
     refusal: Refusal | None = None
     status = 0
     cut_off = False
+    replayed = False
     recorded: ChangeRecord | None = None
     delegated: Delegated | None = None
     event_of: Callable[[RequestContext], OperationEvent] | None = None

@@ -23,11 +23,13 @@ EXPOSED: Final = (
     "X-Policy-In-Force",
     "Retry-After",
     "Content-Disposition",
+    "Idempotency-Replayed",
 )
 """Response headers that scripts of the listed origins may read, besides those that all may (Fetch §4.10)."""
 
 SENT: Final = (
     "Content-Type",
+    "Idempotency-Key",
     "If-Match",
     "If-None-Match",
     "If-Range",

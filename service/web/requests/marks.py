@@ -44,7 +44,8 @@ class Mark:
     ``Stream``, ``file`` is the field of an uploaded file, "" for none.
     ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
     tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
-    one. ``tagged`` says that a success has the ``ETag`` of the record.
+    one. ``tagged`` says that a success has the ``ETag`` of the record. ``idempotent`` makes the answer of a
+    creating write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
     """
 
     access: tuple[str, ...] = ()
@@ -58,6 +59,8 @@ class Mark:
     dry_run: bool = False
     operation_id: str = ""
     tagged: bool = False
+    idempotent: Callable[..., Any] | None = None
+    refuses_keys: str = ""
 
 
 _NOTHING: Final = Mark()
@@ -120,6 +123,21 @@ def tagged(function: F) -> F:
     return _marked(function, tagged=True)
 
 
+def idempotent(answer: Callable[..., Any]) -> Callable[[F], F]:
+    """Take an ``Idempotency-Key``: the write is made once, and each repetition gets the same answer.
+
+    ``answer`` returns the answer for the context and what the write has saved; it is called before the
+    commit, so that the answer is kept with the write. It may add headers. The write has to say when it is
+    ``authorized`` and what it has ``made`` (``service.kernel.keyed_write``).
+    """
+    return lambda function: _with_keys(function, idempotent=answer)
+
+
+def refuses_keys(why: str) -> Callable[[F], F]:
+    """Refuse an ``Idempotency-Key``, and say why: its answer holds a secret, which is never kept, or such."""
+    return lambda function: _with_keys(function, refuses_keys=why)
+
+
 def dry_run(function: F) -> F:
     """Let callers ask with ``?dryRun=true`` what a write would change, in place of making it."""
     return _marked(function, dry_run=True)
@@ -150,6 +168,13 @@ def example_body(body: Mapping[str, Any]) -> Callable[[F], F]:
 def takes_file(field: str) -> Callable[[F], F]:
     """Declare that the body is ``multipart/form-data`` with one file in ``field``; the responder reads it."""
     return lambda function: _marked(function, file=field)
+
+
+def _with_keys(function: F, **changes: Any) -> F:
+    mark = mark_of(function)
+    if mark.idempotent is not None or mark.refuses_keys:
+        raise MarkError(f"{function.__qualname__} has two marks that say whether it takes an Idempotency-Key")
+    return _marked(function, **changes)
 
 
 def _accessible(function: F, access: tuple[str, ...]) -> F:

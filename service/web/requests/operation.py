@@ -12,6 +12,7 @@ from typing import Any, Final
 from falcon.asgi import Response
 from msgspec import Struct
 
+from service.administration.keyed_writes import KeyedWrites
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
 from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody
@@ -19,6 +20,7 @@ from service.web.requests.context import RequestContext, context_of
 from service.web.requests.description import Operation
 from service.web.requests.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.idempotency import Run, with_keys
 from service.web.requests.marks import MarkError
 from service.web.requests.queries import Query, no_query, path_reader
 from service.web.requests.recording import Recording
@@ -33,9 +35,6 @@ Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
 IN_FORCE: Final = "X-Policy-In-Force"
 """The header of the answer to a publishing write, such as ``4/4``."""
 
-Run = Callable[[RequestContext, dict[str, Any]], Awaitable[tuple[Any, int]]]
-"""Calls a responder with its arguments; returns the answer and the status."""
-
 
 def responder_of(
     operation: Operation,
@@ -43,11 +42,14 @@ def responder_of(
     guard: AuthorizationGuard | None,
     acknowledged: Acknowledged | None = None,
     impact_of: ImpactOf | None = None,
+    *,
+    keyed_writes: KeyedWrites | None = None,
 ) -> Responder:
     """Return the Falcon responder that serves ``operation`` by ``function``, the endpoint's own responder.
 
     With ``guard`` None every request is admitted; with ``acknowledged`` None, ``IN_FORCE`` is left out.
-    ``impact_of`` serves dry runs, of operations that have them.
+    ``impact_of`` serves dry runs, and ``keyed_writes`` requests with an ``Idempotency-Key``, of operations
+    that have them.
     """
     admit = None if guard is None else guard.admit
     signature = operation.signature
@@ -69,6 +71,7 @@ def responder_of(
         if operation.mark.dry_run
         else _plain(operation, function)
     )
+    run = with_keys(operation, run, keyed_writes)
 
     async def respond(request: Request, response: Response, **arguments: Any) -> None:
         context = context_of(request)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from time import perf_counter
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
 
@@ -19,7 +19,7 @@ from service.errors import ValidationFailed
 from service.kernel.text import printable
 from service.oplog.changes import kept_changes
 from service.oplog.redaction import is_sensitive, kept, redacted_query
-from service.records.logs.operation_events import OperationEvent
+from service.records.logs.operation_events import OperationEvent, OperationKind
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation, Signature
@@ -28,6 +28,9 @@ from service.web.requests.schema import Document, schema_of
 
 UNANSWERED: Final = 499
 """The status of a call that ended without an answer, as proxies log it; its error is ``unanswered``."""
+
+REPLAY: Final[OperationKind] = "QUERY"
+"""The kind of a call whose answer was kept from an earlier one: it only reads."""
 
 _REFUSED: Final = 400
 _HIDDEN: Final = "\u2026"
@@ -68,8 +71,8 @@ class Recording:
         changes = recorded.changes if recorded else ()
         return OperationEvent(
             module=logged.module,
-            action=logged.action,
-            kind=logged.kind,
+            action=f"{logged.action} (answered again)" if context.replayed else logged.action,
+            kind=REPLAY if context.replayed else logged.kind,
             method=self._method,
             url=self._url(context) if self._segments else self._template,
             query=self._query_of(context),
@@ -152,6 +155,19 @@ def _error(context: RequestContext) -> str | None:
     if not context.status:
         return "unanswered"
     return None if context.refusal is None else context.refusal.code
+
+
+class SensitiveParts(NamedTuple):
+    """Which parts of an operation may hold a secret: what is given, and what is answered."""
+
+    given: bool
+    answer: bool
+
+
+def sensitive_parts(signature: Signature) -> SensitiveParts:
+    """Return which parts of an operation with ``signature`` may hold a secret, by the names of members."""
+    _, given, answer = _names_of(signature)
+    return SensitiveParts(given.sensitive, answer.sensitive)
 
 
 class _Names:

@@ -14,7 +14,9 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 class Request(falcon.asgi.Request):
-    """A request within the service."""
+    """A request within the service; ``body`` is what ``body_within`` has read."""
+
+    body = b""
 
     def raw_header(self, name: bytes) -> bytes | None:
         """Return the header ``name`` (lower case) as sent; repeated headers are joined by commas."""
@@ -35,6 +37,7 @@ class Request(falcon.asgi.Request):
             body = await self._rest(body, limit)
         if len(body) > limit:
             raise _too_large(limit)
+        self.body = body
         return body
 
     async def body_pieces(self, silence: float) -> AsyncGenerator[bytes, None]:

@@ -10,6 +10,7 @@ from falcon.asgi import App, Response
 from falcon.constants import COMBINED_METHODS
 from falcon.routing import CompiledRouter
 
+from service.administration.keyed_writes import KeyedWrites
 from service.authz.engine.paths import registered_fault
 from service.authz.engine.rules import METHODS, Rule
 from service.authz.lint.coverage import catalogue_faults, coverage_faults
@@ -19,6 +20,7 @@ from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import ImpactOf
 from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.idempotency import leaves_keys_open
 from service.web.requests.operation import Acknowledged, Responder, responder_of
 from service.web.requests.request import Request
 from service.web.requests.signature import describe
@@ -86,15 +88,19 @@ class Routes:
         acknowledged: Acknowledged | None = None,
         impact_of: ImpactOf | None = None,
         cross_origin: CrossOrigin | None = None,
+        *,
+        keyed_writes: KeyedWrites | None = None,
     ) -> None:
         """``acknowledged`` is asked after each operation that publishes; ``impact_of`` serves dry runs.
 
-        ``cross_origin`` answers preflight requests; without it there are none.
+        ``cross_origin`` answers preflight requests; without it there are none. ``keyed_writes`` serves
+        requests with an ``Idempotency-Key``.
         """
         self._app = app
         self._guard = guard
         self._acknowledged = acknowledged
         self._impact_of = impact_of
+        self._keyed_writes = keyed_writes
         self._cross_origin = cross_origin or CrossOrigin()
         self._templates: set[str] = set()
         self.operations: list[Operation] = []
@@ -121,7 +127,8 @@ class Routes:
         """Raise RoutesError with all routes that lack a mark, and all differences from ``endpoint_rules``.
 
         Also with those from ``catalogue``, the codes by endpoint, if it is given. Every method except GET
-        also needs ``@logged``.
+        also needs ``@logged``, and each ``POST`` that
+        creates something or answers a secret a mark about ``Idempotency-Key``.
         """
         faults = [
             f"{operation.object}: {operation.name} has no @public, @login or @needs"
@@ -137,6 +144,12 @@ class Routes:
             f"{operation.object}: it changes something, and has no @logged"
             for operation in self.operations
             if operation.access and operation.method != "GET" and operation.mark.logged is None
+        ]
+        faults += [
+            f"{operation.object}: it creates something or answers a secret, and has no @idempotent or "
+            "@refuses_keys"
+            for operation in self.operations
+            if leaves_keys_open(operation)
         ]
         marked = [
             (operation.method, operation.template, frozenset(operation.access))
@@ -166,7 +179,12 @@ class Routes:
         ]
         methods = {
             operation.method: responder_of(
-                operation, functions[operation.method], guard, self._acknowledged, self._impact_of
+                operation,
+                functions[operation.method],
+                guard,
+                self._acknowledged,
+                self._impact_of,
+                keyed_writes=self._keyed_writes,
             )
             for operation in operations
         }

@@ -1,0 +1,174 @@
+"""Creating writes under an idempotency key: made once, and answered alike as often as the request comes."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from typing import Final
+
+import structlog
+
+from service.authn.passwords import Passwords
+from service.authn.signing_keys import derived_keys
+from service.errors import IdempotencyKeyReused, RequestUnderWay
+from service.kernel.keyed_write import KEYED_WRITE, AnsweredBeforeError
+from service.records.database.transactions import Connection, Database
+from service.records.idempotency import answers
+from service.records.idempotency.answers import KeptAnswer, KeyScope, SentAnswer
+from service.settings import Auth
+
+MakeAnswer = Callable[..., SentAnswer]
+"""Makes the answer from what the write has saved."""
+
+_EVERY: Final = 3600.0
+"""Seconds between two sweeps of expired answers."""
+_AT_ONCE: Final = 1000
+_SLOW: Final = "$"
+"""How the hash of a fingerprint begins (PHC string format); a fingerprint itself is hexadecimal."""
+
+_log = structlog.get_logger()
+
+
+class Fingerprints:
+    """Tells requests with the same content from others, without keeping any of the content.
+
+    A fingerprint is an HMAC with a key that is derived from the signing key. One of a request that holds a
+    password is hashed by Argon2id like the password itself: otherwise a thief of database and signing
+    key could try passwords faster than by the hash of the password.
+    """
+
+    def __init__(self, settings: Auth, passwords: Passwords, now: Callable[[], float] = time.time) -> None:
+        """``now`` returns the time in seconds since the epoch: when the previous signing key ends."""
+        self._keys = derived_keys(settings, b"idempotency")
+        self._passwords = passwords
+        self._now = now
+
+    async def of(self, content: bytes, *, holds_secret: bool) -> str:
+        """Return the fingerprint to keep; raises ``Unavailable`` while too many passwords wait."""
+        made = _mac(self._keys[0].key, content)
+        return await self._passwords.hash(made) if holds_secret else made
+
+    async def agrees(self, kept: str, content: bytes) -> bool:
+        """True if ``kept`` is a fingerprint of ``content``, by any signing key that is accepted."""
+        now = self._now()
+        for made in [_mac(key, content) for key, until in self._keys if now < until]:
+            if kept.startswith(_SLOW):
+                if await self._passwords.verify(kept, made):
+                    return True
+            elif hmac.compare_digest(kept, made):
+                return True
+        return False
+
+
+def _mac(key: bytes, content: bytes) -> str:
+    return hmac.digest(key, content, sha256).hex()
+
+
+class KeyedWrites:
+    """Makes writes whose answers are kept for 24 hours, in the transaction of the write itself.
+
+    What a refused request would have written is not kept, and its key stays free.
+    """
+
+    def __init__(self, database: Database, fingerprints: Fingerprints) -> None:
+        self._database = database
+        self._fingerprints = fingerprints
+        self._under_way: set[KeyScope] = set()
+
+    @asynccontextmanager
+    async def write(
+        self, scope: KeyScope, content: bytes, answer: MakeAnswer, *, holds_secret: bool
+    ) -> AsyncIterator[None]:
+        """Let the block make the write of a request, and keep what ``answer`` makes of it.
+
+        ``content`` is what a repetition must have in common with the request; ``holds_secret`` says that a
+        password may be part of it. Raises ``RequestUnderWay`` while another request uses the key,
+        ``IdempotencyKeyReused`` if the key was used with another content, and ``AnsweredBeforeError`` with
+        the kept answer if it was used with this one, once the block has found that the caller may make the
+        write.
+        """
+        if scope in self._under_way:
+            raise RequestUnderWay
+        self._under_way.add(scope)
+        try:
+            async with self._database.snapshot() as connection:
+                kept = await answers.find(connection, scope)
+            if kept is None:
+                fingerprint = await self._fingerprints.of(content, holds_secret=holds_secret)
+            elif await self._fingerprints.agrees(kept.fingerprint, content):
+                fingerprint = kept.fingerprint
+            else:
+                raise IdempotencyKeyReused
+            token = KEYED_WRITE.set(_Write(scope, fingerprint, answer, kept))
+            try:
+                yield
+            finally:
+                KEYED_WRITE.reset(token)
+        finally:
+            self._under_way.discard(scope)
+
+    async def run(self) -> None:
+        """Forget expired answers, about once an hour, until cancelled."""
+        while True:
+            # At a random time, so that workers and nodes don't ask all at once.
+            await asyncio.sleep(_EVERY * (0.5 + secrets.randbelow(1000) / 1000))
+            try:
+                await self.forget_expired()
+            except Exception as error:  # noqa: BLE001 - no error may stop the next sweep
+                _log.warning("expired answers not forgotten", reason=type(error).__name__)
+
+    async def forget_expired(self) -> int:
+        """Delete all expired answers; return how many. Raises ``Unavailable``."""
+        count = 0
+        while True:
+            async with self._database.transaction() as connection:
+                found = await answers.forget_expired(connection, _AT_ONCE)
+            count += found
+            if found < _AT_ONCE:
+                return count
+
+
+class _Write:
+    """One request with a key; ``kept`` is the answer that it got when it was first sent."""
+
+    def __init__(
+        self, scope: KeyScope, fingerprint: str, answer: MakeAnswer, kept: KeptAnswer | None
+    ) -> None:
+        self._scope = scope
+        self._fingerprint = fingerprint
+        self._answer = answer
+        self._kept = kept
+        self._connection: Connection | None = None
+        self._is_kept = False
+
+    async def begin(self, connection: Connection) -> None:
+        """Claim the key. ``RequestUnderWay`` if another process has it, or has used it a moment ago."""
+        if self._connection is not None:
+            return
+        self._connection = connection
+        if not await answers.claim(connection, self._scope):
+            raise RequestUnderWay
+        if await answers.find(connection, self._scope) != self._kept:
+            raise RequestUnderWay
+
+    def authorized(self) -> None:
+        """Raise ``AnsweredBeforeError`` if there is an answer."""
+        if self._kept is not None:
+            raise AnsweredBeforeError(self._kept)
+
+    async def made(self, *saved: object) -> None:
+        """Make and keep the answer."""
+        if self._connection is None or self._kept is not None:
+            raise RuntimeError("a write under an idempotency key is made twice, or in no transaction")
+        await answers.keep(self._connection, self._scope, self._fingerprint, self._answer(*saved))
+        self._is_kept = True
+
+    def end(self, connection: Connection) -> None:
+        """Raise RuntimeError if the answer is not kept."""
+        if connection is self._connection and not self._is_kept:
+            raise RuntimeError("a write under an idempotency key has kept no answer")

@@ -1,0 +1,1 @@
+"""``sys.idempotency_key``: answers kept under the idempotency keys of their requests."""

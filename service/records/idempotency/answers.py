@@ -1,0 +1,84 @@
+"""Kept answers: written with the write that they tell of, read by its repetitions, forgotten after a day."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, astuple, dataclass
+from datetime import timedelta
+from typing import Final
+
+import msgspec
+from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
+from service.records.schema import idempotency_key
+
+KEPT: Final = timedelta(hours=24)
+"""How long an answer is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyScope:
+    """Where a key means one request: of one user, with one method and path. ``key_hash`` is its SHA-256."""
+
+    user_id: int
+    method: str
+    path: str
+    key_hash: bytes
+
+
+@dataclass(frozen=True)
+class SentAnswer:
+    """An answer: status, headers by name, and the JSON of its data."""
+
+    status: int
+    headers: dict[str, str]
+    answer: bytes
+
+
+@dataclass(frozen=True)
+class KeptAnswer(SentAnswer):
+    """An answer that is kept, with the fingerprint of the request that got it."""
+
+    fingerprint: str
+
+
+_KEPT: Final = RowMapper(KeptAnswer, idempotency_key)
+_KEY: Final = tuple(idempotency_key.primary_key)
+_LIVE: Final = idempotency_key.c.create_time > func.now() - KEPT
+
+
+def hash_of(key: bytes) -> bytes:
+    """Return the hash under which a key is known."""
+    return hashlib.sha256(key).digest()
+
+
+async def claim(connection: Connection, scope: KeyScope) -> bool:
+    """Claim the key until the transaction ends; False if another transaction has claimed it."""
+    digest = hashlib.sha256(msgspec.json.encode(astuple(scope))).digest()
+    lock = int.from_bytes(digest[:8], signed=True)
+    claimed: bool = (await connection.execute(select(func.pg_try_advisory_xact_lock(lock)))).scalar_one()
+    return claimed
+
+
+async def find(connection: Connection, scope: KeyScope) -> KeptAnswer | None:
+    """Return the answer that is kept under the key; None if there is none, or it has expired."""
+    statement = select(*_KEPT.columns).where(tuple_(*_KEY) == astuple(scope), _LIVE)
+    return next(iter(await _KEPT.all(connection, statement)), None)
+
+
+async def keep(connection: Connection, scope: KeyScope, fingerprint: str, sent: SentAnswer) -> None:
+    """Keep an answer under the key, in place of an expired one."""
+    values = asdict(sent) | {"fingerprint": fingerprint}
+    row = upsert(idempotency_key).values(**asdict(scope), **values)
+    renewed = values | {"create_time": func.now()}
+    await connection.execute(row.on_conflict_do_update(index_elements=_KEY, set_=renewed))
+
+
+async def forget_expired(connection: Connection, most: int) -> int:
+    """Delete at most ``most`` expired answers that nobody is using; return how many."""
+    expired = select(*_KEY).where(~_LIVE).limit(most).with_for_update(skip_locked=True)
+    done = await connection.execute(delete(idempotency_key).where(tuple_(*_KEY).in_(expired)))
+    return done.rowcount

@@ -1,0 +1,114 @@
+"""``Idempotency-Key`` (draft-ietf-httpapi-idempotency-key-header): creating requests are safe to repeat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, cast
+
+import msgspec
+
+from service.administration.keyed_writes import KeyedWrites
+from service.errors import BadRequest
+from service.kernel.keyed_write import AnsweredBeforeError
+from service.records.idempotency.answers import KeyScope, SentAnswer, hash_of
+from service.web.requests.context import RequestContext
+from service.web.requests.description import Operation
+from service.web.requests.marks import MarkError
+from service.web.requests.recording import sensitive_parts
+from service.web.requests.schema import json_text
+
+KEY: Final = "Idempotency-Key"
+REPLAYED: Final = "Idempotency-Replayed"
+"""The header of an answer that is sent again; its value is ``true``."""
+MOST: Final = 255
+"""The longest key, in characters."""
+
+Run = Callable[[RequestContext, dict[str, Any]], Awaitable[tuple[Any, int]]]
+"""Calls a responder with its arguments; returns the answer and the status."""
+
+_KEY: Final = KEY.lower().encode("ascii")
+_FORM: Final = re.compile(rb"[\x20-\x7e]{1,%d}" % MOST)
+_KEPT: Final = (b"etag", b"location")
+
+
+def with_keys(operation: Operation, run: Run, writes: KeyedWrites | None) -> Run:
+    """Return ``run`` with the keys that ``operation`` takes or refuses; any other operation ignores them.
+
+    Raises MarkError if nothing serves its keys, or if its answer could hold a secret, which is never kept.
+    """
+    if why := operation.mark.refuses_keys:
+        return _refusing(run, why)
+    make = operation.mark.idempotent
+    if make is None:
+        return run
+    secret = sensitive_parts(operation.signature)
+    if writes is None or operation.signature.body is None or secret.answer:
+        raise MarkError(f"{operation.object}: its answers can't be kept under an {KEY}")
+
+    async def keyed(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+        key = _key_of(context)
+        if key is None or (operation.mark.dry_run and arguments["query"].dry_run):
+            return await run(context, arguments)
+
+        def answer(*saved: object) -> SentAnswer:
+            headers, policy = context.headers, context.policy
+            context.headers = []
+            try:
+                data = json_text(make(context, *saved))
+                found = {name.decode(): value.decode() for name, value in context.headers if name in _KEPT}
+            finally:
+                context.headers, context.policy = headers, policy
+            return SentAnswer(operation.status, found, data)
+
+        scope = KeyScope(context.user.user_id, operation.method, context.scope["path"], hash_of(key))
+        try:
+            async with writes.write(scope, _content(context), answer, holds_secret=secret.given):
+                return await run(context, arguments)
+        except AnsweredBeforeError as before:
+            return _again(context, before.kept)
+
+    return keyed
+
+
+def leaves_keys_open(operation: Operation) -> bool:
+    """True if nothing says what ``operation`` does with a key, and ignoring it would mislead a client.
+
+    That is so where a repetition would create something again, or could not be answered with the same secret.
+    """
+    decided = operation.mark.idempotent is not None or bool(operation.mark.refuses_keys)
+    unlike = operation.mark.created or sensitive_parts(operation.signature).answer
+    return operation.method == "POST" and unlike and not decided
+
+
+def _refusing(run: Run, why: str) -> Run:
+    async def refuse(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
+        if _key_of(context) is not None:
+            raise BadRequest(f"This takes no {KEY}: {why}")
+        return await run(context, arguments)
+
+    return refuse
+
+
+def _key_of(context: RequestContext) -> bytes | None:
+    """Return the key of the request, None without one; raises BadRequest for one that is malformed."""
+    found = [value for name, value in context.scope["headers"] if name == _KEY]
+    if not found:
+        return None
+    if len(found) > 1 or _FORM.fullmatch(found[0]) is None:
+        raise BadRequest(f"{KEY} must be given once, as 1 to {MOST} printable ASCII characters")
+    return cast(bytes, found[0])
+
+
+def _content(context: RequestContext) -> bytes:
+    """Return what a repetition has in common with the request: the values of its body, and its query."""
+    body = msgspec.json.decode(context.request.body or b"null")
+    return msgspec.json.encode([context.scope["query_string"].decode("ascii"), body], order="sorted")
+
+
+def _again(context: RequestContext, kept: SentAnswer) -> tuple[Any, int]:
+    context.replayed = True
+    for name, value in kept.headers.items():
+        context.respond_header(name, value)
+    context.respond_header(REPLAYED, "true")
+    return msgspec.Raw(kept.answer), kept.status

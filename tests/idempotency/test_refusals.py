@@ -1,0 +1,134 @@
+"""Operations that take no ``Idempotency-Key``, and how they say why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.administration.keyed_writes import KeyedWrites
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import MarkError, created, idempotent, logged, login, refuses_keys
+from service.web.requests.middleware import falcon_app
+from service.web.requests.routes import Routes, RoutesError
+from service.web.requests.schema import Schema
+from tests.idempotency.keyed import count, key, new, was_replayed
+from tests.support.inside import Inside
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.web.example_service import OpenGate
+
+LOGIN = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD, "device": "phone"}
+FORM = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n'
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("path", "body", "why"),
+    [
+        ("/api/auth/login", LOGIN, "tokens, which are never kept"),
+        ("/api/auth/refresh", {"refreshToken": "eyJ"}, "tokens, which are never kept"),
+        ("/api/file/1/public-link", {"expiresIn": 60}, "the secret of the link, which is never kept"),
+        ("/api/user/import", {"users": []}, "creates none twice"),
+        ("/api/role/import", {"roles": []}, "creates none twice"),
+    ],
+)
+async def test_an_operation_whose_answer_is_not_kept_refuses_a_key(
+    shared: Inside, path: str, body: Any, why: str
+) -> None:
+    answer = await shared.ask("POST", path, body, key())
+    assert (answer.status, answer.code) == (400, "bad_request")
+    assert answer.json["detail"].endswith(why)
+
+
+@pytest.mark.anyio
+async def test_an_upload_refuses_a_key_and_stores_nothing(shared: Inside) -> None:
+    kind = ("Content-Type", "multipart/form-data; boundary=x")
+    before = await count(shared, "/api/file")
+
+    answer = await shared.ask_raw("POST", "/api/file", FORM, kind, key())
+
+    assert (answer.status, answer.code) == (400, "bad_request")
+    assert await count(shared, "/api/file") == before
+
+
+@pytest.mark.anyio
+async def test_what_can_be_repeated_anyway_ignores_a_key(shared: Inside) -> None:
+    made = await shared.data("POST", "/api/role", body := new("/api/role"))
+    target, mine = f"/api/role/{made['id']}", key()
+    changed = [
+        await shared.ask("PUT", target, {"roleName": body["roleName"], "description": text}, mine)
+        for text in ("one", "two")
+    ]
+    deleted = [await shared.ask("DELETE", target, None, mine) for _ in range(2)]
+
+    assert [one.json["data"]["description"] for one in changed] == ["one", "two"]
+    assert [one.status for one in deleted] == [200, 404]
+    assert not any(was_replayed(one) for one in (*changed, *deleted))
+
+
+class Body(Schema):
+    """What is given."""
+
+    name: str
+
+
+class Key(Schema):
+    """What is answered."""
+
+    secret: str
+
+
+def answer(_context: RequestContext, _saved: Any) -> Key:
+    return Key("s3cret")
+
+
+class Undecided:
+    """Creates something, and says nothing about keys."""
+
+    @created
+    @login
+    @logged("key", "create", "INSERT")
+    async def on_post(self, _context: RequestContext, body: Body) -> Body:
+        """Create something."""
+        return body
+
+
+class Secretive:
+    """Answers a secret, and says nothing about keys."""
+
+    @login
+    @logged("key", "create", "INSERT")
+    async def on_post(self, _context: RequestContext, body: Body) -> Key:
+        """Answer a secret."""
+        return Key(body.name)
+
+
+class Careless:
+    """Would have its secrets kept."""
+
+    @created
+    @idempotent(answer)
+    @login
+    @logged("key", "create", "INSERT")
+    async def on_post(self, _context: RequestContext, body: Body) -> Key:
+        """Answer a secret."""
+        return Key(body.name)
+
+
+@pytest.mark.parametrize("endpoint", [Undecided(), Secretive()])
+def test_what_creates_something_or_answers_a_secret_must_say_whether_it_takes_keys(endpoint: object) -> None:
+    routes = Routes(falcon_app(), OpenGate())
+    routes.add("/api/key", endpoint)
+    with pytest.raises(RoutesError, match="has no @idempotent or @refuses_keys"):
+        routes.check([])
+
+
+def test_an_answer_that_holds_a_secret_can_not_be_kept() -> None:
+    routes = Routes(falcon_app(), OpenGate(), keyed_writes=KeyedWrites.__new__(KeyedWrites))
+    with pytest.raises(MarkError, match="can't be kept"):
+        routes.add("/api/key", Careless())
+
+
+def test_an_operation_takes_keys_or_refuses_them() -> None:
+    with pytest.raises(MarkError, match="two marks"):
+        refuses_keys("its answer is a secret")(Careless.on_post)
