@@ -2,68 +2,34 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import shlex
 import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 import dev
 from service.__main__ import main
+from tests.docs.blocks import END, Step, check, is_like, parsed, script, steps
 from tests.docs.pages import ROOT, between
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 PATIENCE = 180  # seconds; the tour takes six
-END = "<<end of step>>"
-
-_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-
-
-class Step(NamedTuple):
-    """The commands of one block, and what the block behind it shows as their output; "" without one."""
-
-    commands: str
-    kind: str
-    shown: str
-
-
-def steps(text: str) -> list[Step]:
-    found: list[Step] = []
-    for kind, content in _BLOCK.findall(text):
-        if kind == "sh":
-            found.append(Step(content, "", ""))
-        else:
-            assert found[-1].shown == "", "two outputs of one block"
-            found[-1] = Step(found[-1].commands, kind, content)
-    return found
 
 
 def commands(text: str) -> list[list[str]]:
     """Return the words of each command of the sh blocks of ``text``, without comments."""
-    joined = "\n".join(content for kind, content in _BLOCK.findall(text) if kind == "sh")
+    joined = "\n".join(block.text for block in parsed(text) if block.kind == "sh")
     return [
         words
         for line in joined.replace("\\\n", " ").splitlines()
         if (words := shlex.split(line, comments=True))
     ]
-
-
-def is_like(shown: Any, actual: Any) -> bool:
-    """Tell whether ``actual`` is what is shown, where an … in a text stands for any characters."""
-    if isinstance(shown, dict) and isinstance(actual, dict):
-        return list(shown) == list(actual) and all(is_like(shown[name], actual[name]) for name in shown)
-    if isinstance(shown, list) and isinstance(actual, list):
-        return len(shown) == len(actual) and all(map(is_like, shown, actual))
-    if isinstance(shown, str) and isinstance(actual, str):
-        return re.fullmatch(".+".join(map(re.escape, shown.split("…"))), actual) is not None
-    return type(shown) is type(actual) and shown == actual
 
 
 @pytest.fixture
@@ -92,8 +58,7 @@ def free_port() -> int:
 def outputs(checkout: Path, tour: list[Step]) -> list[str]:
     """Run the steps one after another in one shell; return what each wrote to standard output."""
     place = checkout.parent
-    script = "".join(f"{step.commands}printf '%s\\n' '{END}'\n" for step in tour)
-    (place / "tour.sh").write_text(script.replace("8080", str(free_port())))
+    (place / "tour.sh").write_text(script(tour).replace("8080", str(free_port())))
     variables = {
         "PATH": f"{place / 'bin'}{os.pathsep}{os.environ['PATH']}",
         "HOME": str(place / "home"),
@@ -127,13 +92,10 @@ def end_session(leader: int) -> None:
 
 @pytest.mark.stores  # starts them by commands of its own
 def test_the_tour_runs_and_answers_as_it_is_shown(checkout: Path) -> None:
-    tour = steps(between(TEXT, "tour"))
+    tour = steps(parsed(between(TEXT, "tour")))
     assert len(tour) >= 6
     for step, output in zip(tour, outputs(checkout, tour), strict=True):
-        if step.kind == "json":
-            assert is_like(json.loads(step.shown), json.loads(output)), output
-        else:
-            assert output == step.shown
+        check(step, output)
     assert list((checkout.parent / "tmp").iterdir()) == []
 
 

@@ -1,0 +1,103 @@
+"""Each guide works: its blocks are run one after another, against one service, and answer what is shown.
+
+A block of another language than sh whose first line is a comment with the name of a file is written to it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import socket
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.docs.blocks import END, Block, blocks, check, script, steps
+from tests.docs.pages import pages
+from tests.support.command_bridge import command_on_path
+from tests.support.databases import database
+from tests.support.inside import inside
+from tests.web.served import served
+
+pytestmark = pytest.mark.anyio
+
+OURS = "run by tests/docs/test_guides.py"
+GUIDES = [page for page in pages() if any(block.mark == OURS for block in blocks(page))]
+FILE = re.compile(r"(?:#|//) ([\w.-]+\.(?:py|mjs|toml))\n")
+
+
+@pytest.fixture(scope="module")
+async def variables(
+    stores: EmbeddedStores,
+    seeded_template: str,
+    emptied_redis_url: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[dict[str, str]]:
+    """What a shell needs to reach a service, and to run commands beside it."""
+    programs = tmp_path_factory.mktemp("bin")
+    (programs / "python3").symlink_to(sys.executable)
+    secret = {"JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"}
+    with database(stores, seeded_template) as url:
+        async with (
+            inside(url, emptied_redis_url, **secret) as running,
+            served(running._app) as port,
+            command_on_path(programs),
+        ):
+            yield secret | {
+                "DATABASE_URL": url,
+                "REDIS_URL": emptied_redis_url,
+                "PORTCULLIS_CONFIG": "",
+                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+                "FREE_PORT": str(free_port()),
+                "SERVICE": f"http://127.0.0.1:{port}",
+            }
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def files(shown: list[Block]) -> dict[str, str]:
+    """Return the files that the blocks are, by name."""
+    named = [(FILE.match(block.text), block.text) for block in shown if block.kind != "sh"]
+    return {found[1]: text for found, text in named if found}
+
+
+def placed(text: str, variables: dict[str, str]) -> str:
+    """Return ``text`` with the ports of this test in place of those that guides show."""
+    return text.replace("http://127.0.0.1:8080", variables["SERVICE"]).replace("8081", variables["FREE_PORT"])
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.stem))
+async def test_a_guide_works_and_answers_what_it_shows(
+    page: Path, variables: dict[str, str], tmp_path: Path
+) -> None:
+    shown = [block for block in blocks(page) if block.mark == OURS]
+    if any(".mjs" in block.text for block in shown) and shutil.which("node") is None:
+        pytest.skip("Node is not installed")
+    work = tmp_path / "work"
+    work.mkdir()
+    written = files(shown)
+    for name, text in written.items():
+        (work / name).write_text(placed(text, variables))
+    taken = steps(block for block in shown if block.text not in written.values())
+    shell = await asyncio.create_subprocess_exec(
+        *("bash", "-e", "-c", placed(script(taken), variables)),
+        cwd=work,
+        env=variables | {"HOME": str(tmp_path)},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    output, errors = await asyncio.wait_for(shell.communicate(), 120)
+    told = output.decode().split(f"{END}\n")
+    assert shell.returncode == 0, f"{output.decode()}\n{errors.decode()}"
+    for step, said in zip(taken, told, strict=False):
+        check(step, said)
