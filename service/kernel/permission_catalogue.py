@@ -52,7 +52,14 @@ CATALOGUE: Final = (
         ("list", "List users", "GET /api/user/list"),
         ("detail", "Read a user", "GET /api/user/{id}"),
         ("create", "Create users", "POST /api/user", "GET /api/role/list"),
-        ("update", "Edit users", "PUT /api/user/{id}", "PUT /api/user/{id}/status", "GET /api/role/list"),
+        (
+            "update",
+            "Edit users",
+            "PUT /api/user/{id}",
+            "PATCH /api/user/{id}",
+            "PUT /api/user/{id}/status",
+            "GET /api/role/list",
+        ),
         ("delete", "Delete users", "DELETE /api/user/{id}"),
         ("reset-password", "Reset passwords", "PUT /api/user/{id}/password"),
         ("export", "Export users", "GET /api/user/export"),
@@ -77,7 +84,7 @@ CATALOGUE: Final = (
             "GET /api/role/{id}/permissions",
         ),
         ("create", "Create roles", "POST /api/role"),
-        ("update", "Edit roles", "PUT /api/role/{id}"),
+        ("update", "Edit roles", "PUT /api/role/{id}", "PATCH /api/role/{id}"),
         ("delete", "Delete roles", "DELETE /api/role/{id}"),
         ("permission", "Set the permissions of roles", "PUT /api/role/{id}/permissions"),
         ("export", "Export roles", "GET /api/role/export"),
@@ -95,7 +102,7 @@ CATALOGUE: Final = (
             "GET /api/menu/{id}/resources",
         ),
         ("create", "Create menus", "POST /api/menu"),
-        ("update", "Edit menus", "PUT /api/menu/{id}"),
+        ("update", "Edit menus", "PUT /api/menu/{id}", "PATCH /api/menu/{id}"),
         ("delete", "Delete menus", "DELETE /api/menu/{id}"),
     ),
     _page(
@@ -110,7 +117,13 @@ CATALOGUE: Final = (
             "GET /api/resource/{id}/buttons",
         ),
         ("create", "Create resources", "POST /api/resource"),
-        ("update", "Edit resources", "PUT /api/resource/{id}", "PUT /api/resource/{id}/enabled"),
+        (
+            "update",
+            "Edit resources",
+            "PUT /api/resource/{id}",
+            "PATCH /api/resource/{id}",
+            "PUT /api/resource/{id}/enabled",
+        ),
         ("delete", "Delete resources", "DELETE /api/resource/{id}"),
         (
             "bind",
@@ -216,7 +229,7 @@ def _administering() -> Iterator[str]:
             for one in page.permissions:
                 if one.code.rpartition(":")[2] not in _SPARED:
                     yield from one.opens
-    yield from ("GET /api/user/list", "GET /api/user/{id}", "PUT /api/user/{id}")
+    yield from ("GET /api/user/list", "GET /api/user/{id}", "PUT /api/user/{id}", "PATCH /api/user/{id}")
 
 
 ADMINISTERING: Final = frozenset(_administering())

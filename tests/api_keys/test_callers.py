@@ -56,9 +56,9 @@ async def test_the_rights_follow_the_account_from_the_next_request_on(workers: W
     user = f"/api/user/{account.id}"
     assert await workers.statuses(key) == [200, 200]
 
-    await workers.first.data("PUT", user, {"roleIds": []})
+    await workers.first.data("PATCH", user, {"roleIds": []})
     assert await workers.statuses(key) == [403, 403]
-    await workers.second.data("PUT", user, {"roleIds": [account.role_id]})
+    await workers.second.data("PATCH", user, {"roleIds": [account.role_id]})
     assert await workers.statuses(key) == [200, 200]
     await workers.first.data("PUT", f"{user}/status", {"status": "disabled"})
     assert [one.code for one in await workers.ask(key)] == ["account_banned"] * 2

@@ -31,9 +31,9 @@ async def test_a_service_account_is_made_shown_filtered_and_edited(workers: Work
     path = f"/api/user/{made['id']}"
     key = (await made_key(workers, made["id"]))["key"]
     assert (await workers.second.ask("GET", "/api/user/info", token=key)).status == 200
-    assert (await workers.first.data("PUT", path, {"service": None}))["service"] is None
-    assert (await workers.first.ask("PUT", path, {"service": "Orders"})).fields == ["service"]
-    assert (await workers.first.ask("PUT", "/api/user/1", {"service": "orders"})).fields == ["service"]
+    assert (await workers.first.data("PATCH", path, {"service": None}))["service"] is None
+    assert (await workers.first.ask("PATCH", path, {"service": "Orders"})).fields == ["service"]
+    assert (await workers.first.ask("PATCH", "/api/user/1", {"service": "orders"})).fields == ["service"]
 
 
 @pytest.mark.parametrize(

@@ -129,13 +129,13 @@ def test_pages_and_decision_tables_hold_after_the_recipes(changed: tuple[Path, l
 
 def test_a_role_has_the_field_of_the_recipe_wherever_it_is_shown(changed: tuple[Path, list[Path]]) -> None:
     root, _ = changed
-    assert run(root, "-c", _SHOWN).split() == ["True"] * 6
+    assert run(root, "-c", _SHOWN).split() == ["True"] * 7
 
 
 _SHOWN = """
 from service.endpoints.roles import role_tables, roles as api
 from service.records.roles import role_tables as tables, roles
-for kind in (api.Role, api.RoleEdit, api.NewRole, role_tables.ImportedRole):
+for kind in (api.Role, api.NewRole, api.RoleReplacement, api.RolePatch, role_tables.ImportedRole):
     print("remark" in kind.__struct_fields__)
 for mapper in (roles.ROLE, tables._CODED):
     print("remark" in [column.name for column in mapper.columns])

@@ -80,26 +80,51 @@ async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(service:
     assert await stored(service) == before
 
 
+BUTTON: dict[str, Any] = {
+    **dict.fromkeys(("parentId", "name", "path", "component", "icon")),
+    "title": "N",
+    "authMark": "n:n",
+    "sort": 0,
+    "enabled": False,
+}
+USER: dict[str, Any] = {
+    **dict.fromkeys(("email", "phone", "gender", "avatar", "service")),
+    "userName": "n",
+    "nickName": "N",
+    "status": "disabled",
+    "roleIds": [],
+}
 WRITES: list[tuple[str, str, Any]] = [
     ("POST", "/api/resource", {"resourceName": "N", "resourceCode": "n", "method": "GET", "path": "/api/n"}),
     (
         "PUT",
         "/api/resource/{resource}",
-        {"resourceName": "N", "resourceCode": "n", "method": "PUT", "path": "/n"},
+        {
+            "resourceName": "N",
+            "resourceCode": "n",
+            "method": "PUT",
+            "path": "/n",
+            "description": None,
+            "enabled": True,
+        },
     ),
+    ("PATCH", "/api/resource/{resource}", {"path": "/n"}),
+    ("PUT", "/api/menu/{button}", BUTTON),
+    ("PUT", "/api/role/{role}", {"roleName": "N", "description": None, "enabled": False}),
+    ("PUT", "/api/user/{user}", USER),
     ("PUT", "/api/resource/{resource}/enabled", {"enabled": False}),
     ("PUT", "/api/resource/{resource}/buttons", {"menuIds": []}),
     ("DELETE", "/api/resource/{resource}", None),
     ("PUT", "/api/menu/{button}/resources", {"resourceIds": []}),
     ("POST", "/api/menu", {"menuType": "Button", "title": "N", "authMark": "n:n"}),
-    ("PUT", "/api/menu/{button}", {"title": "N", "authMark": "n:n", "parentId": None, "enabled": False}),
+    ("PATCH", "/api/menu/{button}", {"title": "N", "authMark": "n:n", "parentId": None, "enabled": False}),
     ("DELETE", "/api/menu/{spare_button}", None),
     ("POST", "/api/role", {"roleName": "N", "roleCode": "n"}),
-    ("PUT", "/api/role/{role}", {"roleName": "N", "enabled": False}),
+    ("PATCH", "/api/role/{role}", {"roleName": "N", "enabled": False}),
     ("PUT", "/api/role/{role}/permissions", {"menuIds": []}),
     ("DELETE", "/api/role/{spare_role}", None),
     ("POST", "/api/user", {"userName": "n", "nickName": "N", "password": PASSWORD}),
-    ("PUT", "/api/user/{user}", {"nickName": "N", "roleIds": [], "status": "disabled"}),
+    ("PATCH", "/api/user/{user}", {"nickName": "N", "roleIds": [], "status": "disabled"}),
     ("PUT", "/api/user/{user}/status", {"status": "disabled"}),
     ("DELETE", "/api/user/{user}", None),
     ("POST", "/api/policy/revisions/{past}/restore", None),
@@ -248,7 +273,7 @@ async def test_users_who_get_a_role_gain_what_it_gives_and_no_session_of_others_
     wanda = await user(service, "wanda")
     await service.log_in("wanda", PASSWORD)
 
-    told = await service.data("PUT", f"/api/user/{wanda}{DRY}", {"roleIds": [reading]})
+    told = await service.data("PATCH", f"/api/user/{wanda}{DRY}", {"roleIds": [reading]})
 
     assert told["gains"] == [{"roleCode": "reading", "users": 1, "access": ["GET /api/file/list"]}]
     assert (told["loses"], told["sessions"]) == ([], 1)
@@ -261,12 +286,12 @@ async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_eff
     updating = await button(service, "system:menu:update")
 
     said = {"title": "U", "authMark": "system:menu:update", "parentId": None, "enabled": False}
-    told = (await service.ask("PUT", f"/api/menu/{updating}{DRY}", said, token=token)).json["data"]
+    told = (await service.ask("PATCH", f"/api/menu/{updating}{DRY}", said, token=token)).json["data"]
     strange = {"resourceName": "S", "resourceCode": "s", "method": "GET", "path": "/api/strange/{id}"}
     stray = await service.data("POST", f"/api/resource{DRY}", strange)
 
     assert told["warnings"] == [
-        "You would lose what may be needed to undo this: PUT /api/menu/{id}",
+        "You would lose what may be needed to undo this: PATCH /api/menu/{id}, PUT /api/menu/{id}",
         "You would no longer hold system:menu:update, and could give it to nobody",
     ]
     assert stray["warnings"] == [

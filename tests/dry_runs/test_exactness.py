@@ -111,16 +111,16 @@ class World:
         role = self.dice.choice(self.ids["role"])
         if self._on():
             return "PUT", f"/api/role/{role}/permissions", {"menuIds": self.some("button")}
-        return "PUT", f"/api/role/{role}", {"roleName": f"r {role}", "enabled": self._on()}
+        return "PATCH", f"/api/role/{role}", {"roleName": f"r {role}", "enabled": self._on()}
 
     def _of_user(self) -> tuple[str, str, Any]:
         body = {"roleIds": self.some("role"), "status": "enabled" if self._on() else "disabled"}
-        return "PUT", f"/api/user/{self.dice.choice(self.ids['user'])}", body
+        return "PATCH", f"/api/user/{self.dice.choice(self.ids['user'])}", body
 
     def _of_button(self) -> tuple[str, str, Any]:
         button = self.dice.choice(self.ids["button"])
         said = {"title": "B", "authMark": self.codes[button], "parentId": None, "enabled": self._on()}
-        return "PUT", f"/api/menu/{button}", said
+        return "PATCH", f"/api/menu/{button}", said
 
     def _new(self) -> tuple[str, str, Any]:
         self._made += 1

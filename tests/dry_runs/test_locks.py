@@ -51,14 +51,14 @@ async def test_other_changes_are_saved_while_a_dry_run_is_made(
     monkeypatch.setattr(dry_runs._Run, "end", end)
     button, other = await menu(service, "a:one"), await role(service, "other")
     said = {"title": "B", "authMark": "a:one", "parentId": None, "enabled": False}
-    dry = asyncio.create_task(service.ask("PUT", f"/api/menu/{button}?dryRun=true", said))
+    dry = asyncio.create_task(service.ask("PATCH", f"/api/menu/{button}?dryRun=true", said))
     await made.wait()
     async with await connect(service) as connection:
         held = await connection.execute(HELD, [[revisions.LOCK, rights.LOCK]])
         assert await held.fetchone() == (0,)
 
     await menu(service, "a:two")
-    await service.data("PUT", other, {"roleName": "renamed", "enabled": True})
+    await service.data("PATCH", other, {"roleName": "renamed", "enabled": True})
     assert not dry.done()
     go_on.set()
 
@@ -72,7 +72,7 @@ async def test_a_dry_run_does_not_wait_for_the_locks_of_changes(service: Inside)
         for lock in (revisions.LOCK, rights.LOCK):
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
 
-        assert (await service.ask("PUT", f"/api/menu/{button}?dryRun=true", said)).status == 200
+        assert (await service.ask("PATCH", f"/api/menu/{button}?dryRun=true", said)).status == 200
 
 
 async def test_a_dry_run_of_what_another_change_is_saving_is_made_again(service: Inside) -> None:
@@ -81,12 +81,12 @@ async def test_a_dry_run_of_what_another_change_is_saving_is_made_again(service:
     said = {"roleName": "by a dry run", "enabled": False}
     async with await connect(service) as connection:
         await connection.execute("UPDATE sys.role SET role_name = 'by another' WHERE id = %s", [number])
-        dry = asyncio.create_task(service.ask("PUT", f"{path}?dryRun=true", said))
+        dry = asyncio.create_task(service.ask("PATCH", f"{path}?dryRun=true", said))
         await asyncio.sleep(0.1)
         await connection.commit()
         assert (await dry).status == 200
 
         await connection.execute("UPDATE sys.role SET role_name = 'and again' WHERE id = %s", [number])
-        refused = await service.ask("PUT", f"{path}?dryRun=true", said)
+        refused = await service.ask("PATCH", f"{path}?dryRun=true", said)
         assert (refused.status, refused.json["detail"]) == (503, "Others are changing the same")
     assert (await service.data("GET", path))["roleName"] == "and again"

@@ -56,7 +56,9 @@ async def test_what_can_be_repeated_anyway_ignores_a_key(shared: Inside) -> None
     made = await shared.data("POST", "/api/role", body := new("/api/role"))
     target, mine = f"/api/role/{made['id']}", key()
     changed = [
-        await shared.ask("PUT", target, {"roleName": body["roleName"], "description": text}, mine)
+        await shared.ask(
+            "PUT", target, {"roleName": body["roleName"], "description": text, "enabled": True}, mine
+        )
         for text in ("one", "two")
     ]
     deleted = [await shared.ask("DELETE", target, None, mine) for _ in range(2)]
@@ -85,7 +87,7 @@ def answer(_context: RequestContext, _saved: Any) -> Key:
 class Undecided:
     """Creates something, and says nothing about keys."""
 
-    @created
+    @created("/api/x/{id}")
     @login
     @logged("key", "create", "INSERT")
     async def on_post(self, _context: RequestContext, body: Body) -> Body:
@@ -106,7 +108,7 @@ class Secretive:
 class Careless:
     """Would have its secrets kept."""
 
-    @created
+    @created("/api/x/{id}")
     @idempotent(answer)
     @login
     @logged("key", "create", "INSERT")

@@ -42,7 +42,7 @@ async def test_an_answer_stays_as_it_was_when_the_record_changes(shared: Inside)
     body, mine = new("/api/role"), key()
     first = await shared.ask("POST", "/api/role", body, mine)
     target = f"/api/role/{first.json['data']['id']}"
-    await shared.data("PUT", target, {"roleName": f"{body['roleName']}, renamed"})
+    await shared.data("PATCH", target, {"roleName": f"{body['roleName']}, renamed"})
     changed = await shared.ask("POST", "/api/role", body, mine)
     await shared.data("DELETE", target)
     deleted = await shared.ask("POST", "/api/role", body, mine)

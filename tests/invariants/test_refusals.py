@@ -118,10 +118,10 @@ async def test_a_role_that_would_violate_the_separation_of_duties_is_refused(ser
 
 async def test_a_disabled_role_that_would_violate_it_is_not_enabled(service: Inside) -> None:
     both = await role(service, "both", "system:user:create")
-    await service.data("PUT", f"/api/role/{both}", {"roleName": "both", "enabled": False})
+    await service.data("PATCH", f"/api/role/{both}", {"roleName": "both", "enabled": False})
     assert broken(await give(service, both, "system:user:create", "system:role:permission")) == []
 
-    answer = await service.ask("PUT", f"/api/role/{both}", {"roleName": "both", "enabled": True})
+    answer = await service.ask("PATCH", f"/api/role/{both}", {"roleName": "both", "enabled": True})
 
     assert [name for name, _ in broken(answer)] == ["apart-in-roles"]
 
@@ -136,11 +136,11 @@ async def test_a_user_who_would_violate_it_by_two_roles_is_not_created_edited_or
     assert broken(await user(service, "ann", one, two)) == [("apart-in-users", f"the user ann {finding}")]
     ann = (await user(service, "ann", one)).json["data"]["id"]
     edit = {"nickName": "ann", "roleIds": [one, two]}
-    assert broken(await service.ask("PUT", f"/api/user/{ann}", edit)) == [
+    assert broken(await service.ask("PATCH", f"/api/user/{ann}", edit)) == [
         ("apart-in-users", f"the user ann {finding}")
     ]
     await service.data("PUT", f"/api/user/{ann}/status", {"status": "disabled"})
-    assert broken(await service.ask("PUT", f"/api/user/{ann}", edit)) == []
+    assert broken(await service.ask("PATCH", f"/api/user/{ann}", edit)) == []
     enabled = await service.ask("PUT", f"/api/user/{ann}/status", {"status": "enabled"})
     assert [name for name, _ in broken(enabled)] == ["apart-in-users"]
 
@@ -212,9 +212,9 @@ async def test_a_button_is_not_enabled_by_which_a_role_would_break_a_statement(s
     (deleting,) = await buttons(service, "system:user:delete")
     stored = await service.data("GET", f"/api/menu/{deleting}")
     said = {key: stored[key] for key in ("parentId", "title", "authMark")}
-    await service.data("PUT", f"/api/menu/{deleting}", {**said, "enabled": False})
+    await service.data("PATCH", f"/api/menu/{deleting}", {**said, "enabled": False})
     await role(service, "sleeper", "system:user:delete")
 
-    answer = await service.ask("PUT", f"/api/menu/{deleting}", {**said, "enabled": True})
+    answer = await service.ask("PATCH", f"/api/menu/{deleting}", {**said, "enabled": True})
 
     assert broken(answer) == [("only-the-top-deletes", "the role sleeper can send DELETE /api/user/{id}")]

@@ -60,8 +60,8 @@ async def test_the_life_of_a_role_is_told_field_by_field(logged: Logged) -> None
     calls = Calls(logged)
     body = {"roleCode": "keeper", "roleName": "Keeper", "description": "Keeps"}
     role_id = await calls.made("/api/role", body)
-    edit = {"roleName": "Warden", "enabled": False}
-    await calls.ask("PUT", f"/api/role/{role_id}", edit)
+    edit = {"roleName": "Warden", "description": None, "enabled": False}
+    await calls.ask("PATCH", f"/api/role/{role_id}", edit)
     await calls.ask("DELETE", f"/api/role/{role_id}")
     created, edited, deleted = await calls.entries()
 
@@ -110,7 +110,7 @@ async def test_a_refused_change_names_its_record_and_changes_nothing(logged: Log
     calls = Calls(logged)
     role_id, code = await role(logged)
     await calls.ask("DELETE", f"/api/role/{role_id}", None, ("If-Match", '"99"'))
-    await calls.ask("PUT", f"/api/role/{role_id}", {"roleName": " x"})
+    await calls.ask("PATCH", f"/api/role/{role_id}", {"roleName": " x"})
     refused, invalid = await calls.entries()
     assert (refused["status"], refused["targets"], refused["changes"]) == (412, [f"role:{code}"], None)
     assert (invalid["status"], invalid["targets"], invalid["changes"]) == (422, None, None)
@@ -135,7 +135,7 @@ async def test_a_refused_creation_and_a_refused_new_name_leave_no_trace_of_what_
     body = {"menuType": "Button", "title": "Canary", "authMark": "canary:do"}
     edit = {"parentId": None, "title": "Canary", "authMark": "canary:do"}
     created = await logged.entry(await logged.ask("POST", "/api/menu", body, token=token))
-    renamed = await logged.entry(await logged.ask("PUT", f"/api/menu/{held}", edit, token=token))
+    renamed = await logged.entry(await logged.ask("PATCH", f"/api/menu/{held}", edit, token=token))
     assert (created["error"], created["targets"]) == ("permission_denied", None)
     assert (renamed["error"], renamed["targets"]) == ("permission_denied", ["button:system:kept"])
 
@@ -143,7 +143,7 @@ async def test_a_refused_creation_and_a_refused_new_name_leave_no_trace_of_what_
 async def test_a_dry_run_names_its_record_and_changes_nothing(logged: Logged) -> None:
     calls = Calls(logged)
     role_id, code = await role(logged)
-    await calls.ask("PUT", f"/api/role/{role_id}?dryRun=true", {"roleName": "Dry"})
+    await calls.ask("PATCH", f"/api/role/{role_id}?dryRun=true", {"roleName": "Dry"})
     (row,) = await calls.entries()
     assert (row["status"], row["targets"], row["changes"]) == (200, [f"role:{code}"], None)
     assert row["change_count"] is None
@@ -153,7 +153,7 @@ async def test_the_log_is_filtered_by_target_and_shows_the_changes_in_lists_file
     logged: Logged,
 ) -> None:
     role_id, code = await role(logged)
-    await logged.entry(await logged.ask("PUT", f"/api/role/{role_id}", {"roleName": f"{code} renamed"}))
+    await logged.entry(await logged.ask("PATCH", f"/api/role/{role_id}", {"roleName": f"{code} renamed"}))
     target, renamed = f"role:{code}", change(f"role:{code}", "roleName", code, f"{code} renamed")
 
     listed = await logged.inside.data("GET", f"/api/operation-log/list?target={target}")
@@ -179,7 +179,7 @@ async def test_a_renamed_and_disabled_button_is_told_under_both_codes(logged: Lo
     body = {"menuType": "Button", "title": "Rake", "authMark": "shed:rake", "parentId": menu}
     button_id = await calls.made("/api/menu", body)
     edit = {"parentId": None, "title": "Rake", "authMark": "shed:hoe", "enabled": False}
-    await calls.ask("PUT", f"/api/menu/{button_id}", edit)
+    await calls.ask("PATCH", f"/api/menu/{button_id}", edit)
     await calls.ask("DELETE", f"/api/menu/{button_id}")
     created, edited, deleted = await calls.entries()
 
@@ -203,7 +203,7 @@ async def test_bindings_are_told_from_both_ends(logged: Logged) -> None:
     await calls.ask("PUT", f"/api/resource/{resource_id}/buttons", {"menuIds": [first]})
     await calls.ask("PUT", f"/api/menu/{second}/resources", {"resourceIds": [resource_id]})
     await calls.ask("PUT", f"/api/resource/{resource_id}/enabled", {"enabled": False})
-    await calls.ask("PUT", f"/api/resource/{resource_id}", body | {"path": "/api/bound"})
+    await calls.ask("PATCH", f"/api/resource/{resource_id}", body | {"path": "/api/bound"})
     await calls.ask("DELETE", f"/api/resource/{resource_id}")
     created, bound, added, closed, moved, deleted = await calls.entries()
 
@@ -228,7 +228,7 @@ async def test_the_life_of_a_user_is_told_without_passwords(logged: Logged) -> N
     body = {"userName": "alice", "nickName": "Alice", "password": f"{PASSWORD} 1", "roleIds": [role_id]}
     user_id = await calls.made("/api/user", body)
     edit = {"userName": "alicia", "email": "a@example.org", "roleIds": []}
-    await calls.ask("PUT", f"/api/user/{user_id}", edit)
+    await calls.ask("PATCH", f"/api/user/{user_id}", edit)
     status = f"/api/user/{user_id}/status"
     await calls.ask("PUT", status, {"status": "disabled"})
     await calls.ask("PUT", status, {"status": "disabled"})

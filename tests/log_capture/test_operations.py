@@ -63,8 +63,8 @@ async def test_an_entry_says_who_asked_what_from_where_and_what_came_of_it(logge
     [
         ("POST", "/api/resource", [], (422, "validation_failed")),
         ("POST", "/api/resource?dryRun=maybe", resource("/api/x"), (422, "validation_failed")),
-        ("PUT", "/api/resource/0", resource("/api/x"), (422, "validation_failed")),
-        ("PUT", "/api/resource/999999", resource("/api/x"), (404, "not_found")),
+        ("PATCH", "/api/resource/0", resource("/api/x"), (422, "validation_failed")),
+        ("PATCH", "/api/resource/999999", resource("/api/x"), (404, "not_found")),
         ("POST", "/api/resource", resource("/api/role/list"), (409, "conflict")),
         ("PUT", "/api/user/1/status", {"status": "disabled"}, (409, "conflict")),
         ("POST", "/api/auth/login", {"userName": "nobody", "password": "x"}, (401, "login_failed")),

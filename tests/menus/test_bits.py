@@ -25,7 +25,7 @@ async def button(service: Inside, code: str) -> Any:
 
 async def renamed(service: Inside, one: Any, code: str) -> Any:
     body = {"parentId": one["parentId"], "title": "Target", "authMark": code}
-    return (await service.ask("PUT", f"/api/menu/{one['id']}", body)).json.get("data")
+    return (await service.ask("PATCH", f"/api/menu/{one['id']}", body)).json.get("data")
 
 
 async def position(service: Inside, code: str) -> int:
@@ -119,8 +119,10 @@ async def test_renames_in_a_loop_end_with_a_refusal_that_says_when(
         assert await renamed(service, first, f"bits:{number}")
 
     body = {"parentId": first["parentId"], "title": "Target", "authMark": "bits:6"}
-    refused = await service.ask("PUT", f"/api/menu/{first['id']}", body)
-    kept = await service.ask("PUT", f"/api/menu/{first['id']}", body | {"authMark": "bits:5", "title": "New"})
+    refused = await service.ask("PATCH", f"/api/menu/{first['id']}", body)
+    kept = await service.ask(
+        "PATCH", f"/api/menu/{first['id']}", body | {"authMark": "bits:5", "title": "New"}
+    )
 
     assert (refused.status, refused.code) == (429, "rate_limited")
     assert 12 * 3600 < int(refused.header("Retry-After") or 0) < 13 * 3600

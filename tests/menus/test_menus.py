@@ -23,7 +23,8 @@ async def created(service: Inside, body: dict[str, Any], **changes: Any) -> Any:
 
 def edit_of(menu: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """Return what leaves a menu as it is, but for ``changes``."""
-    kept = ("menuType", "title", "parentId", "name", "path", "component", "icon", "authMark", "sort")
+    values = ("title", "parentId", "name", "path", "component", "icon", "authMark", "sort", "enabled")
+    kept = ("menuType", *values)
     return {name: menu[name] for name in kept} | changes
 
 
@@ -57,13 +58,29 @@ async def test_a_new_button_is_published_with_a_bit_of_its_own(service: Inside) 
     assert (data["parentId"], data["authMark"], data["sort"]) == (above["id"], "report:list", 0)
 
 
-async def test_an_edit_replaces_what_is_said_and_keeps_order_and_state(shared: Inside) -> None:
+async def test_a_patch_changes_what_it_has_and_null_removes(shared: Inside) -> None:
     made = await created(shared, PAGE, icon="old", sort=7, enabled=False)
 
-    saved = await shared.data("PUT", f"/api/menu/{made['id']}", {"title": "Archive", "parentId": 1})
+    saved = await shared.data(
+        "PATCH", f"/api/menu/{made['id']}", {"title": "Archive", "parentId": 1, "icon": None}
+    )
 
-    assert (saved["title"], saved["parentId"], saved["icon"]) == ("Archive", 1, None)
-    assert (saved["sort"], saved["enabled"], saved["version"]) == (7, False, 2)
+    changed = {"title": "Archive", "parentId": 1, "icon": None, "version": 2}
+    assert saved == made | changed | {"policyRevision": saved["policyRevision"]}
+
+
+async def test_the_rules_of_a_patch_are_those_of_the_menu_that_it_makes(shared: Inside) -> None:
+    page, button = await created(shared, PAGE), await created(shared, BUTTON, authMark="report:patched")
+
+    for one, change in (
+        (page, {"authMark": "report:x"}),
+        (button, {"path": "/x"}),
+        (button, {"authMark": None}),
+    ):
+        answer = await shared.ask("PATCH", f"/api/menu/{one['id']}", change)
+        assert (answer.status, answer.fields) == (422, [*change])
+    for change in ({"title": None}, {"sort": None}, {"enabled": None}):
+        assert (await shared.ask("PATCH", f"/api/menu/{page['id']}", change)).fields == [*change]
 
 
 async def test_a_menu_stays_what_it_is(shared: Inside) -> None:

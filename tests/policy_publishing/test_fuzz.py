@@ -201,7 +201,7 @@ class Fuzz:
         menu = await self.admin.data("GET", f"/api/menu/{self.random.choice(mine)}")
         edit = {name: menu[name] for name in ("parentId", "title", "authMark")}
         enabled = not menu["enabled"]
-        if await self._save("PUT", f"/api/menu/{menu['id']}", edit | {"enabled": enabled}) is not None:
+        if await self._save("PATCH", f"/api/menu/{menu['id']}", edit | {"enabled": enabled}) is not None:
             self.world.buttons[menu["id"]].enabled = enabled
 
     async def _give(self) -> None:
@@ -218,7 +218,7 @@ class Fuzz:
         chosen = [role for role in self.world.roles if self.random.random() < 0.5]
         stored = await self.admin.data("GET", f"/api/user/{user}")
         body = {"userName": stored["userName"], "nickName": stored["nickName"], "roleIds": chosen}
-        if await self._save("PUT", f"/api/user/{user}", body) is not None:
+        if await self._save("PATCH", f"/api/user/{user}", body) is not None:
             self.world.users[user] = set(chosen)
 
     def _any_made(self) -> int | None:

@@ -86,7 +86,7 @@ class Ledger:
         one = self.dice.choice(buttons)
         code = one["authMark"] if self.dice.random() < 0.6 else f"x:{self.dice.randrange(6)}"
         body = {"title": "B2", "authMark": code, "parentId": None, "enabled": self.dice.random() < 0.5}
-        return "PUT", f"/api/menu/{one['id']}", body
+        return "PATCH", f"/api/menu/{one['id']}", body
 
     def _drop_button(self, buttons: Any, _mine: Any) -> tuple[str, str, Any]:
         return "DELETE", f"/api/menu/{self.dice.choice(buttons)['id']}", None
@@ -102,7 +102,7 @@ class Ledger:
         said = {name: one[name] for name in ("resourceCode", "method", "path", "resourceName")}
         if self.dice.random() < 0.5:
             said["path"] = self.dice.choice(PATHS)
-        return "PUT", f"/api/resource/{one['id']}", said | {"enabled": self.dice.random() < 0.6}
+        return "PATCH", f"/api/resource/{one['id']}", said | {"enabled": self.dice.random() < 0.6}
 
     def _drop_resource(self, _buttons: Any, mine: Any) -> tuple[str, str, Any]:
         return "DELETE", f"/api/resource/{self.dice.choice(mine)['id']}", None
@@ -171,7 +171,7 @@ async def test_names_disabled_buttons_and_bindings_return(ledger: Ledger) -> Non
     kept = await ledger.resource("GET", "/api/report/{id}", description="Long ago")
     await ledger.bind(kept, closed, gone)
     await service.data(
-        "PUT", f"/api/menu/{gone}", {"title": "Newer", "authMark": "x:gone", "parentId": None}, ANY
+        "PATCH", f"/api/menu/{gone}", {"title": "Newer", "authMark": "x:gone", "parentId": None}, ANY
     )
     past = await ledger.revision()
     await service.data("DELETE", f"/api/resource/{kept}", None, ANY)
@@ -201,7 +201,7 @@ async def test_a_button_keeps_its_roles_when_it_gets_its_code_back(ledger: Ledge
     button = await ledger.button("x:old")
     past = await ledger.revision()
     await service.data(
-        "PUT", f"/api/menu/{button}", {"title": "B", "authMark": "x:new", "parentId": None}, ANY
+        "PATCH", f"/api/menu/{button}", {"title": "B", "authMark": "x:new", "parentId": None}, ANY
     )
     token = await member(ledger, "holder", "x:new")
 
@@ -223,7 +223,7 @@ async def test_everything_that_can_not_return_is_named_and_nothing_is_changed(le
     middle = await ledger.revision()
     await ledger.service.data("DELETE", f"/api/resource/{first}", None, ANY)
     said = {"resourceName": "R", "resourceCode": "mine", "method": "GET", "path": "/api/other"}
-    await ledger.service.data("PUT", f"/api/resource/{other}", said, ANY)
+    await ledger.service.data("PATCH", f"/api/resource/{other}", said, ANY)
     newest = await ledger.revision()
 
     used = await ledger.restore(past)
@@ -367,7 +367,7 @@ async def test_buttons_are_enabled_and_disabled_as_they_were(ledger: Ledger) -> 
     past = await ledger.revision()
     for button, code, enabled in ((on, "x:on", False), (off, "x:off", True)):
         body = {"title": "B", "authMark": code, "parentId": None, "enabled": enabled}
-        await ledger.service.data("PUT", f"/api/menu/{button}", body, ANY)
+        await ledger.service.data("PATCH", f"/api/menu/{button}", body, ANY)
 
     done = (await ledger.restore(past)).json["data"]
 
@@ -381,7 +381,7 @@ async def test_a_revision_from_before_the_permission_layer_leaves_the_state_of_b
     button = await ledger.button("x:on")
     past = await ledger.revision()
     body = {"title": "B", "authMark": "x:on", "parentId": None, "enabled": False}
-    await ledger.service.data("PUT", f"/api/menu/{button}", body, ANY)
+    await ledger.service.data("PATCH", f"/api/menu/{button}", body, ANY)
     resource = await ledger.resource("GET", "/api/report")
     newest = await ledger.revision()
     async with await psycopg.AsyncConnection.connect(ledger.service.database_url) as connection:

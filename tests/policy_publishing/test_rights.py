@@ -85,7 +85,7 @@ async def test_a_role_that_is_disabled_and_enabled_is_felt_on_every_worker(trial
     token = await trial.reader()
 
     for enabled, found in ((False, 403), (True, 200)):
-        await trial.write(f"PUT /api/role/{role}", {"roleName": name, "enabled": enabled})
+        await trial.write(f"PATCH /api/role/{role}", {"roleName": name, "enabled": enabled})
         assert await trial.outcomes(token) == {401: TIMES}
         token = await trial.reader()
         assert await trial.outcomes(token) == {found: TIMES}
@@ -97,7 +97,7 @@ async def test_a_button_that_is_disabled_and_enabled_is_felt_on_every_worker(tri
     token = await trial.reader()
 
     for enabled, found in ((False, 403), (True, 200)):
-        saved = await trial.write(f"PUT /api/menu/{button}", body | {"enabled": enabled})
+        saved = await trial.write(f"PATCH /api/menu/{button}", body | {"enabled": enabled})
         assert await trial.outcomes(token) == {401: TIMES}
         token = await trial.reader()
         # The new revision is asked for: what a token's bits mean is part of it.
@@ -117,7 +117,7 @@ async def test_a_code_that_was_made_a_moment_ago_is_in_the_token_that_any_worker
     await trial.write(f"PUT {line}", {"menuIds": [*whole, button]})
 
     renamed = await trial.write(
-        f"PUT /api/menu/{button}", {"title": "New", "parentId": None, "authMark": "newer:code"}
+        f"PATCH /api/menu/{button}", {"title": "New", "parentId": None, "authMark": "newer:code"}
     )
     tokens = await asyncio.gather(*(trial.on(device) for device in ("web", "ios", "android", "tablet")))
     bound = await trial.write(f"PUT /api/resource/{resource}/buttons", {"menuIds": [button]})
@@ -127,4 +127,4 @@ async def test_a_code_that_was_made_a_moment_ago_is_in_the_token_that_any_worker
         assert await trial.outcomes(token, least, line="GET /api/user/info HTTP/1.1") == {200: TIMES}
     await trial.write(f"PUT /api/resource/{resource}/buttons", {"menuIds": []})
     await trial.write(f"PUT {line}", {"menuIds": whole})
-    await trial.write(f"PUT /api/menu/{button}", {"title": "New", "parentId": None, "authMark": "new:code"})
+    await trial.write(f"PATCH /api/menu/{button}", {"title": "New", "parentId": None, "authMark": "new:code"})

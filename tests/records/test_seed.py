@@ -40,6 +40,7 @@ REQUIRED = {
     "GET /api/role/list": {"system:role:list", "system:user:create", "system:user:update"},
     "POST /api/role": {"system:role:create"},
     "PUT /api/role/{id}": {"system:role:update"},
+    "PATCH /api/role/{id}": {"system:role:update"},
     "DELETE /api/role/{id}": {"system:role:delete"},
     "GET /api/menu/list": {"system:menu:list"},
     "GET /api/resource/list": {"system:resource:list"},

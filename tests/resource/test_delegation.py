@@ -115,14 +115,16 @@ async def test_a_bound_resource_is_moved_switched_and_deleted_only_by_who_reache
     before = await state(service)
 
     for method, target, body in (
-        ("PUT", path, GUARDED | {"path": "/api/elsewhere"}),
-        ("PUT", path, GUARDED | {"method": "POST"}),
-        ("PUT", path, GUARDED | {"enabled": False}),
+        ("PATCH", path, GUARDED | {"path": "/api/elsewhere"}),
+        ("PATCH", path, GUARDED | {"method": "POST"}),
+        ("PATCH", path, GUARDED | {"enabled": False}),
         ("PUT", f"{path}/enabled", {"enabled": False}),
         ("DELETE", path, None),
     ):
         assert refused(await clerk.ask(method, target, body), "system:user:delete", "system:user:update")
-    named = await clerk.ask("PUT", path, GUARDED | {"resourceName": "Other", "path": "/api/report/{report}"})
+    named = await clerk.ask(
+        "PATCH", path, GUARDED | {"resourceName": "Other", "path": "/api/report/{report}"}
+    )
 
     assert named.status == 200
     assert await state(service) == [
@@ -144,11 +146,11 @@ async def test_nobody_takes_requests_from_a_more_general_resource_that_they_can_
     asleep = (await clerk.ask("POST", "/api/resource", special | {"enabled": False})).json["data"]
     woken = [
         await clerk.ask("PUT", f"/api/resource/{asleep['id']}/enabled", {"enabled": True}),
-        await clerk.ask("PUT", f"/api/resource/{asleep['id']}", special | {"enabled": True}),
+        await clerk.ask("PATCH", f"/api/resource/{asleep['id']}", special | {"enabled": True}),
     ]
     elsewhere = special | {"resourceCode": "elsewhere", "path": "/api/elsewhere"}
     free = (await clerk.ask("POST", "/api/resource", elsewhere)).json["data"]
-    moved = await clerk.ask("PUT", f"/api/resource/{free['id']}", elsewhere | {"path": "/api/report/8"})
+    moved = await clerk.ask("PATCH", f"/api/resource/{free['id']}", elsewhere | {"path": "/api/report/8"})
 
     assert [refused(answer, "system:user:delete") for answer in (*woken, moved)] == [True] * 3
     for path in ("/api/report", "/api/report/7/x", "/api/{area}/{id}"):

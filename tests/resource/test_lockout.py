@@ -53,7 +53,7 @@ async def test_disabling_the_one_button_of_such_a_resource_is_refused(service: I
     assert (await bind(service, made["id"], bound)).status == 200
 
     said = {"title": "x:on", "authMark": "x:on", "parentId": None, "enabled": False}
-    assert_refused(await service.ask("PUT", f"/api/menu/{bound}", said), "PUT /api/menu/{id}")
+    assert_refused(await service.ask("PATCH", f"/api/menu/{bound}", said), "PUT /api/menu/{id}")
 
 
 async def test_enabling_or_moving_a_closed_resource_to_such_a_path_is_refused(service: Inside) -> None:
@@ -61,7 +61,7 @@ async def test_enabling_or_moving_a_closed_resource_to_such_a_path_is_refused(se
     made = await service.data("POST", "/api/resource", body("GET", "/api/else"))
     assert (await bind(service, made["id"], off)).status == 200
 
-    moved = await service.ask("PUT", f"/api/resource/{made['id']}", body("POST", "/api/policy/reload"))
+    moved = await service.ask("PATCH", f"/api/resource/{made['id']}", body("POST", "/api/policy/reload"))
 
     assert_refused(moved, "POST /api/policy/reload")
 

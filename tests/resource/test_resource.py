@@ -41,22 +41,32 @@ async def test_a_write_is_in_force_on_its_worker_when_it_is_answered(service: In
     number = mine["items"][0]["id"]
     closing = await service.data("GET", "/api/resource/list?path=/api/menu/list")
 
-    await service.data("PUT", f"/api/resource/{number}", REPORT | {"path": "/api/elsewhere"})
+    await service.data("PATCH", f"/api/resource/{number}", REPORT | {"path": "/api/elsewhere"})
     await service.data("PUT", f"/api/resource/{closing['items'][0]['id']}/buttons", {"menuIds": []})
     answer = await service.ask("GET", "/api/user/info")
 
     assert answer.header("x-policy-revision") == "3"
 
 
-async def test_an_edit_replaces_what_is_said_and_keeps_the_state(service: Inside) -> None:
+async def test_a_put_replaces_all_values_of_a_resource(service: Inside) -> None:
     made = await created(service, enabled=False, description="Old")
+    values = REPORT | {"method": "POST", "description": None, "enabled": False}
 
-    saved = await service.data(
-        "PUT", f"/api/resource/{made['id']}", REPORT | {"method": "POST", "resourceCode": "report.write"}
-    )
+    saved = await service.data("PUT", f"/api/resource/{made['id']}", values)
 
-    assert (saved["method"], saved["resourceCode"]) == ("POST", "report.write")
-    assert (saved["description"], saved["enabled"], saved["version"]) == (None, False, 2)
+    revised = {"version": 2, "updateTime": saved["updateTime"], "policyRevision": saved["policyRevision"]}
+    assert saved == made | values | revised
+
+
+async def test_a_patch_changes_what_it_has_and_null_removes(service: Inside) -> None:
+    made = await created(service, enabled=False, description="Old")
+    path = f"/api/resource/{made['id']}"
+
+    saved = await service.data("PATCH", path, {"method": "POST"})
+    revised = {"version": 2, "updateTime": saved["updateTime"], "policyRevision": saved["policyRevision"]}
+    assert saved == made | {"method": "POST"} | revised
+    assert (await service.data("PATCH", path, {"description": None}))["description"] is None
+    assert (await service.ask("PATCH", path, {"path": "report"})).fields == ["path"]
 
 
 async def test_enabling_and_disabling_publish_each_time(service: Inside) -> None:
@@ -73,7 +83,7 @@ async def test_enabling_and_disabling_publish_each_time(service: Inside) -> None
 async def test_what_changes_no_line_keeps_the_revision(service: Inside) -> None:
     made = await created(service)
 
-    saved = await service.data("PUT", f"/api/resource/{made['id']}", REPORT | {"description": "New"})
+    saved = await service.data("PATCH", f"/api/resource/{made['id']}", REPORT | {"description": "New"})
 
     assert saved["policyRevision"] == made["policyRevision"]
 
@@ -92,7 +102,7 @@ async def test_a_deleted_resource_is_gone_with_its_bindings(service: Inside) -> 
     ("method", "path", "body"),
     [
         ("GET", "", None),
-        ("PUT", "", REPORT),
+        ("PATCH", "", REPORT),
         ("DELETE", "", None),
         ("PUT", "/enabled", {"enabled": True}),
         ("GET", "/buttons", None),
@@ -120,7 +130,7 @@ async def test_another_resource_for_the_same_requests_or_of_the_same_code_is_a_c
     made = await created(service)
     other = await created(service, path="/api/second", resourceCode="second")
 
-    for method, path in (("POST", "/api/resource"), ("PUT", f"/api/resource/{other['id']}")):
+    for method, path in (("POST", "/api/resource"), ("PATCH", f"/api/resource/{other['id']}")):
         answer = await service.ask(method, path, REPORT | change)
         assert (answer.status, answer.code) == (409, "conflict")
         assert (answer.json["field"], answer.json["resourceId"]) == (field, made["id"])
@@ -132,10 +142,10 @@ async def test_an_edit_of_what_somebody_else_has_changed_is_refused(service: Ins
     path = f"/api/resource/{made['id']}"
     seen = (await service.ask("GET", path)).header("etag")
     assert seen is not None
-    await service.data("PUT", path, REPORT | {"resourceName": "Theirs"}, ("If-Match", seen))
+    await service.data("PATCH", path, REPORT | {"resourceName": "Theirs"}, ("If-Match", seen))
 
     for method, target, body in (
-        ("PUT", path, REPORT),
+        ("PATCH", path, REPORT),
         ("PUT", f"{path}/enabled", {"enabled": False}),
         ("DELETE", path, None),
     ):

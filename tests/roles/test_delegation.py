@@ -68,8 +68,8 @@ async def test_a_role_that_gives_more_is_touched_by_nobody_who_holds_less(
         await query(service, "UPDATE sys.role SET enabled = false WHERE id = %s", role)
 
     for method, path, body in (
-        ("PUT", "", {"roleName": "Mine"}),
-        ("PUT", "", {"roleName": "Mine", "enabled": state == "disabled role"}),
+        ("PATCH", "", {"roleName": "Mine"}),
+        ("PATCH", "", {"roleName": "Mine", "enabled": state == "disabled role"}),
         ("DELETE", "", None),
         ("PUT", "/permissions", {"menuIds": []}),
     ):
@@ -109,7 +109,7 @@ async def test_the_role_of_the_last_administrator_stays_as_it_is(service: Inside
     ((role,),) = await query(service, "SELECT id FROM sys.role WHERE role_code = 'super'")
     (below,) = await ids_of(service, "system:*")
     for path, body in (
-        ("", {"roleName": "Super", "enabled": False}),
+        ("", {"roleName": "Super", "description": None, "enabled": False}),
         ("/permissions", {"menuIds": []}),
         ("/permissions", {"menuIds": [below]}),
     ):
@@ -126,7 +126,7 @@ async def test_of_the_last_two_roles_of_administrators_emptied_at_once_one_stays
     paths = {role: "Super", second.role_id: "second"}
     for number in range(10):
         asked: list[Any] = [
-            service.ask("PUT", f"/api/role/{one}", {"roleName": name, "enabled": False})
+            service.ask("PATCH", f"/api/role/{one}", {"roleName": name, "enabled": False})
             if number % 2
             else service.ask("PUT", f"/api/role/{one}/permissions", {"menuIds": []})
             for one, name in paths.items()
@@ -150,7 +150,7 @@ class TestConsequences:
         ("path", "body", "left"),
         [
             ("/permissions", {"menuIds": []}, set[str]()),
-            ("", {"roleName": "clerk", "enabled": False}, set[str]()),
+            ("", {"roleName": "clerk", "description": None, "enabled": False}, set[str]()),
         ],
     )
     async def test_users_who_lose_rights_by_a_role_must_refresh_and_have_lost_them(
@@ -181,7 +181,7 @@ class TestConsequences:
         other = await member(service, "other", "system:role:list")
         path = f"/api/role/{other.role_id}"
 
-        await service.data("PUT", path, {"roleName": "Another name"})
+        await service.data("PATCH", path, {"roleName": "Another name"})
         await service.data(
             "PUT", f"{path}/permissions", {"menuIds": await ids_of(service, "system:role:list")}
         )

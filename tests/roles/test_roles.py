@@ -27,25 +27,31 @@ async def test_a_new_role_is_answered_whole_and_gives_nothing(service: Inside) -
     assert await service.data("GET", f"/api/role/{data['id']}/permissions") == {"menuIds": []}
 
 
-async def test_an_edit_replaces_what_is_said_and_keeps_the_state(service: Inside) -> None:
+async def test_a_put_replaces_all_values_of_a_role(service: Inside) -> None:
     made = await created(service, enabled=False, description="Old")
+    values = {"roleName": "NIGHT AUDIT", "description": None, "enabled": True}
 
-    saved = await service.data("PUT", f"/api/role/{made['id']}", {"roleName": "NIGHT AUDIT"})
+    saved = await service.data("PUT", f"/api/role/{made['id']}", values)
 
-    assert (saved["roleName"], saved["roleCode"], saved["description"]) == (
-        "NIGHT AUDIT",
-        "night-audit",
-        None,
-    )
-    assert (saved["enabled"], saved["version"]) == (False, 2)
+    assert saved == made | values | {"version": 2, "updateTime": saved["updateTime"]}
+
+
+async def test_a_patch_changes_what_it_has_and_null_removes(service: Inside) -> None:
+    made = await created(service, enabled=False, description="Old")
+    path = f"/api/role/{made['id']}"
+
+    saved = await service.data("PATCH", path, {"roleName": "NIGHT AUDIT"})
+    assert saved == made | {"roleName": "NIGHT AUDIT", "version": 2, "updateTime": saved["updateTime"]}
+    assert (await service.data("PATCH", path, {"description": None}))["description"] is None
+    assert (await service.ask("PATCH", path, {"roleName": None})).fields == ["roleName"]
 
 
 async def test_the_code_of_a_role_is_never_changed(service: Inside) -> None:
     made = await created(service)
     path = f"/api/role/{made['id']}"
 
-    refused = await service.ask("PUT", path, AUDIT | {"roleCode": "super-2"})
-    same = await service.ask("PUT", path, AUDIT)
+    refused = await service.ask("PATCH", path, AUDIT | {"roleCode": "super-2"})
+    same = await service.ask("PATCH", path, AUDIT)
 
     assert (refused.status, refused.fields) == (422, ["roleCode"])
     assert (same.status, same.json["data"]["roleCode"]) == (200, "night-audit")
@@ -69,7 +75,7 @@ async def test_a_name_or_a_code_that_another_role_has_is_a_conflict(
     assert (answer.status, answer.code) == (409, "conflict")
     assert (answer.json["field"], answer.json["roleId"]) == (field, made["id"])
     other = await service.data("POST", "/api/role", {"roleName": "Other", "roleCode": "other"})
-    taken = await service.ask("PUT", f"/api/role/{other['id']}", {"roleName": "nIGHT audit"})
+    taken = await service.ask("PATCH", f"/api/role/{other['id']}", {"roleName": "nIGHT audit"})
     assert (taken.status, taken.json["field"]) == (409, "roleName")
 
 
@@ -134,7 +140,7 @@ async def test_a_role_without_users_is_deleted_and_its_name_is_free(service: Ins
     assert (await created(service))["id"] > made["id"]
     for method, path, body in (
         ("GET", "", None),
-        ("PUT", "", {"roleName": "x"}),
+        ("PATCH", "", {"roleName": "x"}),
         ("DELETE", "", None),
         ("GET", "/permissions", None),
         ("PUT", "/permissions", {"menuIds": []}),
@@ -177,13 +183,13 @@ async def test_what_somebody_else_has_changed_is_not_overwritten(service: Inside
     seen = {
         one: (await service.ask("GET", one)).header("etag") or "" for one in (path, f"{path}/permissions")
     }
-    await service.data("PUT", path, AUDIT | {"description": "Theirs"}, ("If-Match", seen[path]))
+    await service.data("PATCH", path, AUDIT | {"description": "Theirs"}, ("If-Match", seen[path]))
     await service.data(
         "PUT", f"{path}/permissions", {"menuIds": [1]}, ("If-Match", seen[f"{path}/permissions"])
     )
 
     for method, target, body in (
-        ("PUT", path, AUDIT),
+        ("PATCH", path, AUDIT),
         ("DELETE", path, None),
         ("PUT", f"{path}/permissions", {"menuIds": []}),
     ):
@@ -203,7 +209,7 @@ async def test_what_somebody_else_has_changed_is_not_overwritten(service: Inside
 async def test_writing_roles_publishes_nothing(service: Inside) -> None:
     made = await created(service)
     await service.data("PUT", f"/api/role/{made['id']}/permissions", {"menuIds": [1, 2]})
-    await service.data("PUT", f"/api/role/{made['id']}", AUDIT | {"enabled": False})
+    await service.data("PATCH", f"/api/role/{made['id']}", AUDIT | {"enabled": False})
 
     answer = await service.ask("DELETE", f"/api/role/{made['id']}")
 

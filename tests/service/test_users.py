@@ -29,9 +29,9 @@ def role_id(client: httpx.Client, administrator: dict[str, str], code: str) -> i
 
 
 CHANGES: list[tuple[str, str, dict[str, Any] | None, str]] = [
-    ("PUT", "", {"roleIds": []}, "refresh_required"),
-    ("PUT", "", {"nickName": "Egret"}, "refresh_required"),
-    ("PUT", "", {"status": "disabled"}, "account_banned"),
+    ("PATCH", "", {"roleIds": []}, "refresh_required"),
+    ("PATCH", "", {"nickName": "Egret"}, "refresh_required"),
+    ("PATCH", "", {"status": "disabled"}, "account_banned"),
     ("PUT", "/status", {"status": "disabled"}, "account_banned"),
     ("PUT", "/password", {"newPassword": "five wary herons"}, "refresh_required"),
     ("DELETE", "", None, "refresh_required"),

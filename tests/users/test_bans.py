@@ -116,5 +116,5 @@ async def test_a_banned_administrator_changes_nothing_even_where_the_store_lets_
         heron["id"],
     )
 
-    answer = await house.ask("PUT", f"/api/user/{stork['id']}", {"nickName": "Egret"}, token=token)
+    answer = await house.ask("PATCH", f"/api/user/{stork['id']}", {"nickName": "Egret"}, token=token)
     assert answer.code == "refresh_required"

@@ -31,7 +31,7 @@ async def test_roles_given_and_taken_are_felt_by_the_next_request(house: Inside)
     path = f"/api/user/{heron['id']}"
     pair = await pair_of(house)
     for roles, expected in (([role_id(house, "auditor")], 200), ([], "permission_denied")):
-        await house.data("PUT", path, {"roleIds": roles})
+        await house.data("PATCH", path, {"roleIds": roles})
 
         assert await code_of(house, pair["accessToken"]) == "refresh_required"
         pair = await house.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
@@ -43,7 +43,7 @@ async def test_new_names_stand_in_the_tokens_after_it(house: Inside, change: dic
     heron = await made(house)
     pair = await pair_of(house)
 
-    await house.data("PUT", f"/api/user/{heron['id']}", change)
+    await house.data("PATCH", f"/api/user/{heron['id']}", change)
 
     assert await code_of(house, pair["accessToken"]) == "refresh_required"
     await house.data("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
@@ -55,7 +55,9 @@ async def test_what_no_token_says_leaves_the_tokens_alone(house: Inside) -> None
     heron = await made(house)
     pair = await pair_of(house)
 
-    await house.data("PUT", f"/api/user/{heron['id']}", {"phone": "123", "roleIds": [], "status": "enabled"})
+    await house.data(
+        "PATCH", f"/api/user/{heron['id']}", {"phone": "123", "roleIds": [], "status": "enabled"}
+    )
 
     assert await code_of(house, pair["accessToken"]) == 200
 
@@ -64,11 +66,11 @@ async def test_an_edit_that_disables_bans_and_one_that_enables_clears_the_ban(ho
     heron = await made(house)
     pair = await pair_of(house)
 
-    await house.data("PUT", f"/api/user/{heron['id']}", {"status": "disabled"})
+    await house.data("PATCH", f"/api/user/{heron['id']}", {"status": "disabled"})
     assert await code_of(house, pair["accessToken"]) == "account_banned"
     assert (await house.ask("POST", "/api/auth/login", LOGIN)).code == "account_disabled"
 
-    await house.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled"})
+    await house.data("PATCH", f"/api/user/{heron['id']}", {"status": "enabled"})
     assert await code_of(house, pair["accessToken"]) == "refresh_required"
     assert await code_of(house, (await pair_of(house))["accessToken"]) == 200
 
@@ -78,7 +80,7 @@ async def test_an_edit_that_changes_no_status_lifts_no_ban(house: Inside) -> Non
     pair = await pair_of(house)
     await house.data("POST", f"/api/online/{heron['id']}/ban", {})
 
-    await house.data("PUT", f"/api/user/{heron['id']}", {"status": "enabled", "nickName": "Egret"})
+    await house.data("PATCH", f"/api/user/{heron['id']}", {"status": "enabled", "nickName": "Egret"})
 
     assert await code_of(house, pair["accessToken"]) == "account_banned"
 
@@ -121,7 +123,7 @@ async def test_tokens_are_refused_before_the_change_is_committed(service: Inside
     )
     with psycopg.connect(service.database_url) as holder:
         holder.execute("SELECT pg_advisory_xact_lock(42)")
-        change = asyncio.create_task(service.ask("PUT", f"/api/user/{heron['id']}", {"roleIds": []}))
+        change = asyncio.create_task(service.ask("PATCH", f"/api/user/{heron['id']}", {"roleIds": []}))
         for _ in range(1000):
             if await code_of(service, pair["accessToken"]) == "refresh_required":
                 break

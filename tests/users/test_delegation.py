@@ -13,10 +13,10 @@ from tests.users.people import HERON, PASSWORD, caller, execute, made, new_role,
 pytestmark = pytest.mark.anyio
 
 ACTS: list[tuple[str, str, Any]] = [
-    ("PUT", "", {"nickName": "Egret"}),
-    ("PUT", "", {"userName": "egret"}),
-    ("PUT", "", {"roleIds": []}),
-    ("PUT", "", {"status": "disabled"}),
+    ("PATCH", "", {"nickName": "Egret"}),
+    ("PATCH", "", {"userName": "egret"}),
+    ("PATCH", "", {"roleIds": []}),
+    ("PATCH", "", {"status": "disabled"}),
     ("PUT", "/status", {"status": "disabled"}),
     ("PUT", "/password", {"newPassword": "five wary herons"}),
     ("DELETE", "", None),
@@ -65,7 +65,7 @@ async def test_what_is_disabled_counts_since_it_can_be_enabled(service: Inside, 
     given = await service.ask(
         "POST", "/api/user", HERON | {"userName": "x", "roleIds": [dormant]}, token=token
     )
-    touched = await service.ask("PUT", f"/api/user/{heron['id']}", {"nickName": "x"}, token=token)
+    touched = await service.ask("PATCH", f"/api/user/{heron['id']}", {"nickName": "x"}, token=token)
 
     for answer in (given, touched):
         assert (answer.code, answer.json["required"]) == ("permission_denied", ["system:online:ban"])
@@ -97,17 +97,17 @@ async def test_nobody_changes_their_own_roles(house: Inside) -> None:
     ((mine,),) = execute(house, "SELECT role_id FROM sys.user_role WHERE user_id = %s", me)
 
     for roles in ([], [mine, role_id(house, "user")], [role_id(house, "super")]):
-        answer = await house.ask("PUT", f"/api/user/{me}", {"roleIds": roles}, token=token)
+        answer = await house.ask("PATCH", f"/api/user/{me}", {"roleIds": roles}, token=token)
         assert (answer.status, answer.code, answer.json["field"]) == (409, "conflict", "roles")
 
-    same = await house.ask("PUT", f"/api/user/{me}", {"roleIds": [mine, mine], "phone": "123"}, token=token)
+    same = await house.ask("PATCH", f"/api/user/{me}", {"roleIds": [mine, mine], "phone": "123"}, token=token)
     assert [role["id"] for role in same.json["data"]["roles"]] == [mine]
 
 
 async def test_nobody_locks_themselves_out(house: Inside) -> None:
     await made(house, "heron", role_id(house, "super"))
     disabled = {"status": "disabled"}
-    for method, path, body in (("PUT", "/status", disabled), ("PUT", "", disabled), ("DELETE", "", None)):
+    for method, path, body in (("PUT", "/status", disabled), ("PATCH", "", disabled), ("DELETE", "", None)):
         answer = await house.ask(method, f"/api/user/1{path}", body)
         assert (answer.status, answer.code) == (409, "conflict")
     assert (await house.data("GET", "/api/user/1"))["version"] == 1
@@ -137,7 +137,7 @@ async def test_of_the_last_two_administrators_who_act_on_each_other_at_once_one_
 
         done = await asyncio.gather(
             *(
-                service.ask("PUT" if act else "DELETE", f"/api/user/{user_id}", act, token=by)
+                service.ask("PATCH" if act else "DELETE", f"/api/user/{user_id}", act, token=by)
                 for user_id, by in pairs
             )
         )

@@ -103,8 +103,8 @@ async def test_callers_who_may_grant_all_below_a_code_make_new_ones_there(servic
 
     pay = await service.ask("POST", "/api/menu", MENU | {"authMark": "finance:pay"}, token=token)
     path = f"/api/menu/{pay.json['data']['id']}"
-    renamed = await service.ask("PUT", path, MENU | {"authMark": "finance:audit"}, token=token)
-    outside = await service.ask("PUT", path, MENU | {"authMark": "sales:audit"}, token=token)
+    renamed = await service.ask("PATCH", path, MENU | {"authMark": "finance:audit"}, token=token)
+    outside = await service.ask("PATCH", path, MENU | {"authMark": "sales:audit"}, token=token)
 
     assert (pay.status, renamed.status) == (201, 200)
     assert (outside.status, outside.json["required"]) == (403, ["sales:audit"])
@@ -117,7 +117,7 @@ async def test_a_refused_new_code_makes_nobody_refresh(service: Inside) -> None:
     )
     renamed = {"title": "List", "menuType": "Button", "parentId": parent, "authMark": "sales:list"}
 
-    refused = await service.ask("PUT", f"/api/menu/{button}", renamed, token=token)
+    refused = await service.ask("PATCH", f"/api/menu/{button}", renamed, token=token)
 
     assert (refused.status, refused.json["required"]) == (403, ["sales:list"])
     assert (await service.ask("GET", "/api/user/info", token=token)).status == 200
@@ -126,7 +126,7 @@ async def test_a_refused_new_code_makes_nobody_refresh(service: Inside) -> None:
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [
-        ("PUT", "/api/user/1", {"roleIds": []}),
+        ("PATCH", "/api/user/1", {"roleIds": []}),
         ("PUT", "/api/user/1/password", {"newPassword": "five wary herons"}),
         ("PUT", "/api/user/1/status", {"status": "disabled"}),
         ("POST", "/api/online/1/ban", {}),

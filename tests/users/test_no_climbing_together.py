@@ -157,17 +157,17 @@ class Step:
         button = {"title": "b", "authMark": self.codes[-1], "parentId": None, "enabled": self.enabled}
         requests: dict[str, tuple[str, str, Any]] = {
             "create a user": ("POST", "/api/user", names | {"roleIds": roles}),
-            "give roles": ("PUT", f"/api/user/{user}", {"roleIds": roles}),
+            "give roles": ("PATCH", f"/api/user/{user}", {"roleIds": roles}),
             "set a status": ("PUT", f"/api/user/{user}/status", {"status": state}),
             "set a password": ("PUT", f"/api/user/{user}/password", {"newPassword": ADMINISTRATOR_PASSWORD}),
             "delete a user": ("DELETE", f"/api/user/{user}", None),
             "create a role": ("POST", "/api/role", {"roleName": fresh, "roleCode": fresh}),
-            "enable a role": ("PUT", f"/api/role/{role}", {"roleName": fresh, "enabled": self.enabled}),
+            "enable a role": ("PATCH", f"/api/role/{role}", {"roleName": fresh, "enabled": self.enabled}),
             "fill a role": ("PUT", f"/api/role/{role}/permissions", {"menuIds": buttons}),
             "delete a role": ("DELETE", f"/api/role/{role}", None),
             "import a role": ("POST", "/api/role/import", {"roles": [row]}),
             "create a Button": ("POST", "/api/menu", {"menuType": "Button"} | button),
-            "edit a Button": ("PUT", f"/api/menu/{buttons[0]}", button),
+            "edit a Button": ("PATCH", f"/api/menu/{buttons[0]}", button),
             "delete a Button": ("DELETE", f"/api/menu/{buttons[0]}", None),
         }
         return requests[self.kind]
@@ -288,7 +288,7 @@ def test_no_sequence_of_calls_ends_with_more_than_it_began_with(run: Run) -> Non
 
 def test_a_climb_would_be_noticed(run: Run) -> None:
     async def helped(gang: Gang) -> None:
-        assert await gang.ask("bob", "PUT", "/api/role/1", {"roleName": "Mine"}) is False
+        assert await gang.ask("bob", "PATCH", "/api/role/1", {"roleName": "Mine"}) is False
         before = gang.held()["bob"]
         gang.connection.execute(b"UPDATE sys.menu SET enabled = true WHERE auth_mark = 'finance:audit'")
         assert gang.held()["bob"] - before == {"finance:audit"}

@@ -47,10 +47,10 @@ async def test_everything_that_can_be_said_is_kept(house: Inside) -> None:
     assert (await house.ask("POST", "/api/auth/login", login)).code == "account_disabled"
 
 
-async def test_an_edit_leaves_alone_what_it_leaves_out_and_null_clears(house: Inside) -> None:
+async def test_a_patch_leaves_alone_what_it_leaves_out_and_null_clears(house: Inside) -> None:
     before = await made(house, "heron", role_id(house, "auditor"), **ALL_OF_IT)
 
-    after = await house.data("PUT", f"/api/user/{before['id']}", {"phone": None, "nickName": "Egret"})
+    after = await house.data("PATCH", f"/api/user/{before['id']}", {"phone": None, "nickName": "Egret"})
 
     changed = {"phone": None, "nickName": "Egret", "version": 2, "updateTime": after["updateTime"]}
     assert after == before | changed
@@ -60,16 +60,16 @@ async def test_an_edit_replaces_all_roles(house: Inside) -> None:
     auditor, user = role_id(house, "auditor"), role_id(house, "user")
     heron = await made(house, "heron", auditor)
 
-    after = await house.data("PUT", f"/api/user/{heron['id']}", {"roleIds": [user]})
+    after = await house.data("PATCH", f"/api/user/{heron['id']}", {"roleIds": [user]})
     assert [role["id"] for role in after["roles"]] == [user]
-    after = await house.data("PUT", f"/api/user/{heron['id']}", {"roleIds": []})
+    after = await house.data("PATCH", f"/api/user/{heron['id']}", {"roleIds": []})
     assert after["roles"] == []
 
 
 async def test_a_user_is_renamed_and_logs_in_by_the_new_name_only(house: Inside) -> None:
     heron = await made(house)
 
-    await house.data("PUT", f"/api/user/{heron['id']}", {"userName": "Egret"})
+    await house.data("PATCH", f"/api/user/{heron['id']}", {"userName": "Egret"})
 
     assert await house.log_in("egret", PASSWORD)
     login = {"userName": "heron", "password": PASSWORD}
@@ -81,7 +81,7 @@ async def test_a_name_is_taken_in_all_its_spellings(house: Inside) -> None:
     other = await made(house, "stork")
 
     for name in ("heron", "HERON", "\uff48eron"):
-        for method, path in (("POST", "/api/user"), ("PUT", f"/api/user/{other['id']}")):
+        for method, path in (("POST", "/api/user"), ("PATCH", f"/api/user/{other['id']}")):
             body = (HERON if method == "POST" else {}) | {"userName": name}
             answer = await house.ask(method, path, body)
             assert (answer.status, answer.code) == (409, "conflict")
@@ -90,7 +90,7 @@ async def test_a_name_is_taken_in_all_its_spellings(house: Inside) -> None:
 
 async def test_the_own_name_in_another_spelling_is_free(house: Inside) -> None:
     heron = await made(house)
-    after = await house.data("PUT", f"/api/user/{heron['id']}", {"userName": "Heron"})
+    after = await house.data("PATCH", f"/api/user/{heron['id']}", {"userName": "Heron"})
     assert after["userName"] == "Heron"
 
 
@@ -131,7 +131,7 @@ async def test_the_own_name_in_another_spelling_is_free(house: Inside) -> None:
     ],
 )
 async def test_what_can_not_be_is_refused_by_name(shared: Inside, field: str, value: Any) -> None:
-    for method, path in (("POST", "/api/user"), ("PUT", "/api/user/1")):
+    for method, path in (("POST", "/api/user"), ("PATCH", "/api/user/1")):
         body = (HERON if method == "POST" else {}) | {field: value}
         answer = await shared.ask(method, path, body)
         assert answer.fields == [field], (method, answer.body)
@@ -140,11 +140,11 @@ async def test_what_can_not_be_is_refused_by_name(shared: Inside, field: str, va
 @pytest.mark.parametrize("name", ["\ud800", "\udfff\ud800", "a\udcff"])
 async def test_half_a_character_is_never_a_fault_of_the_service(shared: Inside, name: str) -> None:
     for body in ({"userName": name}, {"nickName": name}, {"email": f"{name}@example.org"}, {name: 1}):
-        assert (await shared.ask("PUT", "/api/user/1", body)).status in (400, 422)
+        assert (await shared.ask("PATCH", "/api/user/1", body)).status in (400, 422)
 
 
 async def test_all_faults_are_told_together(shared: Inside) -> None:
-    answer = await shared.ask("PUT", "/api/user/1", {"userName": " ", "email": "x", "avatar": "x"})
+    answer = await shared.ask("PATCH", "/api/user/1", {"userName": " ", "email": "x", "avatar": "x"})
     assert answer.fields == ["userName", "email", "avatar"]
 
 
@@ -156,11 +156,11 @@ async def test_a_weak_password_is_refused_and_not_repeated(shared: Inside, passw
 
 
 async def test_a_password_is_no_part_of_an_edit(shared: Inside) -> None:
-    answer = await shared.ask("PUT", "/api/user/1", {"password": PASSWORD})
+    answer = await shared.ask("PATCH", "/api/user/1", {"password": PASSWORD})
     assert answer.fields == ["password"]
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "/api/user"), ("PUT", "/api/user/{id}")])
+@pytest.mark.parametrize(("method", "path"), [("POST", "/api/user"), ("PATCH", "/api/user/{id}")])
 async def test_roles_that_do_not_exist_are_named_by_their_place(
     house: Inside, method: str, path: str
 ) -> None:
@@ -184,9 +184,9 @@ async def test_payloads_are_names_like_others(house: Inside) -> None:
 async def test_an_edit_of_what_somebody_else_has_changed_is_refused(house: Inside) -> None:
     heron = await made(house)
     path = f"/api/user/{heron['id']}"
-    await house.data("PUT", path, {"nickName": "Theirs"}, ("If-Match", '"1"'))
+    await house.data("PATCH", path, {"nickName": "Theirs"}, ("If-Match", '"1"'))
 
-    for method, body in (("PUT", {"nickName": "Mine"}), ("DELETE", None)):
+    for method, body in (("PATCH", {"nickName": "Mine"}), ("DELETE", None)):
         answer = await house.ask(method, path, body, ("If-Match", '"1"'))
         assert (answer.status, answer.code) == (412, "precondition_failed")
 
@@ -199,7 +199,7 @@ async def test_an_edit_of_what_somebody_else_has_changed_is_refused(house: Insid
     ("method", "path", "body"),
     [
         ("GET", "", None),
-        ("PUT", "", {}),
+        ("PATCH", "", {}),
         ("DELETE", "", None),
         ("PUT", "/status", {"status": "disabled"}),
         ("PUT", "/password", {"newPassword": PASSWORD}),
@@ -257,7 +257,7 @@ async def test_each_operation_needs_its_code(house: Inside) -> None:
         "list": [("GET", "/api/user/list", None)],
         "detail": [("GET", "/api/user/1", None)],
         "create": [("POST", "/api/user", HERON)],
-        "update": [("PUT", "/api/user/1", {}), ("PUT", "/api/user/1/status", {"status": "disabled"})],
+        "update": [("PATCH", "/api/user/1", {}), ("PUT", "/api/user/1/status", {"status": "disabled"})],
         "reset-password": [("PUT", "/api/user/1/password", {"newPassword": PASSWORD})],
         "delete": [("DELETE", "/api/user/1", None)],
     }

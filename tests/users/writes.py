@@ -141,8 +141,28 @@ def _user(method: str, below: str, body: Any) -> Callable[[World, str], Request]
     return aim
 
 
-def _give(world: World, level: str) -> Request:
-    return "PUT", f"/api/user/{world.user()}", {"roleIds": [world.role(world.button(level))]}
+def _edited_user(method: str, **changes: Any) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        role = world.role(world.button(level))
+        user = world.user(role)
+        return method, f"/api/user/{user}", _user_body(method, world.name_of(user), [role], changes)
+
+    return aim
+
+
+def _give(method: str) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        user = world.user()
+        changes = {"roleIds": [world.role(world.button(level))]}
+        return method, f"/api/user/{user}", _user_body(method, world.name_of(user), [], changes)
+
+    return aim
+
+
+def _user_body(method: str, name: str, roles: list[int], changes: dict[str, Any]) -> Any:
+    whole = dict.fromkeys(("email", "phone", "gender", "avatar", "service"))
+    whole |= {"userName": name, "nickName": "Target", "status": "enabled", "roleIds": roles}
+    return whole | changes if method == "PUT" else changes
 
 
 def _role(method: str, below: str, body: Callable[[World], Any]) -> Callable[[World, str], Request]:
@@ -188,15 +208,23 @@ def _new_button(world: World, level: str) -> Request:
 def _button(method: str, **changes: Any) -> Callable[[World, str], Request]:
     def aim(world: World, level: str) -> Request:
         button = world.button(level)
-        body = {"parentId": world.page(), "title": "Edited", "authMark": world.mark_of(button)} | changes
-        return method, f"/api/menu/{button}", body if method == "PUT" else None
+        return method, f"/api/menu/{button}", _button_body(method, world, world.mark_of(button), changes)
 
     return aim
 
 
-def _recode(world: World, level: str) -> Request:
-    body = {"parentId": world.page(), "title": "Edited", "authMark": world.code(level)}
-    return "PUT", f"/api/menu/{world.button('low')}", body
+def _recode(method: str) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        changes = {"authMark": world.code(level)}
+        return method, f"/api/menu/{world.button('low')}", _button_body(method, world, "", changes)
+
+    return aim
+
+
+def _button_body(method: str, world: World, code: str, changes: dict[str, Any]) -> Any:
+    whole = dict.fromkeys(("name", "path", "component", "icon"))
+    whole |= {"parentId": world.page(), "title": "Edited", "authMark": code, "sort": 0, "enabled": True}
+    return {"PUT": whole | changes, "PATCH": changes or {"title": "Edited"}}.get(method)
 
 
 def _bind_buttons(world: World, level: str) -> Request:
@@ -220,9 +248,15 @@ def _shadow(world: World, level: str) -> Request:
     return "POST", "/api/resource", _said(world.name(), taken.replace("{id}", "list"))
 
 
-def _move(world: World, level: str) -> Request:
-    name = world.name()
-    return "PUT", f"/api/resource/{world.resource(world.button(level))}", _said(name, f"/api/{name}")
+def _move(method: str) -> Callable[[World, str], Request]:
+    def aim(world: World, level: str) -> Request:
+        name = world.name()
+        moved = {"path": f"/api/{name}"}
+        whole = _said(name, moved["path"]) | {"description": None, "enabled": True}
+        body = whole if method == "PUT" else moved
+        return method, f"/api/resource/{world.resource(world.button(level))}", body
+
+    return aim
 
 
 def _resource(method: str, below: str, body: Any) -> Callable[[World, str], Request]:
@@ -232,24 +266,38 @@ def _resource(method: str, below: str, body: Any) -> Callable[[World, str], Requ
     return aim
 
 
-def _renamed(world: World) -> Any:
-    return {"roleName": world.name()}
+def _edited_role(method: str, *, enabled: bool = True) -> Callable[[World, str], Request]:
+    def body(world: World) -> Any:
+        changes = {"roleName": world.name(), "enabled": enabled}
+        return changes | {"description": None} if method == "PUT" else changes
 
-
-def _disabled(world: World) -> Any:
-    return {"roleName": world.name(), "enabled": False}
+    return _role(method, "", body)
 
 
 def _emptied(_world: World) -> Any:
     return {"menuIds": []}
 
 
+def _edits(method: str) -> tuple[Write, ...]:
+    """Return the writes that ``PUT`` and ``PATCH`` make alike."""
+    return (
+        Write(f"{method} /api/user/{{id}}", "rename", _edited_user(method, nickName="Edited")),
+        Write(f"{method} /api/user/{{id}}", "give a role", _give(method)),
+        Write(f"{method} /api/user/{{id}}", "take a role", _edited_user(method, roleIds=[])),
+        Write(f"{method} /api/user/{{id}}", "disable", _edited_user(method, status="disabled")),
+        Write(f"{method} /api/role/{{id}}", "rename", _edited_role(method)),
+        Write(f"{method} /api/role/{{id}}", "disable", _edited_role(method, enabled=False)),
+        Write(f"{method} /api/menu/{{id}}", "retitle a Button", _button(method)),
+        Write(f"{method} /api/menu/{{id}}", "disable a Button", _button(method, enabled=False)),
+        Write(f"{method} /api/menu/{{id}}", "change the code of a Button", _recode(method)),
+        Write(f"{method} /api/resource/{{id}}", "move", _move(method)),
+    )
+
+
 WRITES: Final = (
     Write("POST /api/user", "give the new user a role", _new_user),
-    Write("PUT /api/user/{id}", "rename", _user("PUT", "", {"nickName": "Edited"})),
-    Write("PUT /api/user/{id}", "give a role", _give),
-    Write("PUT /api/user/{id}", "take a role", _user("PUT", "", {"roleIds": []})),
-    Write("PUT /api/user/{id}", "disable", _user("PUT", "", {"status": "disabled"})),
+    *_edits("PUT"),
+    *_edits("PATCH"),
     Write("PUT /api/user/{id}/status", "disable", _user("PUT", "/status", {"status": "disabled"})),
     Write(
         "PUT /api/user/{id}/password",
@@ -262,8 +310,6 @@ WRITES: Final = (
     Write("DELETE /api/online/{login_id}/{device}", "kick from a device", _online("DELETE", "/web")),
     Write("POST /api/online/{login_id}/ban", "ban", _online("POST", "/ban", {})),
     Write("DELETE /api/online/{login_id}/ban", "clear a ban", _online("DELETE", "/ban")),
-    Write("PUT /api/role/{id}", "rename", _role("PUT", "", _renamed)),
-    Write("PUT /api/role/{id}", "disable", _role("PUT", "", _disabled)),
     Write("DELETE /api/role/{id}", "delete", _role("DELETE", "", lambda _: None)),
     Write("PUT /api/role/{id}/permissions", "give a Button", _fill),
     Write(
@@ -274,15 +320,11 @@ WRITES: Final = (
     Write("POST /api/user/import", "give a new user a role", _import_user),
     Write("POST /api/role/import", "give a Button", _import_role),
     Write("POST /api/menu", "make a Button", _new_button),
-    Write("PUT /api/menu/{id}", "retitle a Button", _button("PUT")),
-    Write("PUT /api/menu/{id}", "disable a Button", _button("PUT", enabled=False)),
-    Write("PUT /api/menu/{id}", "change the code of a Button", _recode),
     Write("DELETE /api/menu/{id}", "delete a Button", _button("DELETE")),
     Write("PUT /api/resource/{id}/buttons", "bind a Button", _bind_buttons),
     Write("PUT /api/resource/{id}/buttons", "open a resource", _unbind_buttons),
     Write("PUT /api/menu/{id}/resources", "bind a resource", _bind_resources),
     Write("POST /api/resource", "take requests from another", _shadow),
-    Write("PUT /api/resource/{id}", "move", _move),
     Write("PUT /api/resource/{id}/enabled", "disable", _resource("PUT", "/enabled", {"enabled": False})),
     Write("DELETE /api/resource/{id}", "delete", _resource("DELETE", "", None)),
 )

@@ -70,7 +70,7 @@ class Things:
         things = [Thing(1, query.user_name or "", query.colour or Colour.RED)]
         return Page(items=things, page=query.page, size=query.size, total=context.user.user_id)
 
-    @created
+    @created("/api/thing/{id}")
     @refuses(Conflict)
     @needs("thing:create")
     @logged("thing", "create", "INSERT")

@@ -27,7 +27,7 @@ MARKS: tuple[Callable[[Any], Any], ...] = (
     needs("a:b", "a:c"),
     logged("thing", "create", "INSERT", response=False),
     refuses(NotFound),
-    created,
+    created("/api/thing/{id}"),
 )
 
 
@@ -41,7 +41,7 @@ def test_marks_say_the_same_in_any_order(order: tuple[int, ...]) -> None:
     assert mark.access == ("a:b", "a:c")
     assert mark.logged == Logged("thing", "create", "INSERT", params=True, response=False)
     assert mark.refusals == (NotFound,)
-    assert mark.created
+    assert mark.location == "/api/thing/{id}"
 
 
 def test_a_function_without_marks_declares_nothing() -> None:

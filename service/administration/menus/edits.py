@@ -12,6 +12,7 @@ from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes
 from service.kernel.codes import is_code
 from service.kernel.keyed_write import authorized
+from service.records.database.row_mapper import merged
 from service.records.database.transactions import Connection
 from service.records.menus import menus, writes
 from service.records.menus import uses as menu_uses
@@ -48,17 +49,19 @@ async def update(
     unit: UnitOfWork,
     menu_id: int,
     menu_type: MenuType | None,
-    values: MenuValues,
+    given: Mapping[str, Any],
     match: Callable[[Menu], None],
 ) -> Menu:
-    """Replace the values of a menu; ``menu_type`` is the current one, or None.
+    """Store the given fields of ``MenuValues``; absent fields are unchanged.
 
+    ``menu_type`` is the current one, or None. The rules are those of the menu as it will be.
     Raises ``NotFound``, ``ValidationFailed``, ``Conflict`` for a code of another Button, and ``RateLimited``
     like ``create``.
     """
     before = await _for_change(unit, menu_id, match)
     if menu_type not in (None, before.menu_type):
         raise ValidationFailed(("menuType", "The type of a menu can't change"))
+    values = merged(MenuValues, before, given)
     _check(before.menu_type, values)
     await _require(unit, values.auth_mark)
     known: Known = {}

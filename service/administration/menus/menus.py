@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from service.administration.menus import edits
 from service.administration.unit_of_work import UnitsOfWork
@@ -38,12 +39,12 @@ class MenuChanges:
         caller: Caller,
         menu_id: int,
         menu_type: MenuType | None,
-        values: MenuValues,
+        given: Mapping[str, Any],
         match: Callable[[Menu], None],
     ) -> tuple[Menu, Policy]:
-        """Replace the values of a menu; ``menu_type`` is the current one, or None."""
+        """Store the given fields of ``MenuValues``, as ``edits.update`` does."""
         async with self._units.publishing(caller, f"menu {menu_id} edited") as unit:
-            saved = await edits.update(unit, menu_id, menu_type, values, match)
+            saved = await edits.update(unit, menu_id, menu_type, given, match)
         return saved, unit.policy
 
     async def delete(self, caller: Caller, menu_id: int, match: Callable[[Menu], None]) -> Policy:

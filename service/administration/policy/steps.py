@@ -93,9 +93,8 @@ class UpdateButton:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.update``."""
-        kept = {name: getattr(self.menu, name) for name in ("title", "parent_id", "name", "icon", "sort")}
-        values = MenuValues(**kept, auth_mark=self.code, enabled=self.enabled)
-        await menu_edits.update(unit, record_id, "Button", values, unconditionally)
+        given = {"auth_mark": self.code, "enabled": self.enabled}
+        await menu_edits.update(unit, record_id, "Button", given, unconditionally)
         return None
 
 
@@ -156,16 +155,8 @@ class UpdateResource:
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.update``."""
-        before = self.resource
-        values = ResourceValues(
-            before.resource_name,
-            before.resource_code,
-            self.method,
-            self.path,
-            before.description,
-            self.enabled,
-        )
-        await resource_edits.update(unit, record_id, values, unconditionally)
+        given = {"method": self.method, "path": self.path, "enabled": self.enabled}
+        await resource_edits.update(unit, record_id, given, unconditionally)
         return None
 
 

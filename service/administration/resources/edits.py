@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from service.administration import change_log
 from service.administration.resources.reach import require_reach, require_taking
@@ -10,6 +11,7 @@ from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.paths import shape
 from service.kernel.change_record import field_changes, values_change
 from service.kernel.keyed_write import authorized
+from service.records.database.row_mapper import merged
 from service.records.menus import menus
 from service.records.menus.menus import Button
 from service.records.resources import bindings, resources
@@ -30,17 +32,17 @@ async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
     return saved
 
 
-async def update(unit: UnitOfWork, resource_id: int, values: ResourceValues, match: Match) -> Resource:
-    """Replace the values of a resource.
+async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], match: Match) -> Resource:
+    """Store the given fields of ``ResourceValues``; absent fields are unchanged.
 
     Raises ``NotFound``, and ``Conflict`` if another one has the same requests.
     """
     before = await _for_change(unit, resource_id, match)
-    enabled = before.enabled if values.enabled is None else values.enabled
+    values = merged(ResourceValues, before, given)
     moves = _requests(before.method, before.path) != _requests(values.method, values.path)
-    if moves or enabled != before.enabled:
+    if moves or values.enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
-    if enabled and (moves or not before.enabled):
+    if values.enabled and (moves or not before.enabled):
         await require_taking(unit.connection, unit.check, values.method, values.path, but=resource_id)
     return _edited(unit, before, await resources.update(unit.connection, resource_id, values))
 

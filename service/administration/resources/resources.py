@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from service.administration.resources import edits
 from service.administration.resources.edits import Match
@@ -34,11 +35,11 @@ class ResourceChanges:
         return saved, unit.policy
 
     async def update(
-        self, caller: Caller, resource_id: int, values: ResourceValues, match: Match
+        self, caller: Caller, resource_id: int, given: Mapping[str, Any], match: Match
     ) -> tuple[Resource, Policy]:
-        """Replace the values of a resource."""
+        """Store the given fields of ``ResourceValues``; absent fields are unchanged."""
         async with self._units.publishing(caller, f"resource {resource_id} edited") as unit:
-            saved = await edits.update(unit, resource_id, values, match)
+            saved = await edits.update(unit, resource_id, given, match)
         return saved, unit.policy
 
     async def set_enabled(

@@ -156,7 +156,7 @@ class _Application:
             self._note(edit, (await menu_edits.create(self._unit, menu_type, values)).id)
         else:
             self._unit.require_request("PUT", "/api/menu/{id}", self._id(edit))
-            await menu_edits.update(self._unit, self._id(edit), None, values, unconditionally)
+            await menu_edits.update(self._unit, self._id(edit), None, asdict(values), unconditionally)
 
     async def _resource(self, edit: Edit, item: ResourceState) -> None:
         method, _, path = edit.key.partition(" ")
@@ -167,7 +167,7 @@ class _Application:
             self._note(edit, (await resource_edits.create(self._unit, values)).id)
         elif edit.key != edit.old_key or replace(before, buttons=item.buttons) != item:
             self._unit.require_request("PUT", "/api/resource/{id}", self._id(edit))
-            await resource_edits.update(self._unit, self._id(edit), values, unconditionally)
+            await resource_edits.update(self._unit, self._id(edit), asdict(values), unconditionally)
         if item.buttons != (() if before is None else before.buttons):
             self._unit.require_request("PUT", "/api/resource/{id}/buttons", self._id(edit))
             buttons = [self._ids["button", code] for code in item.buttons]

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 
 from service.administration import change_log
 from service.administration.delegation import Delegation, DelegationCheck
+from service.administration.unit_of_work import unconditionally
 from service.administration.users import edits
 from service.administration.users import rules as account_rules
 from service.administration.users.edits import Edit, NewUser
@@ -27,12 +28,8 @@ from service.records.database.transactions import Connection, Database
 from service.records.users import listing
 from service.records.users.listing import Status, User
 
-Match = Callable[[int], None]
-"""Raises ``PreconditionFailed`` if the version is not the one that the caller read."""
-
-
-def any_version(_version: int) -> None:
-    """Accept every version."""
+Match = Callable[[User], None]
+"""Raises ``PreconditionFailed`` if the user has changed since the caller read it."""
 
 
 class Accounts:
@@ -88,7 +85,7 @@ class Accounts:
         user_id: int,
         values: AccountValues,
         role_ids: Collection[int] | None = None,
-        match: Match = any_version,
+        match: Match = unconditionally,
     ) -> User:
         """Store ``values`` and, unless None, the roles; absent values are unchanged.
 
@@ -106,29 +103,35 @@ class Accounts:
         await self._follow(edit)
         return edit.after
 
-    async def set_status(self, caller: Caller, user_id: int, status: Status) -> None:
+    async def set_status(
+        self, caller: Caller, user_id: int, status: Status, match: Match = unconditionally
+    ) -> User:
         """Disable or enable a user, as ``update`` does: a disabled user is banned and has no session.
 
         An unchanged status is also copied to the session store again.
         """
         changes = []
         async with self._database.transaction() as connection:
-            async with self._touching(connection, caller, user_id) as (check, target, user):
+            async with self._touching(connection, caller, user_id, match) as (check, target, user):
+                saved = user
                 if user.status != status:
                     edit = await edits.edit(connection, check, target, user, {"status": status})
-                    changes = change_log.edited_user(edit.before, edit.after)
+                    changes, saved = change_log.edited_user(edit.before, edit.after), edit.after
             await self._revocations.mark_first([user_id])
         change_log.saved(changes)
         if user.status == status:
             await self._revocations.settle(target)
         else:
             await self._follow_status(target, user.user_name, status)
+        return saved
 
-    async def edit_profile(self, caller: Caller, values: AccountValues, match: Match = any_version) -> User:
+    async def edit_profile(
+        self, caller: Caller, values: AccountValues, match: Match = unconditionally
+    ) -> User:
         """Store the caller's own profile; ``values`` has no user name and no status."""
         return await self.update(caller, caller.user_id, values, match=match)
 
-    async def delete(self, caller: Caller, user_id: int, match: Match = any_version) -> None:
+    async def delete(self, caller: Caller, user_id: int, match: Match = unconditionally) -> None:
         """Delete a user and end all sessions; raises the refusals of ``update``.
 
         The id is never used again, so its tokens are not valid for a later user with the same name.
@@ -155,7 +158,7 @@ class Accounts:
 
     @asynccontextmanager
     async def _touching(
-        self, connection: Connection, caller: Caller, user_id: int, match: Match = any_version
+        self, connection: Connection, caller: Caller, user_id: int, match: Match = unconditionally
     ) -> AsyncIterator[tuple[DelegationCheck, Target, User]]:
         """Let the block change the user, if the caller may and it leaves somebody who may do everything."""
         async with self._delegation.changing(connection):
@@ -163,5 +166,5 @@ class Accounts:
             user = await listing.read(connection, user_id)
             change_log.concerns(change_log.user_target(user.user_name))
             target = await check.target(connection, user_id)
-            match(user.version)
+            match(user)
             yield check, target, user

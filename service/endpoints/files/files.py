@@ -88,7 +88,7 @@ class Files:
         self._uploads = taking
         self._silence = silence
 
-    @created
+    @created("/api/file/{id}")
     @takes_file(FIELD)
     @needs("system:file:upload")
     @logged("file", "upload", "INSERT", params=False, response=False)

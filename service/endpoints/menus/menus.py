@@ -14,6 +14,7 @@ from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.web.requests.context import RequestContext
+from service.web.requests.edits import MergePatch, patch_of, replacement_of
 from service.web.requests.marks import (
     created,
     dry_run,
@@ -108,11 +109,14 @@ class NewMenu(_MenuFields, kw_only=True):
     parent_id: Parent = None
 
 
-class MenuEdit(_MenuFields, kw_only=True):
-    """The new values of a menu; `enabled` and `sort` are unchanged if omitted. `menuType` can't change."""
+@replacement_of(NewMenu, fixed=["menu_type"])
+class MenuReplacement(Schema):
+    """All values of a menu; `menuType` may be omitted, and must be the current one."""
 
-    menu_type: MenuType | UnsetType = UNSET
-    parent_id: Parent
+
+@patch_of(NewMenu)
+class MenuPatch(MergePatch):
+    """The values of a menu that change (RFC 7396). `null` removes one; `menuType` can't change."""
 
 
 class MenuQuery(PageQuery):
@@ -153,7 +157,7 @@ class Menus:
     def __init__(self, changes: MenuChanges) -> None:
         self._changes = changes
 
-    @created
+    @created("/api/menu/{id}")
     @idempotent(answer)
     @needs("system:menu:create")
     @dry_run
@@ -167,7 +171,9 @@ class Menus:
     @named("createMenu")
     async def on_post(self, context: RequestContext, body: NewMenu) -> SavedMenuAnswer:
         """Create a Menu, or a Button with a permission code that the caller holds."""
-        saved, policy = await self._changes.create(context.user, body.menu_type, _values(body))
+        given = body.given()
+        menu_type = given.pop("menu_type")
+        saved, policy = await self._changes.create(context.user, menu_type, menus.MenuValues(**given))
         return answer(context, saved, policy)
 
 
@@ -195,21 +201,46 @@ class OneMenu:
     @publishes
     @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
     @example_body(
-        {"parentId": None, "title": "Reports", "path": "/reports", "component": "reports/index", "sort": 10}
+        {
+            "parentId": None,
+            "title": "Reports",
+            "name": None,
+            "path": "/reports",
+            "component": "reports/index",
+            "icon": None,
+            "authMark": None,
+            "sort": 10,
+            "enabled": True,
+        }
     )
     @tagged
     @named("updateMenu")
-    async def on_put(self, context: RequestContext, body: MenuEdit, id: int) -> SavedMenuAnswer:
+    async def on_put(self, context: RequestContext, body: MenuReplacement, id: int) -> SavedMenuAnswer:
         """Replace the values of a menu.
 
         Callers can't edit a Button whose code they lack, or give it such a code. If the code or state of a
         Button changes, its holders must refresh their tokens; a disabled Button gives no permission.
         """
-        menu_type = None if body.menu_type is UNSET else body.menu_type
-        saved, policy = await self._changes.update(
-            context.user, id, menu_type, _values(body), unchanged(context)
-        )
-        return answer(context, saved, policy)
+        return answer(context, *await self._edit(context, id, body))
+
+    @needs("system:menu:update")
+    @dry_run
+    @logged("menu", "update", "UPDATE")
+    @publishes
+    @refuses(NotFound, Conflict, PreconditionFailed, RateLimited)
+    @example_body({"icon": "chart"})
+    @tagged
+    @named("patchMenu")
+    async def on_patch(self, context: RequestContext, body: MenuPatch, id: int) -> SavedMenuAnswer:
+        """Change some values of a menu, by the rules of a `PUT`."""
+        return answer(context, *await self._edit(context, id, body))
+
+    async def _edit(
+        self, context: RequestContext, id: int, body: MenuReplacement | MenuPatch
+    ) -> tuple[menus.Menu, Policy]:
+        given = body.given()
+        menu_type = given.pop("menu_type", None)
+        return await self._changes.update(context.user, id, menu_type, given, unchanged(context))
 
     @needs("system:menu:delete")
     @dry_run
@@ -221,9 +252,3 @@ class OneMenu:
         """Delete a menu without menus below it, not given by any role and not bound to any resource."""
         context.policy = await self._changes.delete(context.user, id, unchanged(context))
         return Published(policy_revision=context.policy.revision)
-
-
-def _values(body: NewMenu | MenuEdit) -> menus.MenuValues:
-    given = body.given()
-    given.pop("menu_type", None)
-    return menus.MenuValues(**given)

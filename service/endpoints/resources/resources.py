@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -13,6 +13,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.resources import resources
 from service.web.requests.context import RequestContext
+from service.web.requests.edits import MergePatch, patch_of, replacement_of
 from service.web.requests.marks import (
     created,
     dry_run,
@@ -82,7 +83,7 @@ Path = Annotated[
 
 
 class ResourceBody(Schema):
-    """The values of a resource; `enabled` by default is true for a new one, and unchanged for others."""
+    """A new resource, enabled by default."""
 
     resource_name: Name
     resource_code: Code
@@ -90,6 +91,16 @@ class ResourceBody(Schema):
     path: Path
     description: Annotated[str, Meta(max_length=1000)] | None = None
     enabled: bool | UnsetType = UNSET
+
+
+@replacement_of(ResourceBody)
+class ResourceReplacement(Schema):
+    """All values of a resource."""
+
+
+@patch_of(ResourceBody)
+class ResourcePatch(MergePatch):
+    """The values of a resource that change (RFC 7396). `null` removes the description."""
 
 
 class State(Schema):
@@ -138,7 +149,7 @@ class Resources:
     def __init__(self, changes: ResourceChanges) -> None:
         self._changes = changes
 
-    @created
+    @created("/api/resource/{id}")
     @idempotent(answer)
     @needs("system:resource:create")
     @dry_run
@@ -161,7 +172,7 @@ class Resources:
         From then on its own bindings decide; without any, it is open to everybody who is logged in. Callers
         can't take requests from a more general resource without holding one of its codes.
         """
-        saved, policy = await self._changes.create(context.user, _values(body))
+        saved, policy = await self._changes.create(context.user, resources.ResourceValues(**_given(body)))
         return answer(context, saved, policy)
 
 
@@ -194,17 +205,35 @@ class OneResource:
             "resourceCode": "report.detail",
             "method": "GET",
             "path": "/api/report/{id}",
+            "description": None,
+            "enabled": True,
         }
     )
     @tagged
     @named("updateResource")
-    async def on_put(self, context: RequestContext, body: ResourceBody, id: int) -> SavedResource:
+    async def on_put(self, context: RequestContext, body: ResourceReplacement, id: int) -> SavedResource:
         """Replace the values of a resource; its bindings stay.
 
         Moving, enabling or disabling a bound resource requires one of its codes.
         """
-        saved, policy = await self._changes.update(context.user, id, _values(body), unchanged(context))
-        return answer(context, saved, policy)
+        return answer(context, *await self._edit(context, id, body))
+
+    @needs("system:resource:update")
+    @dry_run
+    @logged("resource", "update", "UPDATE")
+    @publishes
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    @example_body({"description": "Reads a report by its id"})
+    @tagged
+    @named("patchResource")
+    async def on_patch(self, context: RequestContext, body: ResourcePatch, id: int) -> SavedResource:
+        """Change some values of a resource, by the rules of a `PUT`."""
+        return answer(context, *await self._edit(context, id, body))
+
+    async def _edit(
+        self, context: RequestContext, id: int, body: ResourceReplacement | ResourcePatch
+    ) -> tuple[resources.Resource, Policy]:
+        return await self._changes.update(context.user, id, _given(body), unchanged(context))
 
     @needs("system:resource:delete")
     @dry_run
@@ -241,7 +270,9 @@ class ResourceState:
         return answer(context, saved, policy)
 
 
-def _values(body: ResourceBody) -> resources.ResourceValues:
-    if fault := registered_fault(body.path):
+def _given(body: Schema) -> dict[str, Any]:
+    """Return the values that ``body`` has, if its path can be registered; ValidationFailed else."""
+    given = body.given()
+    if "path" in given and (fault := registered_fault(given["path"])):
         raise ValidationFailed(("path", fault))
-    return resources.ResourceValues(**body.given())
+    return given

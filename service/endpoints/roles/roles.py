@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -12,6 +12,7 @@ from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFai
 from service.records.database.transactions import Database
 from service.records.roles import roles
 from service.web.requests.context import RequestContext
+from service.web.requests.edits import MergePatch, patch_of, replacement_of
 from service.web.requests.marks import (
     created,
     dry_run,
@@ -66,19 +67,23 @@ RoleCode = Annotated[
 Description = Annotated[str, Meta(max_length=1000)]
 
 
-class RoleEdit(Schema):
-    """The values of a role; `enabled` is unchanged if omitted, and `roleCode` must be the current one."""
+class NewRole(Schema):
+    """A new role, enabled by default."""
 
+    role_code: RoleCode
     role_name: RoleName
-    role_code: RoleCode | UnsetType = UNSET
     description: Description | None = None
     enabled: bool | UnsetType = UNSET
 
 
-class NewRole(RoleEdit, kw_only=True):
-    """A new role, enabled by default."""
+@replacement_of(NewRole, fixed=["role_code"])
+class RoleReplacement(Schema):
+    """All values of a role; `roleCode` may be omitted, and must be the current one."""
 
-    role_code: RoleCode
+
+@patch_of(NewRole)
+class RolePatch(MergePatch):
+    """The values of a role that change (RFC 7396). `null` removes one; `roleCode` can't change."""
 
 
 class RoleMenus(Schema):
@@ -126,7 +131,7 @@ class Roles:
     def __init__(self, changes: RoleChanges) -> None:
         self._changes = changes
 
-    @created
+    @created("/api/role/{id}")
     @idempotent(answer)
     @needs("system:role:create")
     @dry_run
@@ -137,8 +142,9 @@ class Roles:
     @named("createRole")
     async def on_post(self, context: RequestContext, body: NewRole) -> Role:
         """Create a role, which gives nothing yet."""
-        values = _values(body)
-        saved = await self._changes.create(context.user, body.role_code, roles.RoleValues(**values))
+        given = body.given()
+        role_code = given.pop("role_code")
+        saved = await self._changes.create(context.user, role_code, roles.RoleValues(**given))
         return answer(context, saved)
 
 
@@ -163,16 +169,31 @@ class OneRole:
     @dry_run
     @logged("role", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
-    @example_body({"roleName": "Reporter", "description": "Reads reports"})
+    @example_body({"roleName": "Reporter", "description": "Reads reports", "enabled": True})
     @tagged
     @named("updateRole")
-    async def on_put(self, context: RequestContext, body: RoleEdit, id: int) -> Role:
+    async def on_put(self, context: RequestContext, body: RoleReplacement, id: int) -> Role:
         """Replace the values of a role; its menus stay.
 
         Callers can't edit roles with permissions that they lack. A disabled role gives nothing.
         """
-        saved = await self._changes.update(context.user, id, _values(body), _as_seen(context, body.role_code))
-        return answer(context, saved)
+        return answer(context, await self._edit(context, id, body))
+
+    @needs("system:role:update")
+    @dry_run
+    @logged("role", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    @example_body({"description": "Reads reports and their sources"})
+    @tagged
+    @named("patchRole")
+    async def on_patch(self, context: RequestContext, body: RolePatch, id: int) -> Role:
+        """Change some values of a role, by the rules of a `PUT`."""
+        return answer(context, await self._edit(context, id, body))
+
+    async def _edit(self, context: RequestContext, id: int, body: RoleReplacement | RolePatch) -> roles.Role:
+        given = body.given()
+        role_code = given.pop("role_code", None)
+        return await self._changes.update(context.user, id, given, _as_seen(context, role_code))
 
     @needs("system:role:delete")
     @dry_run
@@ -227,16 +248,12 @@ class RolePermissions:
         return saved
 
 
-def _values(body: RoleEdit) -> dict[str, Any]:
-    return {name: value for name, value in body.given().items() if name != "role_code"}
-
-
-def _as_seen(context: RequestContext, role_code: str | UnsetType = UNSET) -> Callable[[roles.Role], None]:
-    """Return a check that the role is unchanged since the client read it."""
+def _as_seen(context: RequestContext, role_code: str | None = None) -> Callable[[roles.Role], None]:
+    """Return a check that the role is unchanged since the client read it, and has ``role_code``, if given."""
 
     def match(stored: roles.Role) -> None:
         require_match(context, version_tag(stored.version))
-        if role_code not in (UNSET, stored.role_code):
+        if role_code not in (None, stored.role_code):
             raise ValidationFailed(("roleCode", "The code of a role can't be changed"))
 
     return match

@@ -8,9 +8,10 @@ from msgspec import Meta
 
 from service.administration.users.accounts import Accounts
 from service.administration.users.password_reset import PasswordReset
-from service.errors import Conflict, NotFound
+from service.errors import Conflict, NotFound, PreconditionFailed
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import dry_run, example_body, logged, named, needs, refuses
+from service.web.requests.marks import dry_run, example_body, logged, named, needs, refuses, tagged
+from service.web.requests.preconditions import answer_tag, unchanged, version_tag
 from service.web.requests.schema import Schema
 
 
@@ -55,8 +56,9 @@ class UserStatus:
     @needs("system:user:update")
     @dry_run
     @logged("user", "set the status", "UPDATE")
-    @refuses(NotFound, Conflict)
+    @refuses(NotFound, Conflict, PreconditionFailed)
     @example_body({"status": "enabled"})
+    @tagged
     @named("setUserStatus")
     async def on_put(self, context: RequestContext, id: int, body: StatusOrder) -> None:
         """Enable or disable a user.
@@ -64,4 +66,5 @@ class UserStatus:
         Disabling ends all sessions and bans the user; enabling clears every ban. Callers can't disable
         themselves or change users who hold more permissions than they do.
         """
-        await self._accounts.set_status(context.user, id, body.status)
+        saved = await self._accounts.set_status(context.user, id, body.status, unchanged(context))
+        answer_tag(context, version_tag(saved.version))

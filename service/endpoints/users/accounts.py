@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import Gender, Status
 from service.web.requests.context import RequestContext
+from service.web.requests.edits import MergePatch, patch_of, replacement_of
 from service.web.requests.marks import (
     created,
     dry_run,
@@ -29,7 +29,7 @@ from service.web.requests.marks import (
     refuses,
     tagged,
 )
-from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.preconditions import answer_tag, unchanged, version_tag
 from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 
@@ -75,7 +75,7 @@ NewPassword = Annotated[str, Meta(min_length=1, max_length=1024, examples=["four
 
 
 class UserFields(Schema, kw_only=True):
-    """The fields of a user; omitted fields are unchanged, null clears a field."""
+    """The fields of a user, of which some may be absent."""
 
     user_name: Name | UnsetType = UNSET
     nick_name: Name | UnsetType = UNSET
@@ -102,9 +102,19 @@ class UserBody(UserFields, kw_only=True):
 
 
 class UserEdit(UserFields, kw_only=True):
-    """An edit of a user: omitted fields are unchanged, null clears a field, `roleIds` replaces all roles."""
+    """The editable values of a user."""
 
     role_ids: RoleIds | UnsetType = UNSET
+
+
+@replacement_of(UserEdit)
+class UserReplacement(Schema):
+    """All values of a user; `roleIds` are all roles."""
+
+
+@patch_of(UserEdit)
+class UserPatch(MergePatch):
+    """The values of a user that change (RFC 7396). `null` removes one; `roleIds` are all roles."""
 
 
 class UserQuery(PageQuery):
@@ -153,7 +163,7 @@ class Users:
     def __init__(self, accounts: Accounts) -> None:
         self._accounts = accounts
 
-    @created
+    @created("/api/user/{id}")
     @idempotent(answer)
     @needs("system:user:create")
     @dry_run
@@ -199,19 +209,46 @@ class OneUser:
     @dry_run
     @logged("user", "update", "UPDATE")
     @refuses(NotFound, Conflict, PreconditionFailed)
-    @example_body({"userName": "heron", "nickName": "Heron", "email": "heron@example.org"})
+    @example_body(
+        {
+            "userName": "heron",
+            "nickName": "Heron",
+            "email": "heron@example.org",
+            "phone": None,
+            "gender": None,
+            "avatar": None,
+            "status": "enabled",
+            "service": None,
+            "roleIds": [3],
+        }
+    )
     @tagged
     @named("updateUser")
-    async def on_put(self, context: RequestContext, body: UserEdit, id: int) -> User:
-        """Edit a user, with effect from the user's next request.
+    async def on_put(self, context: RequestContext, body: UserReplacement, id: int) -> User:
+        """Replace the values and roles of a user, with effect from the user's next request.
 
         Callers can't edit users who hold more permissions than they do, give or take roles with permissions
         that they lack, or change their own roles.
         """
+        return answer(context, await self._edit(context, id, body))
+
+    @needs("system:user:update")
+    @dry_run
+    @logged("user", "update", "UPDATE")
+    @refuses(NotFound, Conflict, PreconditionFailed)
+    @example_body({"nickName": "Heron", "phone": None})
+    @tagged
+    @named("patchUser")
+    async def on_patch(self, context: RequestContext, body: UserPatch, id: int) -> User:
+        """Change some values of a user, by the rules of a `PUT`."""
+        return answer(context, await self._edit(context, id, body))
+
+    async def _edit(
+        self, context: RequestContext, id: int, body: UserReplacement | UserPatch
+    ) -> listing.User:
         values = body.given()
         role_ids = values.pop("role_ids", None)
-        saved = await self._accounts.update(context.user, id, values, role_ids, _match(context))
-        return answer(context, saved)
+        return await self._accounts.update(context.user, id, values, role_ids, unchanged(context))
 
     @needs("system:user:delete")
     @dry_run
@@ -223,8 +260,4 @@ class OneUser:
 
         Callers can't delete themselves or users who hold more permissions than they do.
         """
-        await self._accounts.delete(context.user, id, _match(context))
-
-
-def _match(context: RequestContext) -> Callable[[int], None]:
-    return lambda version: require_match(context, version_tag(version))
+        await self._accounts.delete(context.user, id, unchanged(context))

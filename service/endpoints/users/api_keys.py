@@ -75,7 +75,7 @@ class UserKeys:
         """List the API keys of a service account."""
         return KeysOfUser(items=[KeyOfUser(**_shown(one)) for one in await self._keys.of_account(id)])
 
-    @created
+    @created("/api/user/{id}/keys/{key_id}")
     @needs("system:user:key")
     @logged("user", "make an API key", "INSERT", response=False)
     @refuses(NotFound, Conflict)

@@ -17,7 +17,7 @@ from service.records.users import accounts as users
 from service.records.users.listing import Gender
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_body, logged, login, named, refuses, tagged
-from service.web.requests.preconditions import answer_tag, require_match, version_tag
+from service.web.requests.preconditions import answer_tag, unchanged, version_tag
 from service.web.requests.schema import Id, Schema
 
 
@@ -98,7 +98,7 @@ class Profile:
         saved = await self._accounts.edit_profile(
             context.user,
             body.given(),
-            lambda version: require_match(context, version_tag(version)),
+            unchanged(context),
         )
         answer_tag(context, version_tag(saved.version))
         return OwnProfile.of(saved)

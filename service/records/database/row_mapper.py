@@ -69,6 +69,15 @@ class RowMapper(Generic[R]):
         return None if row is None else self.of(row)
 
 
+def merged(kind: type[R], stored: object, given: Mapping[str, Any]) -> R:
+    """Return the values, a dataclass ``kind``, of the record ``stored`` with those ``given`` in their place.
+
+    TypeError for a name that is no field of ``kind``.
+    """
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    return kind(**{**{name: getattr(stored, name) for name in names}, **given})
+
+
 def column_values(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns to store for ``values``, given by column name.
 

@@ -61,6 +61,7 @@ RESOURCES: Final = (
     SeedResource("role.list", "List roles", "GET", "/api/role/list"),
     SeedResource("role.create", "Create a role", "POST", "/api/role"),
     SeedResource("role.update", "Edit a role", "PUT", "/api/role/{id}"),
+    SeedResource("role.patch", "Change some values of a role", "PATCH", "/api/role/{id}"),
     SeedResource("role.delete", "Delete a role", "DELETE", "/api/role/{id}"),
     SeedResource("menu.list", "List menus", "GET", "/api/menu/list"),
     SeedResource("resource.list", "List resources", "GET", "/api/resource/list"),

@@ -16,7 +16,7 @@ from service.web.openapi.names import envelope_of, with_names
 from service.web.openapi.problem_schemas import problem_schemas
 from service.web.openapi.problems import problem_examples, problem_responses, refusals_in
 from service.web.openapi.schemas import JSON, Schemas
-from service.web.requests.bodies import is_optional
+from service.web.requests.bodies import is_optional, media_types
 from service.web.requests.cookies import CSRF_HEADER
 from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import DryRunAnswer
@@ -120,7 +120,8 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         made["parameters"] = parameters
     if (body := operation.signature.body) is not None:
         shown = {} if operation.mark.example is None else {"example": operation.mark.example}
-        content: dict[str, Any] = {JSON: {"schema": schemas.of(body), **shown}}
+        media = {"schema": schemas.of(body), **shown}
+        content: dict[str, Any] = dict.fromkeys(media_types(body), media)
         if issubclass(body, Table):
             content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
         made["requestBody"] = {"required": not is_optional(body), "content": content}

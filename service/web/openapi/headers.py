@@ -63,7 +63,8 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         pattern="^[0-9]+/[0-9]+$",
     ),
     "ETag": _text("The version of the record, for `If-Match`; of a file, for `If-None-Match` too.", '"3"'),
-    "Location": _text(
+    "Location": _text("The path of the new record.", "/api/user/7", format="uri-reference"),
+    "FileLocation": _text(
         "Where the object store sends the file, for a short time.",
         "https://objects.example.com/files/8d5f0c39?X-Amz-Expires=60",
         format="uri",
@@ -80,9 +81,12 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
     },
     "WWW-Authenticate": _text("The challenge (RFC 6750 §3).", "Bearer"),
 }
-"""The headers of answers, by name."""
+"""The headers of answers, by the names of their components: those of the headers, but for ``_COMPONENTS``."""
+
+_COMPONENTS: Final = {307: {"Location": "FileLocation"}}
 
 _OF_STATUS: Final = {
+    201: ("Location",),
     206: ("Content-Range",),
     307: ("Location",),
     401: ("WWW-Authenticate",),
@@ -108,7 +112,8 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
         names.append("Content-Disposition")
     if ANY_TYPE in operation.mark.media and status < BadRequest.status:
         names.append("ETag")
-    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+    components = _COMPONENTS.get(status, {})
+    return {name: {"$ref": f"#/components/headers/{components.get(name, name)}"} for name in names}
 
 
 def header_parameters(operation: Operation) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from service.errors import BadRequest, UnsupportedMediaType
 from service.kernel.strict_json import DuplicateMember, strict_json
+from service.web.requests.edits import MERGE_PATCH, MergePatch
 from service.web.requests.request import Request
 from service.web.requests.violations import check_text, refusal_for
 
@@ -18,16 +19,24 @@ MAX_BODY: Final = 1024 * 1024
 MAX_PUBLIC_BODY: Final = 64 * 1024
 """The longest JSON body of a public operation in bytes: limits the work for unknown clients."""
 
+JSON: Final = "application/json"
+
 # RFC 9110 §8.3.1; RFC 8259 §8.1 allows no other encoding.
-_JSON: Final = re.compile(r'application/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*')
+_CHARSET: Final = r'[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?;?[ \t]*'
 _ESCAPED_NUL: Final = b"\\u0000"
 
 S = TypeVar("S", bound=Struct)
 
 
 def is_optional(kind: type[Struct]) -> bool:
-    """True if a body of ``kind`` may be omitted: all of its members are optional."""
-    return not any(field.required for field in msgspec.structs.fields(kind))
+    """True if a body of ``kind`` may be omitted: all of its members are optional, and it is no patch."""
+    fields = msgspec.structs.fields(kind)
+    return not issubclass(kind, MergePatch) and not any(field.required for field in fields)
+
+
+def media_types(kind: type[Struct]) -> tuple[str, ...]:
+    """Return the media types of JSON bodies of ``kind``."""
+    return (JSON, MERGE_PATCH) if issubclass(kind, MergePatch) else (JSON,)
 
 
 class JsonBody(Generic[S]):
@@ -40,6 +49,8 @@ class JsonBody(Generic[S]):
         self._decode = msgspec.json.Decoder(kind).decode
         self._instead_of_none = b"{}" if is_optional(kind) else b""
         self._limit = limit
+        self._media_types = media_types(kind)
+        self._accepted = re.compile(f"(?:{'|'.join(map(re.escape, self._media_types))}){_CHARSET}")
 
     async def read(self, request: Request) -> S:
         """Return the body of ``request``.
@@ -50,8 +61,8 @@ class JsonBody(Generic[S]):
         if self._instead_of_none and request.content_type is None:
             if not await request.body_within(self._limit):
                 return self._parse(self._instead_of_none)
-            raise _not_json()
-        _check_media_type(request)
+            raise self._not_json()
+        self._check_media_type(request)
         return self._parse(await request.body_within(self._limit) or self._instead_of_none)
 
     def _parse(self, raw: bytes) -> S:
@@ -68,17 +79,18 @@ class JsonBody(Generic[S]):
             check_text(plain)
         return body
 
+    def _check_media_type(self, request: Request) -> None:
+        content_type = request.content_type
+        if content_type != JSON and not self._accepted.fullmatch((content_type or "").lower()):
+            raise self._not_json()
+        if request.raw_header(b"content-encoding") is not None:
+            raise UnsupportedMediaType("The body must not be compressed")
 
-def _check_media_type(request: Request) -> None:
-    content_type = request.content_type
-    if content_type != "application/json" and not _JSON.fullmatch((content_type or "").lower()):
-        raise _not_json()
-    if request.raw_header(b"content-encoding") is not None:
-        raise UnsupportedMediaType("The body must not be compressed")
-
-
-def _not_json() -> UnsupportedMediaType:
-    return UnsupportedMediaType("The body must be application/json in UTF-8")
+    def _not_json(self) -> UnsupportedMediaType:
+        # A 415 to a PATCH says what it takes (RFC 5789 §2.2).
+        accepts = {"Accept-Patch": ", ".join(self._media_types)} if MERGE_PATCH in self._media_types else None
+        told = f"The body must be {' or '.join(self._media_types)} in UTF-8"
+        return UnsupportedMediaType(told, headers=accepts)
 
 
 def _malformed() -> BadRequest:

@@ -14,6 +14,7 @@ from service.kernel.keyed_write import AnsweredBeforeError
 from service.records.idempotency.answers import KeyScope, SentAnswer, hash_of
 from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation
+from service.web.requests.locations import tell_location
 from service.web.requests.marks import MarkError
 from service.web.requests.recording import sensitive_parts
 from service.web.requests.schema import json_text
@@ -55,7 +56,9 @@ def with_keys(operation: Operation, run: Run, writes: KeyedWrites | None) -> Run
             headers, policy = context.headers, context.policy
             context.headers = []
             try:
-                data = json_text(make(context, *saved))
+                made = make(context, *saved)
+                tell_location(context, operation, arguments, made)
+                data = json_text(made)
                 found = {name.decode(): value.decode() for name, value in context.headers if name in _KEPT}
             finally:
                 context.headers, context.policy = headers, policy
@@ -77,7 +80,7 @@ def leaves_keys_open(operation: Operation) -> bool:
     That is so where a repetition would create something again, or could not be answered with the same secret.
     """
     decided = operation.mark.idempotent is not None or bool(operation.mark.refuses_keys)
-    unlike = operation.mark.created or sensitive_parts(operation.signature).answer
+    unlike = bool(operation.mark.location) or sensitive_parts(operation.signature).answer
     return operation.method == "POST" and unlike and not decided
 
 

@@ -44,14 +44,15 @@ class Mark:
     ``Stream``, ``file`` is the field of an uploaded file, "" for none.
     ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
     tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
-    one. ``tagged`` says that a success has the ``ETag`` of the record. ``idempotent`` makes the answer of a
-    creating write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
+    one. ``tagged`` says that a success has the ``ETag`` of the record. ``location`` is the template of the
+    path of what a success creates, "" if it creates nothing. ``idempotent`` makes the answer of a creating
+    write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
     """
 
     access: tuple[str, ...] = ()
     logged: Logged | None = None
     refusals: tuple[type[Refusal], ...] = ()
-    created: bool = False
+    location: str = ""
     media: tuple[str, ...] = ()
     file: str = ""
     example: Mapping[str, Any] | None = None
@@ -143,9 +144,13 @@ def dry_run(function: F) -> F:
     return _marked(function, dry_run=True)
 
 
-def created(function: F) -> F:
-    """Answer 201 (RFC 9110 §15.3.2) instead of 200."""
-    return _marked(function, created=True)
+def created(template: str) -> Callable[[F], F]:
+    """Answer 201 instead of 200, with the ``Location`` of the new record (RFC 9110 §15.3.2).
+
+    ``template`` is its path: the last field stands for the ``id`` of the answer, the others for those of the
+    request.
+    """
+    return lambda function: _marked(function, location=template)
 
 
 def publishes(function: F) -> F:

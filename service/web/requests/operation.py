@@ -21,6 +21,7 @@ from service.web.requests.description import Operation
 from service.web.requests.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import Run, with_keys
+from service.web.requests.locations import tell_location
 from service.web.requests.marks import MarkError
 from service.web.requests.queries import Query, no_query, path_reader
 from service.web.requests.recording import Recording
@@ -66,12 +67,7 @@ def responder_of(
     recording = None if operation.mark.logged is None else Recording(operation)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
-    run = (
-        _with_dry_run(operation, function, impact_of)
-        if operation.mark.dry_run
-        else _plain(operation, function)
-    )
-    run = with_keys(operation, run, keyed_writes)
+    run = with_keys(operation, _run_of(operation, function, impact_of), keyed_writes)
 
     async def respond(request: Request, response: Response, **arguments: Any) -> None:
         context = context_of(request)
@@ -102,9 +98,17 @@ def responder_of(
     return respond
 
 
+def _run_of(operation: Operation, function: Responder, impact_of: ImpactOf | None) -> Run:
+    if operation.mark.dry_run:
+        return _with_dry_run(operation, function, impact_of)
+    return _plain(operation, function)
+
+
 def _plain(operation: Operation, function: Responder) -> Run:
     async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
-        return await function(context, **arguments), operation.status
+        result = await function(context, **arguments)
+        tell_location(context, operation, arguments, result)
+        return result, operation.status
 
     return run
 
@@ -113,13 +117,14 @@ def _with_dry_run(operation: Operation, function: Responder, impact_of: ImpactOf
     """Return what calls ``function``, or has ``impact_of`` call it when the query asks for a dry run."""
     if impact_of is None:
         raise MarkError(f"{operation.object}: nothing serves its dry runs")
+    plain = _plain(operation, function)
 
     async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
         # The query stays among the arguments of the context: the operation log tells it.
         given = {name: value for name, value in arguments.items() if name != "query"}
         if arguments["query"].dry_run:
             return await dry_answer(impact_of, context, function, given), OK
-        return await function(context, **given), operation.status
+        return await plain(context, given)
 
     return run
 

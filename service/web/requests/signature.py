@@ -55,7 +55,7 @@ def describe(method: str, template: str, responder: Callable[..., Any], *, publi
         access=(ANYONE,) if public else mark.access,
         mark=mark,
         signature=signature,
-        status=CREATED if mark.created else OK,
+        status=CREATED if mark.location else OK,
         name=getattr(responder, "__qualname__", repr(responder)),
         summary=summary.rstrip("."),
         description=description.strip(),
