@@ -37,7 +37,9 @@ DOCS_ENVIRONMENT = TOOLS / "docs"
 STAMP = ENVIRONMENT / ".synced"
 UV = "0.13.8"
 LONG = 400  # lines of a file: above this, `check` asks about it
-PLAIN, FULL = "plain", "full"  # without and with the packages that only tests and checks need
+# How much is installed: the service alone, what tests and checks need too, what extended tests need too.
+EXTENTS = PLAIN, FULL, EXTENDED = "plain", "full", "extended"
+GROUPS = {PLAIN: ["--no-dev"], FULL: [], EXTENDED: ["--group", "proxies"]}
 
 PROGRAMS = {
     "run": (PLAIN, ["service", "serve"]),
@@ -74,13 +76,14 @@ def main(arguments: list[str]) -> int:
         return check()
     if command == "docs":
         return docs()
+    extent, words = PROGRAMS.get(command, (PLAIN, []))
     if command == "test":
         os.chdir(ROOT)
+        extent = EXTENDED if "--extended" in rest else extent
         rest = pytest_arguments(rest)
         # pytest keeps rewritten modules beside the bytecode: making them again takes seconds each time.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    if command in PROGRAMS:
-        extent, words = PROGRAMS[command]
+    if words:
         become(extent, *words, *rest)
     print(__doc__)
     return 0 if command in {"-h", "--help", "help"} else 2
@@ -158,12 +161,12 @@ def prepare(extent: str) -> None:
         if is_ready(extent):
             return  # another process has just done it
         # Packages for tests stay once installed, so that alternating run and test installs nothing.
-        full = extent == FULL or (STAMP.exists() and FULL in STAMP.read_text().split())
+        found = STAMP.read_text().split()[0] if STAMP.exists() else PLAIN
+        extent = max(extent, found, key=EXTENTS.index)
         STAMP.unlink(missing_ok=True)
-        groups = [] if full else ["--no-dev"]
-        command = [installed_uv(), "sync", "--locked", "--no-install-project", *groups]
+        command = [installed_uv(), "sync", "--locked", "--no-install-project", *GROUPS[extent]]
         run("the packages can't be installed", command, environment_of_uv())
-        STAMP.write_text(f"{FULL if full else PLAIN} {fingerprint()}")
+        STAMP.write_text(f"{extent} {fingerprint()}")
 
 
 def is_ready(extent: str) -> bool:
@@ -171,7 +174,7 @@ def is_ready(extent: str) -> bool:
     if not (STAMP.exists() and PYTHON.exists()):
         return False
     found, written_for = STAMP.read_text().split()
-    return found in {extent, FULL} and written_for == fingerprint()
+    return EXTENTS.index(found) >= EXTENTS.index(extent) and written_for == fingerprint()
 
 
 def fingerprint() -> str:

@@ -174,6 +174,12 @@ class CsrfFailed(Refusal):
     status, code, title = 403, "csrf_failed", "The request lacks a valid CSRF proof"
 
 
+class ProxyRefused(Refusal):
+    """The proxy that asks about a request could not prove itself; its client can do nothing about that."""
+
+    status, code, title = 403, "proxy_refused", "The proxy could not prove itself"
+
+
 class NotFound(Refusal):
     """No such record or path exists, or the caller may not know that it does."""
 

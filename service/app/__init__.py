@@ -25,7 +25,8 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
     container = Container(settings, shipped)
     app = falcon_app()
-    add_routes(app, container).check(shipped.endpoints, codes_by_endpoint())
+    routes = add_routes(app, container)
+    routes.check(shipped.endpoints, codes_by_endpoint())
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
     stop = partial(container.readiness.withdraw, "The service is stopping")
@@ -36,6 +37,7 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
         container.collector.operation,
         stop=stop,
         cross_origin=container.cross_origin,
+        takes_path=routes.takes_path,
     )
 
 

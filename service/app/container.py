@@ -26,6 +26,7 @@ from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
 from service.app.readiness import readiness
 from service.authn.api_keys.callers import ApiKeyCallers
+from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
 from service.authn.login_log import LoginLog
@@ -134,7 +135,7 @@ class Container:
             revocations=self.revocations,
             log=log,
         )
-        self.cookies = Cookies(auth, self.store.synchronized.now)
+        self.cookies, self.assertions = Cookies(auth, self.store.synchronized.now), Assertions(auth, tokens)
         self.token_header = (auth.token_name, auth.token_prefix)
         self.cross_origin = CrossOrigin(settings.server.cors_origins, auth.token_name)
         self.password_reset = PasswordReset(delegation, self.password_change)

@@ -11,6 +11,7 @@ from service import __version__
 from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.readiness import facts
+from service.endpoints.access import forward
 from service.endpoints.files import files, public_links
 from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
@@ -49,6 +50,7 @@ INFO: Final = {
 """The facts about the API that open its document."""
 
 TAGS: Final = {
+    "access": "Decisions about requests to other services.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
@@ -112,6 +114,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     routes.add("/api/file/{id}", files.OneFile(container.database, downloads, container.uploads))
     routes.add("/api/file/{id}/public-link", public_links.FileLink(container.links))
     routes.add("/api/public/file/{token}", public_links.PublicFile(container.links, downloads))
+    _add_access(routes, container)
     routes.add_outside("/health/live", Live())
     routes.add_outside(
         "/health/ready",
@@ -170,6 +173,15 @@ def _add_rights(routes: Routes, container: Container) -> None:
     routes.add("/api/role/import", role_tables.RoleTableImport(container.role_import))
     routes.add("/api/role/{id}", roles.OneRole(container.database, container.roles))
     routes.add("/api/role/{id}/permissions", roles.RolePermissions(container.database, container.roles))
+
+
+def _add_access(routes: Routes, container: Container) -> None:
+    """Register the endpoints that other services and their proxies ask."""
+    asked = container.guard, container.assertions
+    routes.add("/access/v1/forward/caddy/{service}", forward.ForwardCaddy(*asked))
+    routes.add("/access/v1/forward/traefik/{service}", forward.ForwardTraefik(*asked))
+    routes.add("/access/v1/forward/nginx/{service}", forward.ForwardNginx(*asked))
+    routes.add("/access/v1/forward/envoy/{service}", forward.ForwardEnvoy(*asked))
 
 
 def _add_logs(routes: Routes, container: Container) -> None:

@@ -50,7 +50,7 @@ class Tokens:
         self._settings = settings
         self._keys = signing_keys(settings)
         self._registry = _registry(settings.jwt_algorithm)
-        self._header = {"alg": settings.jwt_algorithm, "typ": "JWT", "kid": self._keys.kid}
+        self._header = {"alg": settings.jwt_algorithm, "kid": self._keys.kid}
         self._longest = MAX_COOKIE if settings.is_read_cookie else MAX_LENGTH
 
     def issue_access(
@@ -120,9 +120,15 @@ class Tokens:
         now = self.now()
         return [key.public for key in self._keys.accepted if key.public is not None and now < key.until]
 
+    def signed(self, kind: str, claims: msgspec.Struct) -> str:
+        """Return a JWT with ``claims``, and ``kind`` as the ``typ`` of its header (RFC 8725 §3.11)."""
+        header = self._header | {"typ": kind}
+        return jws.serialize_compact(
+            header, msgspec.json.encode(claims), self._keys.signs, registry=self._registry
+        )
+
     def _sign(self, claims: AccessClaims | RefreshClaims) -> str:
-        payload = msgspec.json.encode(claims)
-        token = jws.serialize_compact(self._header, payload, self._keys.signs, registry=self._registry)
+        token = self.signed("JWT", claims)
         if len(token) > self._longest:  # better no session than a token that is never accepted
             raise Conflict("The user's roles don't fit into a token")
         return token

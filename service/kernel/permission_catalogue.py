@@ -153,6 +153,14 @@ CATALOGUE: Final = (
             "GET /api/policy/matrix",
             "GET /api/policy/permission-map",
         ),
+        (
+            "evaluate",
+            "Ask for decisions for other services",
+            "GET /access/v1/forward/caddy/{service}",
+            "GET /access/v1/forward/traefik/{service}",
+            "GET /access/v1/forward/nginx/{service}",
+            "GET /access/v1/forward/envoy/{service}",
+        ),
         ("reload", "Reload the policy", "POST /api/policy/reload"),
         ("restore", "Restore past revisions", "POST /api/policy/revisions/{revision}/restore"),
     ),
@@ -218,8 +226,8 @@ def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[
 
 
 _ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "policy")
-# Without table exports and imports users can still do the same one by one.
-_SPARED: Final = ("export", "import")
+# Without table exports and imports users can still do the same one by one, and to ask is not to administer.
+_SPARED: Final = ("export", "import", "evaluate")
 
 
 def _administering() -> Iterator[str]:

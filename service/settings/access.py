@@ -119,6 +119,11 @@ class Auth:
         help="Until when the previous key is accepted, as RFC 3339, such as `2026-11-30T12:00:00Z`: when the "
         "last token signed with it has expired. Required with a previous key.",
     )
+    forward_assertion: bool = setting(
+        default=False,
+        help="Forward authentication: also send `X-Portcullis-Assertion`, who asks and what was decided, "
+        "signed for the guarded service and valid for 60 s. Needs an RS, ES or EdDSA algorithm.",
+    )
     jwt_leeway: int = setting(
         5,
         unit="s",

@@ -72,6 +72,14 @@ def _cross_origin(settings: Settings, _faulty: Collection[str]) -> Iterator[Faul
         )
 
 
+def _assertions(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    if settings.auth.forward_assertion and settings.auth.jwt_algorithm.startswith("HS"):
+        yield Fault(
+            "auth.forward_assertion",
+            f"needs an RS, ES or EdDSA algorithm: who can verify {settings.auth.jwt_algorithm} can also sign",
+        )
+
+
 def _lifetimes(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
     if settings.auth.refresh_timeout < settings.auth.access_timeout:
         yield Fault("auth.refresh_timeout", "must not be shorter than auth.access_timeout")
@@ -121,6 +129,7 @@ _RULES: dict[tuple[str, ...], Rule] = {
         "auth.jwt_previous_private_key",
         "auth.jwt_previous_until",
     ): _previous_key,
+    ("auth.forward_assertion", "auth.jwt_algorithm"): _assertions,
     ("auth.access_timeout", "auth.refresh_timeout"): _lifetimes,
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
     ("password.min_length", "password.max_length"): _password_lengths,

@@ -24,7 +24,7 @@ ACTIONS = {
     "role": "list create update delete permission export import",
     "menu": "list create update delete",
     "resource": "list create update delete bind",
-    "policy": "read reload restore",
+    "policy": "read evaluate reload restore",
     "operation-log": "list detail export",
     "login-log": "list export",
     "file": "upload list download delete share",

@@ -152,3 +152,10 @@ def test_a_previous_key_has_an_end_and_is_a_good_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["tomorrow", "2026-11-30", "2026-11-30T12:00:00", "1793000000"])
 def test_the_end_of_a_key_is_a_time_with_its_offset(text: str) -> None:
     assert "offset" in faults({"PORTCULLIS_AUTH__JWT_PREVIOUS_UNTIL": text})["auth.jwt_previous_until"]
+
+
+@pytest.mark.parametrize("algorithm", ["HS256", "HS512"])
+def test_assertions_need_a_key_that_services_can_be_given(algorithm: str) -> None:
+    chosen = {"PORTCULLIS_AUTH__FORWARD_ASSERTION": "true", "PORTCULLIS_AUTH__JWT_ALGORITHM": algorithm}
+    assert "RS, ES or EdDSA" in faults(chosen)["auth.forward_assertion"]
+    assert "auth.forward_assertion" not in faults({**chosen, "PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256"})

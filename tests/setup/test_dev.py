@@ -24,6 +24,7 @@ chmod +x "{root}/.venv/bin/python"
 """
 PLAIN = "sync --locked --no-install-project --no-dev"
 FULL = "sync --locked --no-install-project"
+EXTENDED = "sync --locked --no-install-project --group proxies"
 
 
 class Checkout:
@@ -132,6 +133,18 @@ def test_run_and_test_in_turn_install_nothing_back_and_forth(checkout: Checkout)
     checkout.dev("run")
     checkout.dev("test")
     assert checkout.calls() == []
+
+
+def test_extended_tests_install_more_and_nothing_takes_it_away(checkout: Checkout) -> None:
+    checkout.dev("test")
+    checkout.dev("test", "--extended")
+    assert checkout.calls() == [FULL, EXTENDED]
+    checkout.dev("run")
+    checkout.dev("test")
+    assert checkout.calls() == []
+    checkout.change_lock()
+    checkout.dev("run")
+    assert checkout.calls() == [EXTENDED]
 
 
 def test_a_changed_lock_is_installed_and_keeps_what_tests_need(checkout: Checkout) -> None:

@@ -9,6 +9,9 @@ from contextlib import asynccontextmanager
 
 import uvicorn
 
+from service.launch.http import HttpProtocol
+from service.launch.server import WorkerServer
+from service.settings import Server, Settings
 from service.web.requests.middleware import RequestMiddleware
 
 
@@ -34,3 +37,26 @@ async def served(app: RequestMiddleware) -> AsyncIterator[int]:
         finally:
             server.should_exit = True
             await serve
+
+
+@asynccontextmanager
+async def strictly_served(app: RequestMiddleware) -> AsyncIterator[int]:
+    """Serve ``app`` by the server of a worker, which refuses malformed requests itself; yield the port."""
+    config = uvicorn.Config(
+        app,
+        http=HttpProtocol,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+    )
+    settings = Settings(server=Server(stop_grace=0.0))
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = WorkerServer(config, listener, settings, lambda: None, lambda: True)
+    serving = asyncio.create_task(server.serve())
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        server.should_exit = True
+        await serving

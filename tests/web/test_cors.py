@@ -5,29 +5,25 @@ from __future__ import annotations
 import asyncio
 import secrets
 import shutil
-import socket
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
-import uvicorn
 
 from service.app import create_app
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped
 from service.errors import HeadTooLarge, RequestTimeout
-from service.launch.http import HttpProtocol
-from service.launch.server import WorkerServer
-from service.settings import Server, Settings, load
+from service.settings import load
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.middleware import REFUSAL, RequestMiddleware
 from tests.web.driver import Answer, ask
-from tests.web.served import served
+from tests.web.served import served, strictly_served
 from tests.web.test_guard import ENDPOINTS, OPENINGS, REVISION, over
 
 pytestmark = pytest.mark.anyio
@@ -202,29 +198,6 @@ async def test_the_service_takes_its_origins_from_the_settings() -> None:
     answer = await ask(app, "GET", "/health/live", ORIGIN)
     assert (answer.status, answer.header("access-control-allow-origin")) == (200, OURS)
     assert (await preflight("/api/role/7", "PUT", app=app)).status == 204
-
-
-@asynccontextmanager
-async def strictly_served(app: RequestMiddleware) -> AsyncIterator[int]:
-    """Serve ``app`` by the server of a worker, which refuses malformed requests itself; yield the port."""
-    config = uvicorn.Config(
-        app,
-        http=HttpProtocol,
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-    )
-    settings = Settings(server=Server(stop_grace=0.0))
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = WorkerServer(config, listener, settings, lambda: None, lambda: True)
-    serving = asyncio.create_task(server.serve())
-    try:
-        yield listener.getsockname()[1]
-    finally:
-        server.should_exit = True
-        await serving
 
 
 async def test_refusals_of_malformed_requests_may_be_read() -> None:

@@ -21,6 +21,7 @@ from service.web.requests.cookies import CSRF_HEADER
 from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import DryRunAnswer
 from service.web.requests.idempotency import KEY
+from service.web.requests.original import PROXY_KEY
 from service.web.requests.schema import Document
 from service.web.requests.signature import OK
 
@@ -68,7 +69,11 @@ def openapi(
             "schemas": {**schemas.components, **problem_schemas(refused)},
             "examples": problem_examples(refused),
             "headers": HEADERS,
-            "securitySchemes": {"bearer": _token_scheme(*token), **_cookie_schemes(access_cookie)},
+            "securitySchemes": {
+                "bearer": _token_scheme(*token),
+                **_cookie_schemes(access_cookie),
+                **({"proxyKey": _PROXY_KEY} if any(one.mark.subrequest for one in shown) else {}),
+            },
         },
     }
     return with_names(made)
@@ -80,6 +85,14 @@ def _token_scheme(name: str, prefix: str) -> dict[str, Any]:
         return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": f"{told}."}
     after = f", after `{prefix}`" if prefix else ""
     return {"type": "apiKey", "in": "header", "name": name, "description": f"{told}{after}."}
+
+
+_PROXY_KEY: Final = {
+    "type": "apiKey",
+    "in": "header",
+    "name": PROXY_KEY,
+    "description": "The API key of the proxy's service account; other credentials are those of the user.",
+}
 
 
 def _cookie_schemes(access_cookie: str | None) -> dict[str, Any]:
@@ -151,6 +164,9 @@ def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, lis
     ways: list[dict[str, list[str]]] = [{"bearer": []}]
     if with_cookies:
         ways.append({"cookie": []} if operation.method == "GET" else {"cookie": [], "csrf": []})
+    if operation.mark.subrequest:
+        # The proxy alone, or also the user whose request it asks about.
+        ways = [{"proxyKey": [], **way} for way in ({}, *ways)]
     return ways
 
 

@@ -10,6 +10,7 @@ from service.web.requests.description import Operation
 from service.web.requests.guard import MIN_REVISION
 from service.web.requests.idempotency import KEY, MOST, REPLAYED
 from service.web.requests.operation import IN_FORCE
+from service.web.requests.original import IDENTITY
 
 _TAG: Final = r'(?:W/)?"[^"]*"'
 _AT_LEAST: Final = {
@@ -79,6 +80,13 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "description": "Seconds to wait before the request is repeated.",
         "schema": {"type": "integer", "minimum": 1, "examples": [1]},
     },
+    "X-Portcullis-User": _text("The name of the user, percent-encoded; empty for nobody.", "alice"),
+    "X-Portcullis-User-Id": _text("The id of the user; empty for nobody.", "7"),
+    "X-Portcullis-Roles": _text("The codes of the user's roles, percent-encoded, comma between.", "clerk"),
+    "X-Portcullis-Decision": _text(
+        "The decision; empty for a preflight request.", "r12-9be1a6f0-5f0c39d1a2b4"
+    ),
+    "X-Portcullis-Assertion": _text("The same, signed for the service; empty where assertions are off.", ""),
     "WWW-Authenticate": _text("The challenge (RFC 6750 §3).", "Bearer"),
 }
 """The headers of answers, by the names of their components: those of the headers, but for ``_COMPONENTS``."""
@@ -106,6 +114,7 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
         names += [IN_FORCE] if operation.mark.publishes else []
         names += ["ETag"] if operation.mark.tagged else []
         names += [REPLAYED] if operation.mark.idempotent else []
+        names += IDENTITY if operation.mark.subrequest else ()
     if status == RequestUnderWay.status and operation.mark.idempotent:
         names.append("Retry-After")
     if operation.mark.media and status in _SENT:
@@ -123,6 +132,6 @@ def header_parameters(operation: Operation) -> list[dict[str, Any]]:
         found.append(_IF_MATCH)
     if operation.mark.idempotent:
         found.append(_KEY)
-    if operation.in_group and not operation.public:
+    if operation.in_group and not (operation.public or operation.mark.subrequest):
         found.append(_AT_LEAST)
     return found

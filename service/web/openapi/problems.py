@@ -14,6 +14,7 @@ from service.errors import (
     IdempotencyKeyReused,
     InternalError,
     PermissionDenied,
+    ProxyRefused,
     RateLimited,
     RefreshRequired,
     Refusal,
@@ -71,8 +72,10 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
         possible.update(IN_GROUP)
         if not operation.public:
             possible.update(WITH_LOGIN)
-        if with_cookies and operation.method != "GET":
+        if with_cookies and (operation.method != "GET" or operation.mark.subrequest):
             possible.add(CsrfFailed)
+        if operation.mark.subrequest:
+            possible.add(ProxyRefused)
     if operation.signature.body is not None or operation.mark.file:
         possible.update(WITH_BODY)
     if operation.mark.idempotent:

@@ -47,21 +47,25 @@ class Cookies:
         """Return the refresh token in the cookies of ``request``, like ``access_token``."""
         return self._read(request, self.refresh)
 
-    def check_source(self, request: Request) -> None:
-        """Raise CsrfFailed for a request caused by another site."""
+    def check_source(self, request: Request, host: str | None = None) -> None:
+        """Raise CsrfFailed for a request caused by another site.
+
+        ``host`` is the one that the browser asked, None for that of ``request`` itself.
+        """
         if self.on:
             check_source(
                 fetch_site=_text(request.raw_header(b"sec-fetch-site")),
                 origin=_text(request.raw_header(b"origin")),
-                host=_text(request.raw_header(b"host")) or "",
+                host=(_text(request.raw_header(b"host")) or "") if host is None else host,
             )
 
-    def check_meant(self, request: Request, login_id: str, issued_at: float) -> None:
+    def check_meant(self, request: Request, login_id: str, issued_at: float, host: str | None = None) -> None:
         """Raise CsrfFailed unless our page sent ``request``, with the CSRF token of these cookies.
 
-        ``login_id`` and ``issued_at`` (seconds) are ``sub`` and ``iat`` of the token in the cookie.
+        ``login_id`` and ``issued_at`` (seconds) are ``sub`` and ``iat`` of the token in the cookie, ``host``
+        as in ``check_source``.
         """
-        self.check_source(request)
+        self.check_source(request, host)
         self._proofs.check(_text(request.raw_header(_CSRF_FIELD)), login_id, round(issued_at * 1000))
 
     def set(self, context: RequestContext, pair: TokenPair) -> None:

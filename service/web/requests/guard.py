@@ -5,20 +5,33 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from service.authn.authenticate import Authenticator
+from service.authn.authenticate import Authenticated, Authenticator
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
-from service.errors import BadRequest, PermissionDenied, Unavailable
+from service.errors import (
+    AccountBanned,
+    BadRequest,
+    PermissionDenied,
+    ProxyRefused,
+    RefreshRequired,
+    TokenExpired,
+    TokenInvalid,
+    Unauthenticated,
+    Unavailable,
+)
 from service.web.requests.context import RequestContext
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.description import Operation
+from service.web.requests.original import PROXY_KEY, SAFE, Original
 
 MIN_REVISION: Final = "X-Policy-Min-Revision"
 """The header with the oldest policy revision that may decide the request."""
 _MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
 _REVISION: Final = re.compile(rb"[0-9]{1,18}")
+_PROXY: Final = HeaderToken(PROXY_KEY, "")
+_NOT_AUTHENTICATED: Final = (Unauthenticated, TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
 
 
 class AuthorizationGuard:
@@ -40,18 +53,19 @@ class AuthorizationGuard:
         """Admit the request and set caller and policy of ``context``, or raise a refusal.
 
         Public operations need no authentication. On all others the caller is authenticated, and changes with
-        a cookie are protected against CSRF: see ``CookieToken``. The permission map and both layers are of
-        one revision. If a newer one was announced or is asked for, an authenticated request waits for it and
-        is authenticated again: an older one never decides it. Both layers must allow. Raises what the token,
-        the authenticator and ``PublishedRevisions`` raise, PermissionDenied, BadRequest, and Unavailable
-        before the first policy is loaded.
+        a cookie are protected against CSRF: see ``CookieToken``. The caller of a subrequest is the proxy: the
+        other headers are those of its client. The permission map and both layers are of one revision. If a
+        newer one was announced or is asked for, an authenticated request waits for it and is authenticated
+        again: an older one never decides it. Both layers must allow. Raises what the token, the authenticator
+        and ``PublishedRevisions`` raise, PermissionDenied, ProxyRefused, BadRequest, and Unavailable before
+        the first policy is loaded.
         """
         policy = context.policy = self._live.current
         if not policy.revision:
             raise Unavailable("No policy has been loaded yet")
         if not operation.public:
             announced = await self._authenticate(context, operation, policy)
-            newer = await self._newest(context, policy, announced)
+            newer = await self._newest(context, operation, policy, announced)
             if newer is not policy:
                 policy = context.policy = newer
                 await self._authenticate(context, operation, policy)
@@ -62,24 +76,68 @@ class AuthorizationGuard:
         )
         _require(context, policy.decide(ENDPOINT, operation.object, caller))
 
+    async def identify(self, context: RequestContext, original: Original) -> Policy:
+        """Find who has sent ``original``, about which an admitted proxy asks; return the policy to decide by.
+
+        Sets caller and policy of ``context``: the caller is None without credentials, the policy as new as
+        when a request is admitted. Credentials that are sent are never ignored: raises what the token, the
+        authenticator and ``PublishedRevisions`` raise. What changes something is protected against CSRF.
+        """
+        policy, context.caller = context.policy or self._live.current, None
+        try:
+            token = self._token.of(context.request)
+        except Unauthenticated:
+            return policy
+        found = await self._authenticator.authenticate(token, policy.permission_map)
+        newer = await self._announced(policy, found.announced)
+        if newer is not policy:
+            policy = context.policy = newer
+            found = await self._authenticator.authenticate(token, policy.permission_map)
+        if original.method not in SAFE:
+            self._token.check_meant(context.request, found.caller, original.host)
+        context.caller = found.caller
+        return policy
+
     async def _authenticate(
         self, context: RequestContext, operation: Operation, policy: Policy
     ) -> int | None:
-        token = self._token.of(context.request)
-        found = await self._authenticator.authenticate(token, policy.permission_map)
+        if operation.mark.subrequest:
+            found = await self._proxy(context, policy)
+        else:
+            token = self._token.of(context.request)
+            found = await self._authenticator.authenticate(token, policy.permission_map)
         context.caller = found.caller
         if operation.method != "GET":
             self._token.check_meant(context.request, found.caller)
         return found.announced
 
-    async def _newest(self, context: RequestContext, policy: Policy, announced: int | None) -> Policy:
-        if announced is None or announced > policy.revision:
-            policy = await self._revisions.announced(announced)
+    async def _proxy(self, context: RequestContext, policy: Policy) -> Authenticated:
+        try:
+            key = _PROXY.of(context.request)
+            found = await self._authenticator.authenticate(key, policy.permission_map)
+        except _NOT_AUTHENTICATED as refusal:
+            # Not as it is: the user would take it for a refusal of the own token.
+            raise ProxyRefused(f"The proxy has no good API key: {refusal.code}") from refusal
+        if found.caller.kind != "service":
+            raise ProxyRefused("The proxy has the token of a person, and needs the key of a service account")
+        return found
+
+    async def _newest(
+        self, context: RequestContext, operation: Operation, policy: Policy, announced: int | None
+    ) -> Policy:
+        policy = await self._announced(policy, announced)
+        if operation.mark.subrequest:
+            return policy  # the header is that of the client
         if (least := context.request.raw_header(_MIN_REVISION)) is not None:
             if _REVISION.fullmatch(least) is None:
                 raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
             if int(least) > policy.revision:
                 policy = await self._revisions.at_least(int(least))
+        return policy
+
+    async def _announced(self, policy: Policy, announced: int | None) -> Policy:
+        if announced is None or announced > policy.revision:
+            return await self._revisions.announced(announced)
         return policy
 
 

@@ -47,6 +47,8 @@ class Mark:
     one. ``tagged`` says that a success has the ``ETag`` of the record. ``location`` is the template of the
     path of what a success creates, "" if it creates nothing. ``idempotent`` makes the answer of a creating
     write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
+    ``subrequest`` says that proxies ask it about requests of others, ``takes_path`` that the path of such a
+    request follows its own.
     """
 
     access: tuple[str, ...] = ()
@@ -62,6 +64,8 @@ class Mark:
     tagged: bool = False
     idempotent: Callable[..., Any] | None = None
     refuses_keys: str = ""
+    subrequest: bool = False
+    takes_path: bool = False
 
 
 _NOTHING: Final = Mark()
@@ -137,6 +141,16 @@ def idempotent(answer: Callable[..., Any]) -> Callable[[F], F]:
 def refuses_keys(why: str) -> Callable[[F], F]:
     """Refuse an ``Idempotency-Key``, and say why: its answer holds a secret, which is never kept, or such."""
     return lambda function: _with_keys(function, refuses_keys=why)
+
+
+def subrequest(*, takes_path: bool = False) -> Callable[[F], F]:
+    """Serve what a proxy asks about the request of somebody else, whose headers come along.
+
+    It is one ``GET`` operation, asked by any method and with any query, since these may be those of that
+    request. The proxy proves itself in ``X-Portcullis-Key``: other credentials are not its own. With
+    ``takes_path`` the raw path of that request follows the template.
+    """
+    return lambda function: _marked(function, subrequest=True, takes_path=takes_path)
 
 
 def dry_run(function: F) -> F:

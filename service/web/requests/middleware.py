@@ -6,7 +6,8 @@ refusal in the scope, so that they are answered and logged like any other.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+import re
+from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from http import HTTPStatus
 from typing import Any, Final
 from urllib.parse import quote
@@ -23,6 +24,7 @@ from service.web.content.streams import ClientGone
 from service.web.observability.request_log import RequestLog
 from service.web.requests.context import AddressOf, RequestContext, Scope, new_request_id, peer_address
 from service.web.requests.cors import CrossOrigin
+from service.web.requests.original import TAIL
 from service.web.requests.problems import MEDIA_TYPE, answer, document, refused
 from service.web.requests.request import Request
 from service.web.requests.routes import Router
@@ -65,11 +67,13 @@ class RequestMiddleware:
         *,
         stop: Callable[[], None] = lambda: None,
         cross_origin: CrossOrigin | None = None,
+        takes_path: Collection[str] = (),
     ) -> None:
         """``count``, if given, is called with each finished request.
 
         ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
         when the process is about to stop. ``cross_origin`` adds its headers to every answer.
+        ``takes_path`` are the templates after which the raw path of another request follows.
         """
         self._app = app
         self._count = count
@@ -78,6 +82,7 @@ class RequestMiddleware:
         self._log = RequestLog()
         self._stop = stop
         self._cross_origin = cross_origin or CrossOrigin()
+        self._takes_path = _with_tail(takes_path)
 
     def stop(self) -> None:
         """Announce that the process is about to stop: from now on it is not ready."""
@@ -101,6 +106,7 @@ class RequestMiddleware:
         try:
             if REFUSAL in scope:
                 raise scope[REFUSAL]  # noqa: TRY301 - answered below, as what is refused later
+            self._cut_tail(scope)
             _refuse_ambiguous(scope)
             await self._app(scope, _without_waiting(scope, receive), send_with_headers)
         except ClientGone:
@@ -117,6 +123,13 @@ class RequestMiddleware:
             self._record_operation(context)
             ORIGIN.reset(before)
 
+    def _cut_tail(self, scope: Scope) -> None:
+        """Take the target of another request out of the path: only its reader knows what it may be."""
+        raw_path = scope.get("raw_path")
+        if raw_path is not None and (found := self._takes_path.fullmatch(raw_path)) is not None:
+            scope["raw_path"], scope[TAIL] = found.groups()
+            scope["query_string"] = b""
+
     def _record_operation(self, context: RequestContext) -> None:
         if self._record is None or context.event_of is None:
             return
@@ -132,6 +145,12 @@ class RequestMiddleware:
             await send({"type": "websocket.close"})
         else:
             await self._app(scope, receive, send)
+
+
+def _with_tail(templates: Collection[str]) -> re.Pattern[bytes]:
+    """Return a pattern of the raw paths that begin with one of ``templates`` and go on after it."""
+    heads = "|".join(re.sub(r"\\\{\w+\\\}", "[^/]+", re.escape(template)) for template in templates)
+    return re.compile(f"({heads})(/.*)".encode() if heads else rb"(?!)", re.DOTALL)
 
 
 def _without_waiting(scope: Scope, receive: Receive) -> Receive:

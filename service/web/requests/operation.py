@@ -64,6 +64,7 @@ def responder_of(
     answer = _document if signature.answer is Document else _data
     streams = signature.answer is Stream
     tell = acknowledged if operation.mark.publishes else None
+    checks_query = admit is not None and not operation.mark.subrequest
     recording = None if operation.mark.logged is None else Recording(operation)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
@@ -81,7 +82,7 @@ def responder_of(
             arguments[name] = read(arguments[name])
         if read_query is not None:
             arguments["query"] = read_query(request.query_string)
-        elif admit is not None:
+        elif checks_query:
             no_query(request.query_string)
         if read_body is not None:
             arguments["body"] = await read_body(request)

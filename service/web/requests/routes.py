@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn
 
@@ -44,21 +44,16 @@ class Router(CompiledRouter):
 
 
 class _Methods(dict[str, Responder]):
-    """Responders by method. Any other method, known to Falcon or not, is answered 405.
+    """Responders by method, and one for all other methods, whether Falcon knows them or not."""
 
-    ``OPTIONS`` is a preflight request, or 405 as well.
-    """
-
-    def __init__(self, responders: dict[str, Responder], cross_origin: CrossOrigin) -> None:
+    def __init__(self, responders: Mapping[str, Responder], others: Responder) -> None:
         super().__init__(responders)
-        allowed = sorted(responders)
-        self._refuse = _refuser(allowed)
-        self["OPTIONS"] = _preflight(allowed, cross_origin)
+        self._others = others
         for method in COMBINED_METHODS:
-            self.setdefault(method, self._refuse)
+            self.setdefault(method, others)
 
     def __missing__(self, method: str) -> Responder:
-        return self._refuse
+        return self._others
 
 
 def _refuser(allowed: list[str]) -> Responder:
@@ -177,7 +172,7 @@ class Routes:
             describe(method, template, function, public=method in public)
             for method, function in functions.items()
         ]
-        methods = {
+        responders = {
             operation.method: responder_of(
                 operation,
                 functions[operation.method],
@@ -188,9 +183,26 @@ class Routes:
             )
             for operation in operations
         }
-        self._app.add_route(template, _Methods(methods, self._cross_origin))
+        self._app.add_route(template, self._methods(template, operations, responders))
         self._templates.add(template)
         return operations
+
+    def _methods(
+        self, template: str, operations: Sequence[Operation], responders: dict[str, Responder]
+    ) -> _Methods:
+        """Return the map of a route: what is not there is 405, unless it is asked by any method."""
+        if any(operation.mark.subrequest for operation in operations):
+            if list(responders) != ["GET"]:
+                raise RoutesError([f"{template}: what is asked by any method is a GET alone"])
+            return _Methods({}, responders["GET"])
+        allowed = sorted(responders)
+        responders["OPTIONS"] = _preflight(allowed, self._cross_origin)
+        return _Methods(responders, _refuser(allowed))
+
+    @property
+    def takes_path(self) -> list[str]:
+        """The templates after which the raw path of another request follows."""
+        return [operation.template for operation in self.operations if operation.mark.takes_path]
 
 
 def _responders(endpoint: object) -> dict[str, Callable[..., Any]]:

@@ -1,0 +1,1 @@
+"""Questions of other services: may somebody do something there?"""

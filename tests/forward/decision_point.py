@@ -1,0 +1,154 @@
+"""Portcullis as proxies see it, without stores: real routes, gate and policy, and a table of credentials."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from service.authn.assertions import Assertions
+from service.authn.authenticate import Authenticated, Authenticator
+from service.authn.csrf import Csrf
+from service.authn.tokens import Tokens
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.revisions import PublishedRevisions
+from service.authz.publishing.shipped import read_shipped
+from service.endpoints.access.forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
+from service.errors import TokenInvalid, Unavailable
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller, Kind
+from service.kernel.permission_map import PermissionMap
+from service.settings import Auth
+from service.web.requests.cookies import Cookies
+from service.web.requests.credentials import CookieToken
+from service.web.requests.guard import AuthorizationGuard
+from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.original import PROXY_KEY as HEADER
+from service.web.requests.routes import Routes
+from tests.web.driver import Answer, ask
+
+PROXY_KEY = "pck_of_the_proxy"
+ENDPOINTS = {
+    "caddy": ForwardCaddy,
+    "traefik": ForwardTraefik,
+    "nginx": ForwardNginx,
+    "envoy": ForwardEnvoy,
+}
+OPENINGS = ["@unregistered, @login", "@no-session, @anyone"]
+RESOURCES = [
+    "orders GET /orders, orders:order:list",
+    "orders GET /orders/{id}, orders:order:read",
+    "orders DELETE /orders/{id}, orders:order:delete",
+    "orders POST /orders, orders:order:create",
+    "orders GET /status, @anyone",
+    "orders GET /me, @login",
+]
+AUTH = Auth(jwt_secret="kQ8vW2nR5tY7uI0pL3sD6fG9hJ1zX4cV", is_read_cookie=True, cookie_secure=False)
+
+
+def caller(
+    user_id: int,
+    name: str,
+    *codes: str,
+    roles: tuple[str, ...] = (),
+    kind: Kind = "person",
+    service: str | None = None,
+) -> Caller:
+    return Caller(user_id, str(user_id), name, name, "web", roles, HeldCodes(codes), 5.0, kind, service)
+
+
+ALICE = caller(7, "alice", "orders:*:list", "orders:order:read", roles=("clerk", "night watch"))
+ZOE = caller(8, "Zoë, née %", "orders:*")
+
+
+@dataclass
+class Credentials(Authenticator):
+    """Knows callers by token or key; ``announced`` is the revision that the session store tells,
+    ``is_down`` is true while that can't be asked."""
+
+    callers: dict[str, Caller] = field(
+        default_factory=lambda: {
+            PROXY_KEY: caller(50, "proxy", "system:policy:evaluate", kind="service", service="orders"),
+            "gateway": caller(51, "gateway", "system:policy:evaluate", kind="service"),
+            "powerless": caller(52, "powerless", "orders:*", kind="service"),
+            "person": caller(53, "person", "*"),
+            "alice": ALICE,
+            "zoe": ZOE,
+            "nobody": caller(9, "nobody"),
+        }
+    )
+    announced: int = 1
+    is_down: bool = False
+
+    async def authenticate(self, token: str, _map: PermissionMap) -> Authenticated:
+        if self.is_down:
+            raise Unavailable
+        if token not in self.callers:
+            raise TokenInvalid
+        return Authenticated(self.callers[token], self.announced)
+
+
+class DecisionPoint:
+    """One service with the four routes of forward authentication; ``rules`` are lines without ``p``."""
+
+    def __init__(
+        self, resources: Iterable[str] = RESOURCES, router: Iterable[str] = ("@nobody",), auth: Auth = AUTH
+    ) -> None:
+        self.credentials = Credentials()
+        self._shipped = read_shipped()
+        self.live = LivePolicy(self._shipped)
+        self.publish(resources, router)
+        self.csrf = Csrf(auth)
+        token = CookieToken("Authorization", "Bearer ", Cookies(auth))
+        self.revisions = revisions = PublishedRevisions(self.live, self._newest)
+        app = falcon_app()
+        guard = AuthorizationGuard(token, self.credentials, self.live, revisions)
+        routes = Routes(app, guard)
+        self.tokens = Tokens(auth)
+        assertions = Assertions(auth, self.tokens)
+        for dialect, endpoint in ENDPOINTS.items():
+            routes.add(f"/access/v1/forward/{dialect}/{{service}}", endpoint(guard, assertions))
+        self.app = RequestMiddleware(app, takes_path=routes.takes_path)
+
+    def publish(self, resources: Iterable[str], router: Iterable[str] = ("@nobody",)) -> None:
+        lines = [f"resource, {line}" for line in (*OPENINGS, *resources)]
+        lines += [f"service, orders, {word}" for word in router]
+        lines += [
+            f"endpoint, GET /access/v1/forward/{kind}/{{service}}, system:policy:evaluate"
+            for kind in ENDPOINTS
+        ]
+        rules = [Rule(*line.split(", ")) for line in lines]
+        self.live.offer(Policy(self._shipped.model_text, rules, {}, self.live.current.revision + 1))
+
+    async def _newest(self) -> int:
+        return self.live.current.revision
+
+    def proof(self, user: Caller) -> str:
+        """Return a CSRF token for the token of ``user``."""
+        return self.csrf.issue(user.login_id, round(user.issued_at * 1000))
+
+    async def ask(
+        self,
+        kind: str,
+        line: str,
+        *headers: str,
+        key: str | None = PROXY_KEY,
+        service: str = "orders",
+        **scope: Any,
+    ) -> Answer:
+        """Ask about a request as a proxy of ``kind`` does, with the headers of its client."""
+        method, target = line.split(" ", 1)
+        sent = [header.partition(": ")[::2] for header in headers]
+        sent += [] if key is None else [(HEADER, key)]
+        path = f"/access/v1/forward/{kind}/{service}"
+        if kind == "envoy":
+            return await ask(self.app, method, path + target, ("Host", "orders.test"), *sent, **scope)
+        family = "Original" if kind == "nginx" else "Forwarded"
+        told = [
+            (f"X-{family}-Method", method),
+            (f"X-{family}-Uri", target),
+            (f"X-{family}-Host", "orders.test"),
+        ]
+        return await ask(self.app, "GET", path, ("Host", "portcullis.test"), *told, *sent, **scope)
