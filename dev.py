@@ -144,7 +144,7 @@ def docs() -> int:
         environment = environment_of_uv() | {"UV_PROJECT_ENVIRONMENT": str(DOCS_ENVIRONMENT)}
         run("the packages can't be installed", command, environment)
     python = DOCS_ENVIRONMENT / "bin" / "python"
-    return subprocess.run([str(python), str(ROOT / "docs" / "site" / "build.py")], check=False).returncode
+    return subprocess.run([str(python), "-m", "docs.site.build"], cwd=ROOT, check=False).returncode
 
 
 def long_files() -> list[str]:

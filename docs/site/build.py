@@ -11,9 +11,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from pages import ROOT, SiteError, stage
 from sphinx.cmd.build import main as sphinx
-from strict import faults, outline
+
+from docs.site.pages import ROOT, SiteError, stage
+from docs.site.strict import faults, outline
 
 SITE = ROOT / "service" / "shipped" / "guide"
 """Where the service looks for it; wheels and images carry it from here."""

@@ -39,7 +39,12 @@ class CommandParser(argparse.ArgumentParser):
         self._module = module
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse ``args``; ``run`` of the result is what runs the command.
+        """Parse ``args``; ``run`` of the result is what runs the command. Raises ``InstallationError``."""
+        self.load()
+        return super().parse_known_args(args, namespace)
+
+    def load(self) -> None:
+        """Add the arguments of the command, if they are not there yet.
 
         Raises ``InstallationError`` before the import, which could fail in some confusing way.
         """
@@ -49,7 +54,6 @@ class CommandParser(argparse.ArgumentParser):
             self._module = ""
             command.add_arguments(self)
             self.set_defaults(run=command.run)
-        return super().parse_known_args(args, namespace)
 
 
 def add_commands(family: argparse.ArgumentParser, package: str, commands: Iterable[Command]) -> None:

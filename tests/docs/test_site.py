@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+from docs.site import pages, strict
 from service.web.openapi.guide import add_guide
 from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.routes import Routes
@@ -16,23 +14,11 @@ from tests.docs.pages import ROOT
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
 
-
-def loaded(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"docs_site_{name}", ROOT / "docs" / "site" / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-PAGES, STRICT = loaded("pages"), loaded("strict")
 STYLE = '<div style="color: red">'
 
 
 def checkout(root: Path, index: str) -> Path:
-    for name in [*PAGES.ELSEWHERE, "docs/guides/one.md", "docs/decisions/README.md", "model.conf"]:
+    for name in [*pages.ELSEWHERE, "docs/guides/one.md", "docs/decisions/README.md", "model.conf"]:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("# A page\n")
@@ -41,10 +27,10 @@ def checkout(root: Path, index: str) -> Path:
 
 
 def test_every_page_has_a_place_of_its_own_and_is_listed_by_the_index() -> None:
-    places = PAGES.places_of()
+    places = pages.places_of()
     assert len(set(places.values())) == len(places)
-    listed = PAGES.relinked((ROOT / "docs/README.md").read_text("utf-8"), "docs/README.md", places, ROOT)[0]
-    shown = PAGES.navigation(listed)
+    listed = pages.relinked((ROOT / "docs/README.md").read_text("utf-8"), "docs/README.md", places, ROOT)[0]
+    shown = pages.navigation(listed)
     for name, place in places.items():
         if name != "docs/README.md" and not (name.startswith("docs/decisions/0")):
             assert f"<{place.removesuffix('.md')}>" in shown, name
@@ -52,7 +38,7 @@ def test_every_page_has_a_place_of_its_own_and_is_listed_by_the_index() -> None:
 
 def test_links_lead_to_the_places_of_pages_and_to_copies_of_other_files(tmp_path: Path) -> None:
     index = "# Index\n\n## One\n\n[a `b`](guides/one.md#x) [m](../model.conf) [r](../deploy/) `[c](d.md)`\n"
-    PAGES.stage(tmp_path / "staged", checkout(tmp_path, index))
+    pages.stage(tmp_path / "staged", checkout(tmp_path, index))
     text = (tmp_path / "staged" / "index.md").read_text()
     assert "[a `b`](guides/one.md#x) [m](files/model.conf) [r](guides/deploying.md) `[c](d.md)`\n" in text
     assert (tmp_path / "staged" / "files" / "model.conf").is_file()
@@ -60,8 +46,8 @@ def test_links_lead_to_the_places_of_pages_and_to_copies_of_other_files(tmp_path
 
 
 def test_a_link_to_nothing_ends_the_build(tmp_path: Path) -> None:
-    with pytest.raises(PAGES.SiteError, match=r"docs/README\.md links to guides/two\.md"):
-        PAGES.stage(tmp_path / "staged", checkout(tmp_path, "[two](guides/two.md)\n"))
+    with pytest.raises(pages.SiteError, match=r"docs/README\.md links to guides/two\.md"):
+        pages.stage(tmp_path / "staged", checkout(tmp_path, "[two](guides/two.md)\n"))
 
 
 def test_scripts_and_styles_of_pages_go_to_files(tmp_path: Path) -> None:
@@ -70,9 +56,9 @@ def test_scripts_and_styles_of_pages_go_to_files(tmp_path: Path) -> None:
     page.write_text(
         f'<html data-content_root=""><head><style>p {{}}</style></head><script>go()</script>{STYLE}'
     )
-    assert len(STRICT.faults(tmp_path)) == 3
-    STRICT.outline(tmp_path)
-    assert STRICT.faults(tmp_path) == []
+    assert len(strict.faults(tmp_path)) == 3
+    strict.outline(tmp_path)
+    assert strict.faults(tmp_path) == []
     assert sorted(path.suffix for path in (tmp_path / "_static").iterdir()) == [".css", ".css", ".js"]
     assert "{ color: red }" in (tmp_path / "_static" / "attributes.css").read_text()
 
@@ -90,7 +76,7 @@ def test_scripts_and_styles_of_pages_go_to_files(tmp_path: Path) -> None:
 )
 def test_a_fault_of_a_built_page_is_found(tmp_path: Path, markup: str, fault: str) -> None:
     (tmp_path / "x.html").write_text(f'<a href="https://example.com">elsewhere</a><i id="z"></i>{markup}')
-    (found,) = STRICT.faults(tmp_path)
+    (found,) = strict.faults(tmp_path)
     assert found.startswith("x.html: ")
     assert found.endswith(fault)
 
