@@ -30,7 +30,7 @@ def role_id(client: httpx.Client, administrator: dict[str, str], code: str) -> i
 
 CHANGES: list[tuple[str, str, dict[str, Any] | None, str]] = [
     ("PATCH", "", {"roleIds": []}, "refresh_required"),
-    ("PATCH", "", {"nickName": "Egret"}, "refresh_required"),
+    ("PATCH", "", {"userName": "egret"}, "refresh_required"),
     ("PATCH", "", {"status": "disabled"}, "account_banned"),
     ("PUT", "/status", {"status": "disabled"}, "account_banned"),
     ("PUT", "/password", {"newPassword": "five wary herons"}, "refresh_required"),

@@ -42,7 +42,10 @@ class Edit:
 
     @property
     def revokes_tokens(self) -> bool:
-        """True if existing tokens must be revoked."""
+        """True if existing tokens must be revoked.
+
+        A nick name is only shown: tokens and sessions have the new one after the next refresh.
+        """
         return _as_tokens_say(self.before) != _as_tokens_say(self.after)
 
 
@@ -118,4 +121,4 @@ async def _require_roles_exist(connection: Connection, role_ids: Collection[int]
 
 
 def _as_tokens_say(user: User) -> tuple[object, ...]:
-    return (user.user_name, user.nick_name, user.status, user.roles, user.service)
+    return (user.user_name, user.status, user.roles, user.service)

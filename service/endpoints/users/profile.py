@@ -93,7 +93,7 @@ class Profile:
     async def on_put(self, context: RequestContext, body: ProfileEdit) -> OwnProfile:
         """Edit the caller's own account, except user name, status and roles.
 
-        Tokens contain the nick name, so all access tokens must be refreshed after a change of it.
+        Access tokens stay valid: one that has the old nick name gets the new one when it is refreshed.
         """
         saved = await self._accounts.edit_profile(
             context.user,
