@@ -28,6 +28,7 @@ from service.app.readiness import readiness
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
+from service.authn.current_rights import CurrentRights
 from service.authn.login import Login
 from service.authn.login_log import LoginLog
 from service.authn.login_service import LoginService
@@ -49,6 +50,9 @@ from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.watch import PolicyWatch
 from service.authz.review.past import PastPolicies
 from service.authz.review.turns import ReviewTurns
+from service.evaluation.answers import Answers
+from service.evaluation.evaluator import Evaluator
+from service.evaluation.subjects import Subjects
 from service.files.links import PublicLinks
 from service.files.object_store import object_store
 from service.files.presigned import PresignedUrls
@@ -149,12 +153,12 @@ class Container:
         )
         self.accounts = Accounts(self.database, delegation, self.revocations, self.passwords, password_rules)
         units = UnitsOfWork(self.database, self.changes, delegation, self.revocations)
-        self.menus, self.resources, self.roles = (
+        self.menus, self.resources, self.roles, self.restore = (
             MenuChanges(units),
             ResourceChanges(units),
             RoleChanges(units),
+            PolicyRestore(units),
         )
-        self.restore = PolicyRestore(units)
         self.user_import = UserImport(
             self.database, delegation, self.revocations, self.passwords, password_rules
         )
@@ -162,10 +166,16 @@ class Container:
         self.traffic, self.decision_log = Traffic(), decision_log(settings.policy)
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
         self.operator_token = OperatorToken(settings.server.metrics_token)
-        revisions = PublishedRevisions(self.live, reader_of(self.database))
+        authenticator, revisions = (
+            Authenticator(auth, tokens, self.store, self.key_callers),
+            PublishedRevisions(self.live, reader_of(self.database)),
+        )
+        self.evaluator = Evaluator(
+            Subjects(CurrentRights(self.database, self.store), authenticator), Answers()
+        )
         self.guard = AuthorizationGuard(
             _token_of_requests(auth, self.cookies),
-            Authenticator(auth, tokens, self.store, self.key_callers),
+            authenticator,
             self.live,
             revisions,
         )

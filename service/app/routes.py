@@ -11,7 +11,7 @@ from service import __version__
 from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.readiness import facts
-from service.endpoints.access import forward
+from service.endpoints.access import evaluation, forward
 from service.endpoints.files import files, public_links
 from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
@@ -50,7 +50,7 @@ INFO: Final = {
 """The facts about the API that open its document."""
 
 TAGS: Final = {
-    "access": "Decisions about requests to other services.",
+    "access": "Decisions about requests to other services, and about their permissions.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
@@ -177,11 +177,15 @@ def _add_rights(routes: Routes, container: Container) -> None:
 
 def _add_access(routes: Routes, container: Container) -> None:
     """Register the endpoints that other services and their proxies ask."""
-    asked = container.guard, container.assertions
-    routes.add("/access/v1/forward/caddy/{service}", forward.ForwardCaddy(*asked))
-    routes.add("/access/v1/forward/traefik/{service}", forward.ForwardTraefik(*asked))
-    routes.add("/access/v1/forward/nginx/{service}", forward.ForwardNginx(*asked))
-    routes.add("/access/v1/forward/envoy/{service}", forward.ForwardEnvoy(*asked))
+    forward_to = container.guard, container.assertions
+    routes.add("/access/v1/forward/caddy/{service}", forward.ForwardCaddy(*forward_to))
+    routes.add("/access/v1/forward/traefik/{service}", forward.ForwardTraefik(*forward_to))
+    routes.add("/access/v1/forward/nginx/{service}", forward.ForwardNginx(*forward_to))
+    routes.add("/access/v1/forward/envoy/{service}", forward.ForwardEnvoy(*forward_to))
+    log = container.decision_log
+    asked = container.evaluator, None if log is None else log.note_evaluation
+    routes.add("/access/v1/evaluation", evaluation.AccessEvaluation(*asked))
+    routes.add("/access/v1/evaluations", evaluation.AccessEvaluations(*asked))
 
 
 def _add_logs(routes: Routes, container: Container) -> None:

@@ -59,11 +59,20 @@ class Authenticator:
         session was ended or replaced) and ``Unavailable``. With ``per_request_deny_check`` off, only the
         first two: a token then works until it expires. API keys are always checked.
         """
+        return await self._authenticated(token, permission_map, asks_store=self._asks_store)
+
+    async def checked(self, token: str, permission_map: PermissionMap) -> Caller:
+        """Return the caller as ``authenticate`` does, and check for revocation whatever the settings say."""
+        return (await self._authenticated(token, permission_map, asks_store=True)).caller
+
+    async def _authenticated(
+        self, token: str, permission_map: PermissionMap, *, asks_store: bool
+    ) -> Authenticated:
         if is_api_key(token):
             caller, revision = await self._api_keys.authenticate(token)
             return Authenticated(caller, revision_in(revision))
         caller = self._verified.caller(token, permission_map)
-        if not self._asks_store:
+        if not asks_store:
             return Authenticated(caller, 0)
         marker, session, revision = await self._store.check(caller.login_id, caller.device)
         if marker == BANNED:

@@ -156,6 +156,8 @@ CATALOGUE: Final = (
         (
             "evaluate",
             "Ask for decisions for other services",
+            "POST /access/v1/evaluation",
+            "POST /access/v1/evaluations",
             "GET /access/v1/forward/caddy/{service}",
             "GET /access/v1/forward/traefik/{service}",
             "GET /access/v1/forward/nginx/{service}",

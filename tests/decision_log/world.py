@@ -8,7 +8,7 @@ from functools import cache
 
 from service.administration.delegation import DelegationCheck
 from service.authn.authenticate import Authenticated, Authenticator
-from service.authz.engine.decision_event import DecisionEvent
+from service.authz.engine.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
@@ -124,7 +124,8 @@ class Kept(DecisionWriter):
         self.events: list[DecisionEvent] = []
         self.missed = 0
 
-    def put(self, event: DecisionEvent) -> None:
+    def put(self, event: Event) -> None:
+        assert isinstance(event, DecisionEvent)
         self.events.append(event)
 
     def miss(self) -> None:

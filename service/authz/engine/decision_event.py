@@ -1,4 +1,4 @@
-"""Events of the decision log: one decision about a request, with all that is needed to decide it again."""
+"""Events of the decision log: one decision, with all that is needed to make it again."""
 
 from __future__ import annotations
 
@@ -52,12 +52,46 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     edits: tuple[EditRequest, ...] = ()
 
 
+class EvaluationEvent(
+    Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="event", tag="evaluation"
+):
+    """The answer to a question of another service.
+
+    ``asked_by`` is the id of the account that asked. ``user_id``, ``roles`` and ``codes`` are those of the
+    subject, of the type ``subject_type``; none for one that is not active. ``reason`` is that of the answer.
+    ``layer``, ``object``, ``line``, ``code`` and ``required`` are of the deciding decision, whose id is
+    ``decision``; "" if the enforcer was not asked. ``revision`` and ``own_digest`` are those of the policy.
+    """
+
+    time: str
+    outcome: Outcome
+    reason: str
+    decision: str = ""
+    revision: int
+    own_digest: str
+    request_id: str
+    asked_by: int
+    subject_type: str
+    user_id: int | None = None
+    roles: tuple[str, ...] = ()
+    codes: frozenset[str] | None = None
+    layer: str | None = None
+    object: str | None = None
+    line: str | None = None
+    code: str | None = None
+    required: tuple[str, ...] = ()
+
+
+Event = DecisionEvent | EvaluationEvent
+"""An event of the decision log."""
+
+
 # Sets in order, so that equal events are equal lines.
 _encode = msgspec.json.Encoder(order="deterministic").encode
 _decode = msgspec.json.Decoder(DecisionEvent).decode
 
 
-def encoded(event: DecisionEvent) -> bytes:
+def encoded(event: Event) -> bytes:
     """Return ``event`` as one line of JSON in ASCII, with its line feed."""
     line = _encode(event)
     if not line.isascii():  # other characters escaped: line separators are among them

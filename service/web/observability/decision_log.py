@@ -9,9 +9,13 @@ from typing import Any, Final
 
 import structlog
 
-from service.authz.engine.decision_event import DecisionEvent
+from service.authz.engine.decision_event import DecisionEvent, EvaluationEvent
 from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
+from service.evaluation.answers import Answer
+from service.evaluation.entities import Asked
+from service.evaluation.subjects import SUBJECT_TYPES
+from service.kernel.identity import Caller
 from service.settings import Policy
 from service.web.observability.decision_output import output_named
 from service.web.observability.decision_writer import DecisionWriter
@@ -47,6 +51,14 @@ class DecisionLog:
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
             self.writer.miss()
             _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
+
+    def note_evaluation(
+        self, context: RequestContext, asked: Asked, subject: Caller | None, answer: Answer
+    ) -> None:
+        """Hand the event of an answered question to the writer, if it is kept; never waits."""
+        if answer.allowed and random() >= self._allows:  # noqa: S311 - a sample
+            return
+        self.writer.put(evaluation_event(context, asked, subject, answer))
 
 
 def decision_log(settings: Policy) -> DecisionLog | None:
@@ -95,6 +107,34 @@ def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:
         needed=told.get("needed", "any"),
         grants=() if delegated is None else tuple(delegated.grants),
         edits=() if delegated is None else tuple(delegated.edits),
+    )
+
+
+def evaluation_event(
+    context: RequestContext, asked: Asked, subject: Caller | None, answer: Answer
+) -> EvaluationEvent:
+    """Return the event of a question; the subject is told by its user only, since a token is secret."""
+    policy, decision = context.policy, answer.decision
+    assert policy is not None  # noqa: S101 - the guard has taken it
+    line = None if decision is None else decision.line
+    return EvaluationEvent(
+        time=clock.text(),
+        outcome="allow" if answer.allowed else "deny",
+        reason=answer.reason,
+        decision="" if decision is None else decision.id,
+        revision=policy.revision,
+        own_digest=policy.own_digest,
+        request_id=context.request_id,
+        asked_by=context.user.user_id,
+        subject_type=asked.subject.type if asked.subject.type in SUBJECT_TYPES else "",
+        user_id=None if subject is None else subject.user_id,
+        roles=() if subject is None else subject.roles,
+        codes=None if subject is None else subject.held.codes,
+        layer=None if decision is None else decision.layer,
+        object=None if decision is None else decision.object,
+        line=None if line is None else str(line),
+        code=None if line is None else line.code,
+        required=() if decision is None or answer.allowed else decision.required,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 import structlog
 
-from service.authz.engine.decision_event import DecisionEvent, encoded
+from service.authz.engine.decision_event import Event, encoded
 from service.web.observability.decision_output import Output
 from service.web.observability.exposition import Sample
 
@@ -39,7 +39,7 @@ class DecisionWriter:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._waiting: deque[DecisionEvent] = deque()
+        self._waiting: deque[Event] = deque()
         self._taken: list[bytes] = []  # lines that are being written
         self._filled = threading.Event()
         self._ends = threading.Event()
@@ -60,7 +60,7 @@ class DecisionWriter:
         yield Sample("portcullis_decision_events_total", self.written, {"fate": "written"})
         yield Sample("portcullis_decision_events_total", self.dropped, {"fate": "dropped"})
 
-    def put(self, event: DecisionEvent) -> None:
+    def put(self, event: Event) -> None:
         """Take ``event``, or drop it if too many wait."""
         if len(self._waiting) >= MOST_WAITING:
             self.miss()

@@ -22,7 +22,7 @@ from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import DryRunAnswer
 from service.web.requests.idempotency import KEY
 from service.web.requests.original import PROXY_KEY
-from service.web.requests.schema import Document
+from service.web.requests.schema import Document, is_protocol
 from service.web.requests.signature import OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
@@ -196,7 +196,8 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if operation.mark.media:
         return {"description": "The file", "content": _files(operation.mark.media)}
     data = schemas.of(operation.signature.answer)
-    return {"description": "Done", "content": {JSON: {"schema": envelope_of(data)}}}
+    schema = data if is_protocol(operation.signature.answer) else envelope_of(data)
+    return {"description": "Done", "content": {JSON: {"schema": schema}}}
 
 
 def _files(media_types: Iterable[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ _ENUMERATIONS: Final = {
         "CodeLayer": "grant permission",
         "Decision": "allow deny",
         "DecisionReason": "opened not_held not_logged_in closed no_line",
+        "EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit",
         "Gender": "female male other",
         "ImportOutcome": "created updated",
         "LogFormat": "csv jsonl",

@@ -32,6 +32,7 @@ from service.errors import (
 from service.web.openapi.problem_schemas import one_of
 from service.web.requests.description import Operation
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
+from service.web.requests.schema import is_protocol
 
 ALWAYS: Final = (BadRequest, InternalError)
 """Refusals of any operation: a malformed path or header, and a fault of the service."""
@@ -80,6 +81,8 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
         possible.update(WITH_BODY)
     if operation.mark.idempotent:
         possible.update(WITH_KEY)
+    if is_protocol(operation.signature.body):
+        possible -= {UnsupportedMediaType, ValidationFailed}
     return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
 
 

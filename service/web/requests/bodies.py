@@ -8,7 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from service.errors import BadRequest, UnsupportedMediaType
+from service.errors import BadRequest, UnsupportedMediaType, ValidationFailed
 from service.kernel.strict_json import DuplicateMember, strict_json
 from service.web.requests.edits import MERGE_PATCH, MergePatch
 from service.web.requests.request import Request
@@ -45,6 +45,8 @@ class JsonBody(Generic[S]):
     If every member is optional, a missing or empty body means ``{}``.
     """
 
+    _checks_text = True
+
     def __init__(self, kind: type[S], limit: int = MAX_BODY) -> None:
         self._decode = msgspec.json.Decoder(kind).decode
         self._instead_of_none = b"{}" if is_optional(kind) else b""
@@ -75,7 +77,7 @@ class JsonBody(Generic[S]):
             raise refusal_for(error) from None
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             raise _malformed() from None
-        if _ESCAPED_NUL in raw:
+        if self._checks_text and _ESCAPED_NUL in raw:
             check_text(plain)
         return body
 
@@ -91,6 +93,26 @@ class JsonBody(Generic[S]):
         accepts = {"Accept-Patch": ", ".join(self._media_types)} if MERGE_PATCH in self._media_types else None
         told = f"The body must be {' or '.join(self._media_types)} in UTF-8"
         return UnsupportedMediaType(told, headers=accepts)
+
+
+class ProtocolBody(JsonBody[S]):
+    """Reads the bodies of a specification of others: see ``ProtocolSchema``. Texts may hold a NUL."""
+
+    _checks_text = False
+
+    def __init__(self, kind: type[S], limit: int = MAX_BODY) -> None:
+        super().__init__(kind, limit)
+        self._instead_of_none = b""
+
+    async def read(self, request: Request) -> S:
+        """Return the body of ``request``; raises BadRequest for every fault but its length: TooLarge."""
+        try:
+            return await super().read(request)
+        except ValidationFailed as refusal:
+            (fault,) = refusal.extra["errors"]
+            raise BadRequest(f"{fault['field']}: {fault['message']}") from None
+        except UnsupportedMediaType as refusal:
+            raise BadRequest(refusal.detail) from None
 
 
 def _malformed() -> BadRequest:

@@ -18,7 +18,7 @@ from service.kernel.delegated import Delegated
 from service.kernel.identity import Caller
 from service.oplog.redaction import redacted_text
 from service.records.logs.operation_events import OperationEvent
-from service.web.requests.description import Operation
+from service.web.requests.description import ACCESS, Operation
 from service.web.requests.request import Request
 
 Scope = dict[str, Any]
@@ -31,6 +31,8 @@ MAX_USER_AGENT: Final = 512
 """Characters of a User-Agent that are kept."""
 
 _KEY: Final = "portcullis.call"
+
+_LONGEST_ECHO: Final = 1024  # bytes
 
 # Can't match a JSON Web Token or an API key: the id is written to logs.
 _REQUEST_ID: Final = re.compile(rb"(?!eyJ|[^p]*pck_)[A-Za-z0-9._-]{1,64}")
@@ -46,14 +48,15 @@ def peer_address(scope: Scope) -> str:
 class RequestContext:
     """One request; created by the middleware, filled on the way, read when its log line is written.
 
-    ``started`` is in seconds of ``perf_counter``. The guard sets ``policy``, ``caller`` and ``decision``, its
-    latest one. ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the
-    responder: path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer``
-    is the JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead;
-    ``cut_off`` is true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what
-    it asked about the rights of the caller. ``replayed`` is true if an earlier request with the same
-    ``Idempotency-Key`` did what this one asks for, and its answer is sent again. ``event_of`` makes the entry
-    of a logged operation.
+    ``started`` is in seconds of ``perf_counter``. ``request_id`` names the request in logs; ``echoed_id`` is
+    what the answer says: below ``/access/`` exactly the id that was sent (AuthZEN Authorization API 1.0,
+    "Request Identification"). The guard sets ``policy``, ``caller`` and ``decision``, its latest one.
+    ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the responder:
+    path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer`` is the
+    JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead; ``cut_off`` is
+    true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
+    the rights of the caller. ``replayed`` is true if an earlier request with the same ``Idempotency-Key`` did
+    what this one asks for, and its answer is sent again. ``event_of`` makes the entry of a logged operation.
     """
 
     # Class attributes are the defaults: a request sets only what it needs.
@@ -76,6 +79,9 @@ class RequestContext:
         self.scope = scope
         self.started = perf_counter()
         self.request_id = _request_id(scope["headers"])
+        self.echoed_id = (
+            _sent_id(scope["headers"]) if scope["path"].startswith(ACCESS) else None
+        ) or self.request_id.encode("ascii")
         self.headers: list[tuple[bytes, bytes]] = []
         self._address_of = address_of
         scope[_KEY] = self
@@ -117,6 +123,12 @@ def _request_id(headers: list[tuple[bytes, bytes]]) -> str:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return value.decode("ascii")
     return new_request_id()
+
+
+def _sent_id(headers: list[tuple[bytes, bytes]]) -> bytes | None:
+    """Return the id that the client has sent, whatever its characters; None for none, or one too long."""
+    found = [value for name, value in headers if name == b"x-request-id"]
+    return found[0] if len(found) == 1 and 0 < len(found[0]) <= _LONGEST_ECHO else None
 
 
 def new_request_id() -> str:

@@ -15,7 +15,9 @@ from msgspec import Struct
 from service.authz.engine.rules import ANYONE
 from service.web.requests.marks import Mark
 
-GROUPS: Final = ("/api/", "/access/")
+ACCESS: Final = "/access/"
+"""The prefix of what other services ask."""
+GROUPS: Final = ("/api/", ACCESS)
 """The groups: prefixes of the templates of all guarded routes."""
 
 

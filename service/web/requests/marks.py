@@ -49,6 +49,7 @@ class Mark:
     write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
     ``subrequest`` says that proxies ask it about requests of others, ``takes_path`` that the path of such a
     request follows its own.
+    ``asks`` says that it changes nothing, whatever its method.
     """
 
     access: tuple[str, ...] = ()
@@ -66,6 +67,7 @@ class Mark:
     refuses_keys: str = ""
     subrequest: bool = False
     takes_path: bool = False
+    asks: bool = False
 
 
 _NOTHING: Final = Mark()
@@ -151,6 +153,11 @@ def subrequest(*, takes_path: bool = False) -> Callable[[F], F]:
     ``takes_path`` the raw path of that request follows the template.
     """
     return lambda function: _marked(function, subrequest=True, takes_path=takes_path)
+
+
+def asks(function: F) -> F:
+    """Say that it changes nothing, whatever its method: it needs no entry in the operation log."""
+    return _marked(function, asks=True)
 
 
 def dry_run(function: F) -> F:

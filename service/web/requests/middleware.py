@@ -184,7 +184,7 @@ def _refuse_ambiguous(scope: Scope) -> None:
 
 
 def _headers(context: RequestContext) -> list[tuple[bytes, bytes]]:
-    headers = [(b"x-request-id", context.request_id.encode("ascii")), *_COMMON, *context.headers]
+    headers = [(b"x-request-id", context.echoed_id), *_COMMON, *context.headers]
     if context.policy is not None:
         headers.append((b"x-policy-revision", b"%d" % context.policy.revision))
     return headers

@@ -15,7 +15,7 @@ from msgspec import Struct
 from service.administration.keyed_writes import KeyedWrites
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
-from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody
+from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody
 from service.web.requests.context import RequestContext, context_of
 from service.web.requests.description import Operation
 from service.web.requests.dry_run import DryRunAnswer, ImpactOf, dry_answer
@@ -26,7 +26,7 @@ from service.web.requests.marks import MarkError
 from service.web.requests.queries import Query, no_query, path_reader
 from service.web.requests.recording import Recording
 from service.web.requests.request import Request
-from service.web.requests.schema import Document, envelope
+from service.web.requests.schema import Document, envelope, is_protocol, json_text
 from service.web.requests.signature import OK
 
 Responder = Callable[..., Awaitable[Any]]
@@ -61,10 +61,10 @@ def responder_of(
     )
     read_query = None if signature.query is None else _query(signature.query).read
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
-    answer = _document if signature.answer is Document else _data
+    answer = _encoder_of(signature.answer)
     streams = signature.answer is Stream
     tell = acknowledged if operation.mark.publishes else None
-    checks_query = admit is not None and not operation.mark.subrequest
+    checks_query = admit is not None and not (operation.mark.subrequest or is_protocol(signature.body))
     recording = None if operation.mark.logged is None else Recording(operation)
     event_of = None if recording is None else recording.event
     keeps_answer = recording is not None and recording.keeps_answer
@@ -139,11 +139,23 @@ def _query(kind: type[Struct]) -> Query[Any]:
 def _body(kind: type[Struct], *, public: bool) -> JsonBody[Any] | TableBody[Any]:
     if issubclass(kind, Table):
         return TableBody(kind)
+    if is_protocol(kind):
+        return ProtocolBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
     return JsonBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
+
+
+def _encoder_of(kind: Any) -> Callable[[Response, Any], None]:
+    if kind is Document:
+        return _document
+    return _bare if is_protocol(kind) else _data
 
 
 def _data(response: Response, result: object) -> None:
     response.data = envelope(result)
+
+
+def _bare(response: Response, result: object) -> None:
+    response.data = json_text(result)
 
 
 def _document(response: Response, result: Document) -> None:

@@ -122,8 +122,8 @@ class Routes:
         """Raise RoutesError with all routes that lack a mark, and all differences from ``endpoint_rules``.
 
         Also with those from ``catalogue``, the codes by endpoint, if it is given. Every method except GET
-        also needs ``@logged``, and each ``POST`` that
-        creates something or answers a secret a mark about ``Idempotency-Key``.
+        also needs ``@logged`` or ``@asks``, and each ``POST`` that creates something or answers a secret a
+        mark about ``Idempotency-Key``.
         """
         faults = [
             f"{operation.object}: {operation.name} has no @public, @login or @needs"
@@ -138,7 +138,10 @@ class Routes:
         faults += [
             f"{operation.object}: it changes something, and has no @logged"
             for operation in self.operations
-            if operation.access and operation.method != "GET" and operation.mark.logged is None
+            if operation.access
+            and operation.method != "GET"
+            and operation.mark.logged is None
+            and not operation.mark.asks
         ]
         faults += [
             f"{operation.object}: it creates something or answers a secret, and has no @idempotent or "

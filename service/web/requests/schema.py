@@ -57,6 +57,14 @@ class Schema(Struct, forbid_unknown_fields=True, rename="camel"):
         return {name: value for name, value in fields.items() if value is not msgspec.UNSET}
 
 
+class ProtocolSchema(Struct):
+    """The base of bodies and answers whose form is that of a specification of others.
+
+    Names are as they are written, unknown members are ignored, an answer has no envelope, and a faulty body
+    is refused with 400, whatever the fault.
+    """
+
+
 PageNumber = Annotated[int, Meta(ge=1, le=1_000_000_000, description="The page, from 1.")]
 """The number of a page."""
 
@@ -152,6 +160,11 @@ def whole(pattern: str) -> str:
 
 ONE_LINE: Final = whole(r"[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?")
 """The pattern of display names: one line, no space at either end."""
+
+
+def is_protocol(kind: Any) -> bool:
+    """True for a type of bodies or answers whose form others have specified."""
+    return isinstance(kind, type) and issubclass(kind, ProtocolSchema)
 
 
 def envelope(data: object) -> bytes:

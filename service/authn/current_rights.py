@@ -1,0 +1,169 @@
+"""The current rights of users who send no request themselves, from memory as long as nothing has changed.
+
+What the database says of a user is kept in this process with the *epoch* of the user's rights: see
+``api_keys.callers``. Every change of the user (roles, names, status, a ban; a change of a role or of a Button
+that the user holds) ends the epoch before it is answered. Each question compares epochs in one round trip to
+the session store, which all questions of the moment share; where they differ, the database is read. So no
+answer is by rights older than the last change that was answered before the question.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from service.errors import Unavailable
+from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
+from service.keyspace import BANNED, SessionStore
+from service.records.database.transactions import Database
+from service.records.users import active
+from service.records.users.active import ActiveUser
+
+Who: TypeAlias = int | str
+"""A user: by id, or by the name key (``kernel.names.name_key``)."""
+
+MOST_USERS: Final = 10_000
+"""How many users a process keeps in mind; the oldest goes first."""
+MOST_AGE: Final = 60.0
+"""Seconds after which a user is read again, though no change was announced: one by hand announces nothing."""
+_AT_ONCE: Final = 500  # users that are read in one statement
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What is known of an active user, as of an epoch."""
+
+    caller: Caller
+    name_key: str
+    epoch: bytes
+    read_at: float
+
+
+class CurrentRights:
+    """Finds users who may log in, with the rights that they have at that moment."""
+
+    def __init__(self, database: Database, store: SessionStore) -> None:
+        self._database = database
+        self._store = store
+        self._entries: dict[int, _Entry] = {}
+        self._ids: dict[str, int] = {}
+        self._held: dict[tuple[str, ...], HeldCodes] = {}
+        self._waiting: dict[Who, asyncio.Future[Caller | None]] = {}
+        self._reading: asyncio.Task[None] | None = None
+
+    async def of(self, asked: Collection[Who]) -> dict[Who, Caller]:
+        """Return those of the users who exist and are neither disabled nor banned; raises ``Unavailable``."""
+        entries = {who: entry for who in asked if (entry := self._entry(who)) is not None}
+        found: dict[Who, Caller] = {}
+        if entries:
+            answers = await self._store.check_all_rights(one.caller.login_id for one in entries.values())
+            for (who, entry), (marker, epoch, _) in zip(entries.items(), answers, strict=True):
+                if epoch == entry.epoch and marker != BANNED:
+                    found[who] = entry.caller
+        missing = [who for who in asked if who not in found]
+        if missing:
+            read = await asyncio.gather(*map(self._read, missing))
+            found.update((who, caller) for who, caller in zip(missing, read, strict=True) if caller)
+        return found
+
+    def _entry(self, who: Who) -> _Entry | None:
+        user_id = self._ids.get(who) if isinstance(who, str) else who
+        entry = None if user_id is None else self._entries.get(user_id)
+        if entry is None or time.monotonic() - entry.read_at > MOST_AGE:
+            return None
+        return entry if isinstance(who, int) or entry.name_key == who else None
+
+    def _read(self, who: Who) -> asyncio.Future[Caller | None]:
+        """Return the future of a user who is read from now on; those of the moment are read together.
+
+        A question never joins a reading that has begun: it could be older than a change answered since.
+        """
+        loop = asyncio.get_running_loop()
+        future = self._waiting.get(who)
+        if future is None:
+            future = self._waiting[who] = loop.create_future()
+        if self._reading is None:
+            self._reading = loop.create_task(self._read_all())
+        return asyncio.shield(future)
+
+    async def _read_all(self) -> None:
+        """Read until nobody waits."""
+        batch: dict[Who, asyncio.Future[Caller | None]] = {}
+        try:
+            while self._waiting:
+                batch = {who: self._waiting.pop(who) for who in list(self._waiting)[:_AT_ONCE]}
+                callers = await self._loaded(batch)
+                for who, future in batch.items():
+                    future.set_result(callers.get(who))
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - nobody may be left waiting
+            refusal = error if isinstance(error, Exception) else Unavailable("The worker is about to end")
+            for future in (*batch.values(), *self._waiting.values()):
+                if not future.done():
+                    future.set_exception(refusal)
+                    future.exception()  # those who wait raise it; if all have gone, nobody has to be told
+            self._waiting.clear()
+        finally:
+            self._reading = None
+
+    async def _loaded(self, asked: Iterable[Who]) -> dict[Who, Caller]:
+        numbers = [who for who in asked if isinstance(who, int)]
+        keys = [who for who in asked if isinstance(who, str)]
+        async with self._database.transaction() as connection:
+            names = await active.known(connection, numbers, keys)
+        # Set before the users are read: a change that comes in between ends them.
+        epochs = await self._begun(list(names))
+        async with self._database.transaction() as connection:
+            users = await active.read(connection, list(epochs)) if epochs else []
+        found: dict[Who, Caller] = {}
+        now = time.monotonic()
+        for user in users:
+            entry = _Entry(self._caller(user), user.name_key, epochs[user.id], now)
+            self._keep(user.id, entry)
+            found[user.id] = found[user.name_key] = entry.caller
+        return found
+
+    async def _begun(self, ids: list[int]) -> dict[int, bytes]:
+        """Return the epochs of users who are not banned, by id."""
+        answers = await self._store.check_all_rights(map(str, ids))
+        return {
+            user_id: epoch or await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
+            for user_id, (marker, epoch, _) in zip(ids, answers, strict=True)
+            if marker != BANNED
+        }
+
+    def _caller(self, user: ActiveUser) -> Caller:
+        held = self._held.get(user.permissions)
+        if held is None:
+            if len(self._held) >= MOST_USERS:
+                self._held.clear()
+            # One object for equal rights, so that decisions cached by it are found.
+            held = self._held[user.permissions] = HeldCodes(user.permissions)
+        return Caller(
+            user_id=user.id,
+            login_id=str(user.id),
+            user_name=user.user_name,
+            nick_name=user.nick_name,
+            device="",
+            roles=user.roles,
+            held=held,
+            issued_at=0.0,
+            kind=user.kind,
+            service=user.service,
+        )
+
+    def _keep(self, user_id: int, entry: _Entry) -> None:
+        self._forget(user_id)
+        while len(self._entries) >= MOST_USERS:
+            self._forget(next(iter(self._entries)))
+        self._entries[user_id] = entry
+        self._ids[entry.name_key] = user_id
+
+    def _forget(self, user_id: int) -> None:
+        known = self._entries.pop(user_id, None)
+        if known is not None and self._ids.get(known.name_key) == user_id:
+            del self._ids[known.name_key]

@@ -1,0 +1,61 @@
+"""Answers to questions: the enforcer's decision, and the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import PERMISSION
+from service.authz.review.explain import Reason, reason_of
+from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf
+from service.evaluation.templates import Templates
+from service.kernel.codes import HeldCodes
+
+Why: TypeAlias = Reason | Unanswerable | Literal["subject_not_active", "incomplete"]
+"""The reason of an answer.
+
+``subject_not_active``: the subject is not known, is disabled or banned, or its token is not valid or was
+revoked. ``incomplete``: a question of a batch lacks a part, or has a part of a wrong type.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question; ``decision`` is the deciding one, None if the enforcer was not asked."""
+
+    allowed: bool
+    reason: Why
+    decision: Decision | None = None
+
+
+class Answers:
+    """Asks the enforcer."""
+
+    def __init__(self, templates: Templates | None = None) -> None:
+        self._templates = templates or Templates()
+
+    def of(self, policy: Policy, question: Question, held: HeldCodes) -> Answer:
+        """Return the answer of ``policy`` about somebody who is logged in and holds ``held``.
+
+        All requests of a template are allowed only if each of them is.
+        """
+        match question:
+            case UseOf(code):
+                return _told(policy, policy.judge(PERMISSION, code, held), held)
+            case RequestTo(service, method, path):
+                return _told(policy, policy.judge_route(service, method, path, held), held)
+            case RequestsTo(service, method):
+                decisions = [
+                    policy.judge_route(service, method, path, held)
+                    for path in self._templates.paths(policy, question)
+                ]
+                denied = (one for one in decisions if not one.allowed)
+                return _told(policy, next(denied, None) or decisions[0], held)
+
+
+def _told(policy: Policy, decision: Decision, held: HeldCodes) -> Answer:
+    if decision.allowed:
+        return Answer(True, "opened", decision)
+    codes = policy.rules.codes(decision.layer, decision.object)
+    return Answer(False, reason_of(codes, decision.required, allowed=False, held=held), decision)

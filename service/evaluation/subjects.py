@@ -1,0 +1,64 @@
+"""From the subjects of questions to callers with their current rights."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final
+
+from service.authn.api_keys.form import is_api_key
+from service.authn.authenticate import Authenticator
+from service.authn.current_rights import CurrentRights, Who
+from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid
+from service.evaluation.entities import IDENTITY, TOKEN, USER, Subject
+from service.kernel.identity import Caller
+from service.kernel.names import name_key
+from service.kernel.permission_map import PermissionMap
+
+SUBJECT_TYPES: Final = (USER, IDENTITY, TOKEN)
+"""The types of subjects that are known."""
+
+_LOGIN_ID: Final = re.compile(r"[1-9][0-9]{0,17}")
+_LONGEST_NAME: Final = 256  # characters: names that fit are shorter, whatever they fold to
+_REFUSED: Final = (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
+
+
+class Subjects:
+    """Finds the callers whom subjects name."""
+
+    def __init__(self, current: CurrentRights, authenticator: Authenticator) -> None:
+        self._current = current
+        self._authenticator = authenticator
+
+    async def callers(
+        self, subjects: Collection[Subject], permission_map: PermissionMap
+    ) -> dict[Subject, Caller]:
+        """Return the caller of each subject that may log in at this moment.
+
+        Subjects that are unknown, disabled or banned, tokens that are not valid or were revoked, and subjects
+        of other types have none. A token has the rights that it carries, decoded by ``permission_map``. An
+        API key is no subject. Raises ``Unavailable``.
+        """
+        users = {one: who for one in subjects if (who := _user(one)) is not None}
+        known = await self._current.of(set(users.values())) if users else {}
+        found = {one: known[who] for one, who in users.items() if who in known}
+        for one in subjects:
+            if one.type == TOKEN and (caller := await self._of_token(one.id, permission_map)) is not None:
+                found[one] = caller
+        return found
+
+    async def _of_token(self, token: str, permission_map: PermissionMap) -> Caller | None:
+        if is_api_key(token):
+            return None
+        try:
+            return await self._authenticator.checked(token, permission_map)
+        except _REFUSED:
+            return None
+
+
+def _user(subject: Subject) -> Who | None:
+    if subject.type == IDENTITY:
+        return int(subject.id) if _LOGIN_ID.fullmatch(subject.id) else None
+    if subject.type == USER and len(subject.id) <= _LONGEST_NAME and "\0" not in subject.id:
+        return name_key(subject.id)
+    return None

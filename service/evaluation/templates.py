@@ -1,0 +1,112 @@
+"""All requests that fit a template, as the few of them that are decided by different lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes
+from service.authz.engine.paths import shape
+from service.authz.engine.policy import Policy
+from service.authz.engine.request_classes import registered
+from service.authz.engine.resource_index import ResourceIndex, comparable
+from service.authz.engine.rules import ENDPOINT, RESOURCE, UNREGISTERED
+from service.evaluation.questions import RequestsTo
+from service.kernel.services import PORTCULLIS, split_object
+
+_ANY: Final = "\x01"  # a value that no registered path has, so that only parameters fit it
+_MOST_KNOWN: Final = 1000
+
+
+class _Known:
+    """What was found out about one policy."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.routes = ResourceIndex(policy.rules.objects(ENDPOINT))
+        self.meeting: dict[str, tuple[MeetingShapes, MeetingShapes]] = {}
+        self.paths: dict[RequestsTo, tuple[str, ...]] = {}
+
+
+class Templates:
+    """Finds the paths that stand for all requests of a template; remembers them while a policy is in use."""
+
+    def __init__(self) -> None:
+        self._known: WeakKeyDictionary[Policy, _Known] = WeakKeyDictionary()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def paths(self, policy: Policy, asked: RequestsTo) -> tuple[str, ...]:
+        """Return paths such that any request that fits the template is decided by the lines of one of them.
+
+        The first is that of a request whose values nobody has registered. Of ``GET /orders/{id}`` the others
+        are those that a more specific resource takes, such as ``/orders/new``.
+        """
+        if (known := self._known.get(policy)) is None:
+            known = self._known[policy] = _Known(policy)
+        found = known.paths.get(asked)
+        if found is None:
+            if len(known.paths) >= _MOST_KNOWN:
+                known.paths.clear()
+            found = known.paths[asked] = tuple(_distinct(policy, known, asked))
+        return found
+
+
+def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> Iterator[str]:
+    """Yield the candidates whose lines differ from those of the candidates before."""
+    seen = set()
+    for path in _candidates(policy, known, asked):
+        lines = _lines(policy, known, asked, path)
+        if lines not in seen:
+            seen.add(lines)
+            yield path
+
+
+def _lines(policy: Policy, known: _Known, asked: RequestsTo, path: str) -> tuple[object, ...]:
+    """Return what is equal for requests that are decided alike."""
+    codes, method = policy.rules.codes, asked.method
+    if asked.service != PORTCULLIS:
+        return codes(RESOURCE, policy.object_at(asked.service, method, path))
+    route = known.routes.find(method, path)
+    resource = policy.resource_at(method, path) or UNREGISTERED
+    return codes(RESOURCE, resource), route and codes(ENDPOINT, route)
+
+
+def _candidates(policy: Policy, known: _Known, asked: RequestsTo) -> Iterator[str]:
+    """Yield a path for each way in which resources and routes meet the template."""
+    service = policy.service(asked.service)
+    if service is None:
+        yield asked.template
+        return
+    if asked.service not in known.meeting:
+        known.meeting[asked.service] = _meeting(policy, asked.service)
+    resources, routes = known.meeting[asked.service]
+    method = "GET" if asked.method == "HEAD" and asked.service != PORTCULLIS else asked.method
+    whole = f"{method} {comparable(service, shape(asked.template))}".split("/")
+    yield _path(whole)
+    for _, narrowed in routes.meeting(whole):
+        yield _path(narrowed)
+    for _, narrowed in resources.meeting(whole):
+        yield _path(narrowed)
+        for _, narrower in routes.meeting(narrowed):
+            yield _path(narrower)
+
+
+def _meeting(policy: Policy, name: str) -> tuple[MeetingShapes, MeetingShapes]:
+    """Return the resources and the routes of a service; those of another one have no routes here."""
+    if name == PORTCULLIS:
+        return MeetingShapes(registered(policy)), MeetingShapes(policy.rules.objects(ENDPOINT))
+    service = policy.other_services[name]
+    shapes = []
+    for one in policy.rules.objects(RESOURCE):
+        owner, route = split_object(one)
+        if owner != name or route.startswith("@"):
+            continue
+        method, _, path = route.partition(" ")
+        shapes.append(f"{method} {comparable(service, shape(path))}")
+    return MeetingShapes(shapes), MeetingShapes(())
+
+
+def _path(segments: list[str]) -> str:
+    return "/".join(segments).partition(" ")[2].replace(PARAMETER, _ANY)

@@ -1,0 +1,91 @@
+"""A service with the subjects, resources and actions of the AuthZEN certification scenario."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.embedded import EmbeddedStores
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
+from tests.support.members import Member, member
+from tests.web.driver import Answer
+
+EVALUATION = "/access/v1/evaluation"
+EVALUATIONS = "/access/v1/evaluations"
+
+CODES = {
+    "alice": ("record:record-1:read", "record:record-1:write"),
+    "bob": ("record:record-1:read", "record:record-2:write"),
+    "gateway": ("system:policy:evaluate",),
+}
+
+
+class Access:
+    """A service that is asked by the account of a gateway."""
+
+    def __init__(self, service: Inside, members: dict[str, Member], log: Path) -> None:
+        self.service = service
+        self.members = members
+        self.log = log
+
+    async def ask(self, path: str, body: Any, *headers: tuple[str, str], by: str = "gateway") -> Answer:
+        """Ask as the member ``by``."""
+        return await self.members[by].ask("POST", path, body, *headers)
+
+    async def decision(self, subject: dict[str, Any], action: str, resource: dict[str, Any]) -> Any:
+        """Return the decision about one question, with its context."""
+        body = {"subject": subject, "action": {"name": action}, "resource": resource}
+        answer = await self.ask(EVALUATION, body)
+        assert answer.status == 200, answer.body
+        return answer.json
+
+    async def allows(self, subject: str, action: str, resource: str, kind: str = "record") -> bool:
+        """Return the decision about a user and a resource."""
+        found = await self.decision(user(subject), action, {"type": kind, "id": resource})
+        allowed: bool = found["decision"]
+        return allowed
+
+
+def user(name: str) -> dict[str, Any]:
+    """Return a subject."""
+    return {"type": "user", "id": name}
+
+
+async def _button(service: Inside, code: str) -> None:
+    body = {"menuType": "Button", "title": code, "authMark": code}
+    await service.data("POST", "/api/menu", body)
+
+
+@pytest.fixture(scope="module")
+async def _access(
+    stores: EmbeddedStores,
+    seeded_template: str,
+    emptied_redis_url: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Access]:
+    with database(stores, seeded_template) as url:
+        log = {
+            "PORTCULLIS_POLICY__DECISION_LOG": str(tmp_path_factory.mktemp("log") / "decisions"),
+            "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+        }
+        async with inside(url, emptied_redis_url, **log) as service:
+            codes = {code for held in CODES.values() for code in held if not code.startswith("system:")}
+            for code in sorted(codes):
+                await _button(service, code)
+            members = {name: await member(service, name, *held) for name, held in CODES.items()}
+            yield Access(service, members, Path(log["PORTCULLIS_POLICY__DECISION_LOG"]))
+
+
+@pytest.fixture
+async def access(_access: Access) -> Access:
+    """One service for the tests of a module; everybody is logged in."""
+    if (await _access.service.ask("GET", "/api/user/info")).status == 401:  # the store has been emptied
+        _access.service.token = await _access.service.log_in()
+    for one in _access.members.values():
+        if (await one.ask("GET", "/api/user/info")).status == 401:
+            await one.log_in()
+    return _access

@@ -1,0 +1,165 @@
+"""What the enforcer is asked, by an action and a resource, and what it answers about templates."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
+from service.evaluation.answers import Answers
+from service.evaluation.entities import Resource
+from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf, question_of
+from service.evaluation.templates import Templates
+from service.kernel.codes import HeldCodes
+from tests.policies.stock import MODEL
+
+
+@pytest.mark.parametrize(
+    ("action", "resource", "bound_to", "question"),
+    [
+        ("read", Resource("record", "record-1"), None, UseOf("record:record-1:read")),
+        ("anything", Resource("permission", "orders:order:read"), None, UseOf("orders:order:read")),
+        ("read", Resource("permission", "system:*"), None, UseOf("system:*")),
+        ("read", Resource("record", "a:b"), None, "no_code"),
+        ("read", Resource("record", "*"), None, "no_code"),
+        ("*", Resource("record", "a"), None, "no_code"),
+        ("read", Resource("@login", "a"), None, "no_code"),
+        ("read", Resource("record", "A"), None, "no_code"),
+        ("read", Resource("record", ""), None, "no_code"),
+        ("read", Resource("record", "a\n"), None, "no_code"),
+        ("read", Resource("record", "a" * 128), None, "no_code"),
+        ("read", Resource("permission", "@login"), None, "no_code"),
+        ("GET", Resource("route", "/api/x"), None, RequestTo("portcullis", "GET", "/api/x")),
+        ("GET", Resource("route", "/x", "orders"), None, RequestTo("orders", "GET", "/x")),
+        ("GET", Resource("route", "/x"), "orders", RequestTo("orders", "GET", "/x")),
+        ("GET", Resource("route", "/x", "orders"), "orders", RequestTo("orders", "GET", "/x")),
+        ("GET", Resource("route", "/x", "portcullis"), "orders", "other_service"),
+        ("GET", Resource("route", "/x", "shop"), "orders", "other_service"),
+        ("GET", Resource("route", "/x", "Orders"), None, "unknown_service"),
+        ("GET", Resource("route", "/x", ""), None, "unknown_service"),
+        ("GET", Resource("route", "/x", ""), "orders", "unknown_service"),
+        ("GET", Resource("route", "/x/", "orders"), None, RequestTo("orders", "GET", "/x/")),
+        ("GET", Resource("route", "/x/"), None, "not_canonical"),
+        ("GET", Resource("route", "//x", "orders"), None, "not_canonical"),
+        ("GET", Resource("route", "/x/../y", "orders"), None, "not_canonical"),
+        ("GET", Resource("route", "/x?y", "orders"), None, "not_canonical"),
+        ("GET", Resource("route", "/%78", "orders"), None, "not_canonical"),
+        ("GET", Resource("route", "x", "orders"), None, "not_canonical"),
+        ("GET", Resource("route", "", "orders"), None, "not_canonical"),
+        ("GET", Resource("route", "/x/{id}", "orders"), None, RequestsTo("orders", "GET", "/x/{id}")),
+        ("GET", Resource("route", "/x/{id}/", "orders"), None, RequestsTo("orders", "GET", "/x/{id}/")),
+        ("GET", Resource("route", "/x/{id}y", "orders"), None, "not_canonical"),
+        ("GET", Resource("route", "/x/{}", "orders"), None, "not_canonical"),
+        ("read", Resource("permission", "orders:order:read"), "orders", UseOf("orders:order:read")),
+        ("read", Resource("permission", "orders"), "orders", "other_service"),
+        ("read", Resource("permission", "orders-2:order:read"), "orders", "other_service"),
+        ("read", Resource("permission", "*"), "orders", "other_service"),
+        ("read", Resource("record", "record-1"), "orders", "other_service"),
+        ("read", Resource("orders", "order"), "orders", UseOf("orders:order:read")),
+    ],
+)
+def test_a_question_names_one_object_or_is_not_answerable(
+    action: str, resource: Resource, bound_to: str | None, question: Question | Unanswerable
+) -> None:
+    assert question_of(action, resource, bound_to) == question
+
+
+LINES = [
+    Rule(SERVICE, "orders", "@nobody"),
+    Rule(RESOURCE, "orders GET /orders/{id}", "orders:order:read"),
+    Rule(RESOURCE, "orders GET /orders/new", "orders:order:create"),
+    Rule(RESOURCE, "orders GET /open/{id}", "@login"),
+    Rule(RESOURCE, "orders GET /{any}/{id}", "orders:any:read"),
+    Rule(SERVICE, "shop", "@ignore-case"),
+    Rule(RESOURCE, "shop GET /Items/{id}", "shop:item:read"),
+    Rule(RESOURCE, "shop GET /items/New", "shop:item:create"),
+    Rule(PERMISSION, "orders:order:read", "orders:order:read"),
+    Rule(RESOURCE, "@unregistered", "@login"),
+    Rule(RESOURCE, "GET /api/role/7", "role:seven"),
+    Rule(ENDPOINT, "GET /api/role/{id}", "role:read"),
+    Rule(ENDPOINT, "GET /api/role/list", "role:list"),
+    Rule(ENDPOINT, "GET /api/open", "@anyone"),
+]
+POLICY = Policy(MODEL.read_text("utf-8"), LINES, revision=7)
+
+
+def allows(question: Question, *held: str) -> bool:
+    return Answers().of(POLICY, question, HeldCodes(held)).allowed
+
+
+@pytest.mark.parametrize(
+    ("template", "held", "allowed"),
+    [
+        ("/orders/{id}", ["orders:order:read"], False),  # /orders/new is another resource
+        ("/orders/{id}", ["orders:order:create"], False),
+        ("/orders/{id}", ["orders:order:read", "orders:order:create"], True),
+        ("/orders/{number}", ["orders:*"], True),
+        ("/open/{id}", [], True),
+        ("/{a}/{b}", ["orders:any:read"], False),
+        ("/{a}/{b}", ["orders:*"], True),
+        ("/orders/new/{x}", ["*"], False),  # nothing is registered, and nothing opened
+        ("/{a}", ["*"], False),
+    ],
+)
+def test_a_template_is_allowed_if_each_request_that_fits_it_is(
+    template: str, held: list[str], allowed: bool
+) -> None:
+    assert allows(RequestsTo("orders", "GET", template), *held) is allowed
+
+
+def test_a_template_says_what_all_its_requests_say_together() -> None:
+    values = ("new", "7", "open", "orders", "other")
+    codes = ["orders:order:read", "orders:order:create", "orders:any:read"]
+    for template in ("/orders/{a}", "/{a}/new", "/{a}/{b}", "/open/{b}"):
+        paths = {template.replace("{a}", one).replace("{b}", two) for one, two in product(values, values)}
+        for chosen in product([False, True], repeat=3):
+            held = [code for code, has in zip(codes, chosen, strict=True) if has]
+            each = all(allows(RequestTo("orders", "GET", path), *held) for path in paths)
+            assert allows(RequestsTo("orders", "GET", template), *held) is each, (template, held)
+
+
+def test_a_template_is_read_as_the_router_of_its_service_reads_it() -> None:
+    for template in ("/items/{id}", "/ITEMS/{id}"):
+        assert not allows(RequestsTo("shop", "GET", template), "shop:item:read")
+        assert allows(RequestsTo("shop", "GET", template), "shop:*")
+        assert allows(RequestsTo("shop", "HEAD", template), "shop:*")
+        assert not allows(RequestsTo("shop", "POST", template), "*")
+    assert not allows(RequestsTo("nowhere", "GET", "/items/{id}"), "*")
+
+
+@pytest.mark.parametrize(
+    ("template", "held", "allowed"),
+    [
+        ("/api/role/{id}", ["role:read"], False),  # also takes role 7 and the list
+        ("/api/role/{id}", ["role:read", "role:list"], False),
+        ("/api/role/{id}", ["role:*"], True),
+        ("/api/{a}", ["*"], False),  # most of them have no route
+    ],
+)
+def test_a_template_of_this_service_passes_both_layers(template: str, held: list[str], allowed: bool) -> None:
+    assert allows(RequestsTo("portcullis", "GET", template), *held) is allowed
+
+
+def test_an_answer_has_its_reason() -> None:
+    def reason(question: Question, *held: str) -> str:
+        return Answers().of(POLICY, question, HeldCodes(held)).reason
+
+    assert reason(UseOf("orders:order:read"), "orders:*") == "opened"
+    assert reason(UseOf("orders:order:read")) == "not_held"
+    assert reason(UseOf("orders:order:write"), "*") == "no_line"
+    assert reason(RequestTo("orders", "GET", "/orders/7")) == "not_held"
+    assert reason(RequestTo("orders", "GET", "/"), "*") == "no_line"
+    assert reason(RequestTo("nowhere", "GET", "/"), "*") == "no_line"
+
+
+def test_templates_are_forgotten_with_their_policy() -> None:
+    templates = Templates()
+    policy = Policy(MODEL.read_text("utf-8"), LINES, revision=7)
+    question = RequestsTo("orders", "GET", "/orders/{id}")
+
+    assert templates.paths(policy, question) is templates.paths(policy, question)
+    assert len(templates.paths(policy, question)) == 2
+    del policy
+    assert len(templates) == 0

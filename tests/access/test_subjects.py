@@ -1,0 +1,163 @@
+"""Whom a question is about, with which rights: those of the moment of the question."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from tests.access.conftest import EVALUATION, EVALUATIONS, Access, user
+from tests.support.members import ids_of, member
+
+pytestmark = pytest.mark.anyio
+
+FIRST = {"type": "record", "id": "record-1"}
+READ = "record:record-1:read"
+
+
+async def test_a_subject_is_named_in_three_ways(access: Access) -> None:
+    alice = access.members["alice"]
+    for kind, name in (
+        ("user", "alice"),
+        ("user", "ALICE"),
+        ("identity", str(alice.user_id)),
+        ("token", alice.token),
+    ):
+        assert (await access.decision({"type": kind, "id": name}, "read", FIRST))["decision"] is True
+        assert (await access.decision({"type": kind, "id": name}, "delete", FIRST))["decision"] is False
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("user", "nobody-here"),
+        ("user", ""),
+        ("user", "a" * 5000),
+        ("user", "a\0"),
+        ("identity", "0"),
+        ("identity", "999999"),
+        ("identity", "alice"),
+        ("identity", "9" * 30),
+        ("identity", " 1"),
+        ("identity", "\u0661"),
+        ("token", ""),
+        ("token", "eyJhbGciOiJub25lIn0.e30."),
+        ("token", "pck_1_x_y"),
+        ("token", "\u00e9"),
+        ("spaceship", "alice"),
+    ],
+)
+async def test_a_subject_that_is_not_active_may_do_nothing(access: Access, kind: str, name: str) -> None:
+    found = await access.decision({"type": kind, "id": name}, "read", FIRST)
+
+    assert found["decision"] is False
+    assert found["context"]["reason"] == "subject_not_active"
+    assert set(found["context"]) == {"reason", "revision"}
+
+
+async def test_rights_are_those_of_the_moment_of_the_question(access: Access) -> None:
+    service, who = access.service, await member(access.service, "carol")
+    (button,) = await ids_of(service, READ)
+    menus, status = f"/api/role/{who.role_id}/permissions", f"/api/user/{who.user_id}/status"
+    ban = f"/api/online/{who.user_id}/ban"
+    steps: list[tuple[str, str, Any, bool]] = [
+        ("PUT", menus, {"menuIds": [button]}, True),
+        ("PUT", menus, {"menuIds": []}, False),
+        ("PUT", menus, {"menuIds": [button]}, True),
+        ("PUT", status, {"status": "disabled"}, False),
+        ("PUT", status, {"status": "enabled"}, True),
+        ("POST", ban, {"reason": "for a test"}, False),
+        ("DELETE", ban, None, True),
+        ("PATCH", f"/api/user/{who.user_id}", {"roleIds": []}, False),
+        ("PATCH", f"/api/user/{who.user_id}", {"roleIds": [who.role_id]}, True),
+    ]
+    assert await access.allows("carol", "read", "record-1") is False
+    for method, path, body, expected in steps:
+        await service.data(method, path, body)
+        by_name = await access.allows("carol", "read", "record-1")
+        by_id = await access.decision({"type": "identity", "id": str(who.user_id)}, "read", FIRST)
+        assert (by_name, by_id["decision"]) == (expected, expected), (method, path, body)
+
+
+async def test_a_name_is_that_of_the_user_who_has_it_now(access: Access) -> None:
+    service, who = access.service, await member(access.service, "dave", READ)
+    assert await access.allows("dave", "read", "record-1")
+
+    await service.data("PATCH", f"/api/user/{who.user_id}", {"userName": "david"})
+    assert await access.allows("dave", "read", "record-1") is False
+    assert await access.allows("david", "read", "record-1")
+    other = await member(service, "dan")
+    await service.data("PATCH", f"/api/user/{other.user_id}", {"userName": "dave"})
+    assert await access.allows("dave", "read", "record-1") is False
+    await service.data("DELETE", f"/api/user/{who.user_id}")
+    assert await access.allows("david", "read", "record-1") is False
+
+
+async def test_a_disabled_button_closes_its_code_for_everybody(access: Access) -> None:
+    (button,) = await ids_of(access.service, "record:record-2:write")
+    assert await access.allows("admin", "write", "record-2")
+
+    await access.service.data("PATCH", f"/api/menu/{button}", {"enabled": False})
+    found = await access.decision(user("admin"), "write", {"type": "record", "id": "record-2"})
+    assert (found["decision"], found["context"]["reason"]) == (False, "no_line")
+    await access.service.data("PATCH", f"/api/menu/{button}", {"enabled": True})
+    assert await access.allows("admin", "write", "record-2")
+
+
+async def test_a_revoked_token_is_no_subject(access: Access) -> None:
+    who = await member(access.service, "erin", READ)
+    token = {"type": "token", "id": who.token}
+    assert (await access.decision(token, "read", FIRST))["decision"] is True
+
+    await access.service.data("PUT", f"/api/role/{who.role_id}/permissions", {"menuIds": []})
+    assert (await access.decision(token, "read", FIRST))["decision"] is False
+    await who.log_in()
+    answer = await who.ask("POST", "/api/auth/logout")
+    assert answer.status == 200
+    found = await access.decision({"type": "token", "id": who.token}, "read", FIRST)
+    assert found["context"]["reason"] == "subject_not_active"
+
+
+async def test_users_of_one_moment_are_read_together(access: Access) -> None:
+    names = [f"crowd-{number}" for number in range(5)]
+    for name in names:
+        await member(access.service, name, READ)
+    body = {
+        "action": {"name": "read"},
+        "resource": FIRST,
+        "evaluations": [{"subject": user(name)} for name in (*names, "nobody-here", *names)],
+    }
+    answers = await asyncio.gather(*(access.ask(EVALUATIONS, body) for _ in range(4)))
+
+    for answer in answers:
+        assert [one["decision"] for one in answer.json["evaluations"]] == [True] * 5 + [False] + [True] * 5
+
+
+async def test_routes_are_those_of_this_service_unless_another_is_named(access: Access) -> None:
+    route = {"type": "route", "id": "/api/role/list"}
+    elsewhere = {**route, "properties": {"service": "orders"}}
+    nonsense = {**route, "properties": {"service": 7}}
+
+    assert (await access.decision(user("admin"), "GET", route))["decision"] is True
+    denied = await access.decision(user("alice"), "GET", route)
+    assert (denied["decision"], denied["context"]["layer"]) == (False, "resource")
+    assert (await access.decision(user("admin"), "GET", elsewhere))["context"]["reason"] == "no_line"
+    assert (await access.decision(user("admin"), "GET", nonsense))["context"]["reason"] == "unknown_service"
+
+
+async def test_only_readers_of_the_policy_are_told_what_would_open(access: Access) -> None:
+    body = {"subject": user("bob"), "action": {"name": "write"}, "resource": FIRST}
+    untold = (await access.ask(EVALUATION, body)).json["context"]
+    told = (await access.service.ask("POST", EVALUATION, body)).json["context"]
+
+    assert "required" not in untold
+    assert told["required"] == ["record:record-1:write"]
+    assert told["decisionId"] == untold["decisionId"]
+
+
+async def test_nobody_asks_without_the_code(access: Access) -> None:
+    answer = await access.ask(EVALUATION, {}, by="alice")
+
+    assert (answer.status, answer.code) == (403, "permission_denied")
+    assert (await access.service.as_stranger("POST", EVALUATION)).status == 401
