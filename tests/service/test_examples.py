@@ -10,7 +10,7 @@ from service.app import check_routes
 from service.authz.publishing.shipped import read_shipped
 from tests.support.inside import Inside
 from tests.support.inside_fixtures import service
-from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 __all__ = ["service"]
 
@@ -49,13 +49,17 @@ ORDER = (
     "PUT /api/user/profile",
 )
 """Each as the one before has left the service; what a POST has made is what the next ones name."""
-OTHERWISE = {"POST /api/auth/refresh", "PUT /api/user/profile/password"}
-"""Sent with a token or a password in place of the one that is shown."""
+OTHERWISE = {"POST /api/auth/refresh", "POST /api/user/{id}/keys", "PUT /api/user/profile/password"}
+"""Sent with a token or a password in place of the one that is shown, or about a service account."""
+
+OTHERS = tuple(name for name in OPERATIONS if name not in {*ORDER, *OTHERWISE})
+"""Sent last, in any order: they must not be about what another request has made."""
 
 
 def test_every_operation_that_takes_json_has_an_example_and_is_sent_one() -> None:
     assert [name for name, operation in OPERATIONS.items() if operation.mark.example is None] == []
-    assert sorted(OPERATIONS) == sorted({*ORDER, *OTHERWISE})
+    assert {*ORDER, *OTHERWISE} <= {*OPERATIONS}
+    assert [name for name in OTHERS if "{" in name] == []
 
 
 async def test_each_example_is_answered_with_success_and_harms_nobody(service: Inside) -> None:
@@ -65,7 +69,7 @@ async def test_each_example_is_answered_with_success_and_harms_nobody(service: I
         if one["authMark"] == "system:role:list"
     )
     made: dict[str, Any] = {"file": await uploaded(service)}
-    for name in ORDER:
+    for name in (*ORDER, *OTHERS):
         method, template = name.split(" ")
         family = template.split("/")[2]
         known = button if name == "PUT /api/menu/{id}/resources" else made.get(family)
@@ -78,7 +82,11 @@ async def test_each_example_is_answered_with_success_and_harms_nobody(service: I
             made[family] = answer.json["data"]["id"]
 
     users = (await service.data("GET", "/api/user/list"))["items"]
-    assert {one["status"] for one in users} == {"enabled"}
+    assert {one["userName"]: one["status"] for one in users} == {
+        "admin": "enabled",
+        "egret": "disabled",  # imported without a password
+        "heron": "enabled",
+    }
 
 
 async def test_the_examples_that_hold_secrets_are_taken_with_real_ones(service: Inside) -> None:
@@ -89,10 +97,11 @@ async def test_the_examples_that_hold_secrets_are_taken_with_real_ones(service: 
 
     renewed = await service.ask("POST", "/api/auth/refresh", {"refreshToken": tokens["refreshToken"]})
     token = renewed.json["data"]["accessToken"]
+    example = OPERATIONS["PUT /api/user/profile/password"].mark.example or {}
     changed = await service.ask(
         "PUT",
         "/api/user/profile/password",
-        OPERATIONS["PUT /api/user/profile/password"].mark.example,
+        {**example, "currentPassword": mine["password"]},
         token=token,
     )
 
@@ -100,10 +109,18 @@ async def test_the_examples_that_hold_secrets_are_taken_with_real_ones(service: 
     assert (renewed.status, changed.status) == (200, 200)
 
 
+async def test_the_example_of_an_api_key_is_taken_for_a_service_account(service: Inside) -> None:
+    account = {"userName": "nightly", "nickName": "Nightly", "kind": "service", "roleIds": [1]}
+    made = await service.data("POST", "/api/user", account)
+    example = OPERATIONS["POST /api/user/{id}/keys"].mark.example
+    assert (await service.ask("POST", f"/api/user/{made['id']}/keys", example)).status == 201
+
+
 def sent(name: str) -> Any:
     example = OPERATIONS[name].mark.example
     assert example is not None
-    return {**example, "password": ADMINISTRATOR_PASSWORD} if name == "POST /api/auth/login" else example
+    mine = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+    return {**example, **mine} if name == "POST /api/auth/login" else example
 
 
 async def uploaded(service: Inside) -> int:

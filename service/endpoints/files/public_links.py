@@ -68,6 +68,9 @@ class FileLink:
         await self._links.revoke(id)
 
 
+Token = Annotated[str, Meta(examples=["a-link-that-nobody-has-made"])]
+
+
 class PublicFile:
     """``/api/public/file/{token}``."""
 
@@ -79,7 +82,7 @@ class PublicFile:
     @sends(ANY_TYPE)
     @refuses(NotFound, RangeNotSatisfiable)
     @named("downloadPublicFile")
-    async def on_get(self, context: RequestContext, token: str) -> Stream:
+    async def on_get(self, context: RequestContext, token: Token) -> Stream:
         """Download the file of a public link.
 
         The same 404 for a link that is unknown, expired or revoked.

@@ -28,7 +28,7 @@ from service.errors import BadRequest, ValidationFailed
 from service.records.database.transactions import Connection, Database
 from service.records.roles import holdings
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import named, needs
+from service.web.requests.marks import example_parameters, named, needs
 from service.web.requests.schema import Id, Page, PageQuery, Schema, page_answer
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -133,6 +133,7 @@ class WhoMay:
         self._turns = turns
 
     @needs("system:policy:read")
+    @example_parameters(method="GET")
     @named("findRolesWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Who:
         """List the roles that pass a request, with the lines and the held codes by which they pass."""
@@ -161,6 +162,7 @@ class WhoUsers:
         self._turns = turns
 
     @needs("system:policy:read")
+    @example_parameters(method="GET")
     @named("findUsersWithAccess")
     async def on_get(self, context: RequestContext, query: WhoQuery) -> Page[PassingUser]:
         """List the users who pass a request, by name."""
@@ -259,6 +261,7 @@ class WhatMay:
         self._turns = turns
 
     @needs("system:policy:read")
+    @example_parameters(role_code="auditor")
     @named("listAccess")
     async def on_get(self, context: RequestContext, query: WhatQuery) -> What:
         """List the requests that a role, a user or a set of codes passes, and the codes that it may grant."""

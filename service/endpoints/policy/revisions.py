@@ -79,11 +79,14 @@ class LinesQuery(Schema):
         return Part(self.size, (self.page - 1) * self.size)
 
 
+FirstRevision = Annotated[Revision, Meta(examples=[1])]
+
+
 class DiffQuery(LinesQuery, kw_only=True):
     """The two revisions to compare, either may be the newer one; and which of the lines are wanted."""
 
-    from_: Revision = field(name="from")
-    to: Revision
+    from_: FirstRevision = field(name="from")
+    to: FirstRevision
     access: Annotated[bool, Meta(description="Answer too who gains and loses what.")] = False
 
 

@@ -15,7 +15,7 @@ from service.endpoints.policy.access import WITHIN
 from service.records.database.transactions import Database
 from service.web.requests.context import RequestContext
 from service.web.requests.dry_run import AccessChange
-from service.web.requests.marks import named, needs
+from service.web.requests.marks import example_parameters, named, needs
 from service.web.requests.schema import Schema
 
 Codes = Annotated[
@@ -59,6 +59,7 @@ class WhatIf:
         self._turns = turns
 
     @needs("system:policy:read")
+    @example_parameters(without="system:user:list")
     @named("previewRoleCodes")
     async def on_get(self, context: RequestContext, query: WhatIfQuery) -> WhatIfAnswer:
         """Tell who would gain and lose what if a role gave other codes; needs no right to change it."""

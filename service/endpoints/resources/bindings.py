@@ -13,7 +13,17 @@ from service.records.database.transactions import Database
 from service.records.menus import menus
 from service.records.resources import bindings, resources
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import dry_run, example_body, logged, named, needs, publishes, refuses, tagged
+from service.web.requests.marks import (
+    dry_run,
+    example_body,
+    example_parameters,
+    logged,
+    named,
+    needs,
+    publishes,
+    refuses,
+    tagged,
+)
 from service.web.requests.preconditions import answer_tag, content_tag, require_match
 from service.web.requests.schema import Id, Revision, Schema
 
@@ -134,6 +144,7 @@ class ButtonResources:
     @needs("system:menu:list")
     @refuses(NotFound)
     @tagged
+    @example_parameters(id=13)
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""

@@ -9,7 +9,7 @@ from msgspec import Meta
 from service.administration.users.bans import Bans
 from service.administration.users.kicks import Kicks
 from service.authn.sessions import Sessions
-from service.endpoints.sessions.tokens import Device
+from service.endpoints.sessions.tokens import EndedDevice
 from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_body, logged, named, needs, refuses
@@ -106,7 +106,7 @@ class OnlineUserDevice:
     @logged("online", "kick from a device", "KICK")
     @refuses(NotFound)
     @named("kickUserDevice")
-    async def on_delete(self, context: RequestContext, login_id: int, device: Device) -> None:
+    async def on_delete(self, context: RequestContext, login_id: int, device: EndedDevice) -> None:
         """End the session on one device of a user who holds no more permissions than the caller."""
         await self._kicks.kick_device(context.user, login_id, device)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.authn import sessions as authn
-from service.endpoints.sessions.tokens import Device
+from service.endpoints.sessions.tokens import EndedDevice
 from service.errors import Conflict, NotFound
 from service.web.requests.context import RequestContext
 from service.web.requests.cookies import Cookies
@@ -93,7 +93,7 @@ class SessionOnDevice:
     @logged("auth", "end a session", "LOGOUT")
     @refuses(NotFound)
     @named("endOwnSession")
-    async def on_delete(self, context: RequestContext, device: Device) -> None:
+    async def on_delete(self, context: RequestContext, device: EndedDevice) -> None:
         """End the caller's session on a device."""
         await self._sessions.end_own(context.user, device)
         if device == context.user.device:

@@ -39,6 +39,8 @@ Device = Annotated[
     ),
 ]
 """A device type; the sessions refuse what is none."""
+EndedDevice = Annotated[Device, Meta(examples=["old-tablet"])]
+"""A device type whose session is to end; the example is not the device that reads the documentation."""
 
 
 class Credentials(Schema):
@@ -82,7 +84,7 @@ class Login:
     @public
     @logged("auth", "login", "LOGIN", params=False, response=False)
     @refuses(LoginFailed, AccountDisabled, AccountBanned, Conflict, RateLimited)
-    @example_body({"userName": "admin", "password": "three wary herons", "device": "web"})
+    @example_body({"userName": "heron", "password": "four wary herons", "device": "web"})
     @named("logIn")
     @refuses_keys(_NO_KEYS)
     async def on_post(self, context: RequestContext, body: Credentials) -> TokenPair:

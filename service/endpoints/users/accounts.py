@@ -175,6 +175,7 @@ class Users:
             "nickName": "Heron",
             "password": "four wary herons",
             "email": "heron@example.org",
+            "status": "disabled",
             "roleIds": [3],
         }
     )

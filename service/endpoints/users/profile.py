@@ -120,7 +120,7 @@ class OwnPassword:
     @login
     @logged("user", "change own password", "UPDATE", params=False, response=False)
     @refuses(Conflict, RateLimited)
-    @example_body({"currentPassword": "three wary herons", "newPassword": "four wary herons"})
+    @example_body({"currentPassword": "your current one", "newPassword": "five wary otters"})
     @named("changeOwnPassword")
     async def on_put(self, context: RequestContext, body: PasswordChangeOrder) -> None:
         """Change the caller's own password.

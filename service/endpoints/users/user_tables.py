@@ -72,7 +72,6 @@ class UserTableImport:
                 {
                     "userName": "egret",
                     "nickName": "Egret",
-                    "password": "four wary herons",
                     "roles": ["auditor"],
                 }
             ]

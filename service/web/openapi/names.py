@@ -32,6 +32,7 @@ _ENUMERATIONS: Final = {
         "RequestMethod": "GET POST PUT PATCH DELETE",
         "RouteProtection": "public login permission outside",
         "TableFormat": "csv json",
+        "UserKind": "person service",
         "UserStatus": "enabled disabled",
     }.items()
 }

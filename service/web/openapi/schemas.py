@@ -15,7 +15,11 @@ from service.web.requests.schema import MAX_ID, schema_of
 
 JSON: Final = "application/json"
 
-_ID: Final = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID, "examples": [1]}
+_ID: Final = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
+_FIRST: Final = 1
+NOBODYS: Final = 999_999_999_999
+"""The id that is shown where something is changed: no service has made that many records."""
+_HARMLESS: Final = "The example names nothing that exists: put in the id of what you mean."
 
 Schema = Mapping[str, Any]
 """A JSON schema."""
@@ -52,15 +56,24 @@ class Schemas:
     def parameters(self, operation: Operation) -> list[dict[str, Any]]:
         """Return the path and query parameters of ``operation``."""
         return [
-            *(self._in_path(name, kind) for name, kind in operation.signature.path.items()),
-            *(self._in_query(field) for field in _fields(operation)),
+            *(self._in_path(operation, name, kind) for name, kind in operation.signature.path.items()),
+            *(self._in_query(operation, field) for field in _fields(operation)),
         ]
 
-    def _in_path(self, name: str, kind: Any) -> dict[str, Any]:
-        schema = _ID if kind is int else self.of(kind)
-        return {"name": camel(name), "in": "path", "required": True, "schema": schema}
+    def _in_path(self, operation: Operation, name: str, kind: Any) -> dict[str, Any]:
+        """Return a parameter with an example, with which a request that changes something harms nobody."""
+        schema = dict(_ID if kind is int else self.of(kind))
+        shown = schema.pop("examples", ())
+        parameter = {"name": camel(name), "in": "path", "required": True, "schema": schema}
+        if name in operation.mark.parameters:
+            return parameter | {"example": operation.mark.parameters[name]}
+        if schema["type"] != "integer":
+            return parameter | ({"example": shown[0]} if shown else {})
+        if operation.method == "GET":
+            return parameter | {"example": _FIRST}
+        return parameter | {"description": _HARMLESS, "example": NOBODYS}
 
-    def _in_query(self, field: msgspec.structs.FieldInfo) -> dict[str, Any]:
+    def _in_query(self, operation: Operation, field: msgspec.structs.FieldInfo) -> dict[str, Any]:
         schema = dict(_but_null(self.of(field.type)))
         parameter: dict[str, Any] = {
             "name": field.encode_name,
@@ -68,6 +81,10 @@ class Schemas:
             "required": field.required,
             "schema": schema,
         }
+        if field.name in operation.mark.parameters:
+            parameter["example"] = operation.mark.parameters[field.name]
+        elif field.required:
+            parameter["example"] = (schema.pop("examples", None) or schema["enum"])[0]
         if schema.get("type") == "array":
             parameter |= {"style": "form", "explode": False}
         if field.default not in (NODEFAULT, UNSET, None):

@@ -7,7 +7,7 @@ with contradictory access marks must not serve any request.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
 from service.authz.engine.rules import ANYONE, LOGIN
@@ -59,6 +59,7 @@ class Mark:
     media: tuple[str, ...] = ()
     file: str = ""
     example: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     publishes: bool = False
     dry_run: bool = False
     operation_id: str = ""
@@ -189,6 +190,14 @@ def sends(*media: str) -> Callable[[F], F]:
 def example_body(body: Mapping[str, Any]) -> Callable[[F], F]:
     """Show ``body`` in the documentation as the JSON body of a request; sending it must do no harm."""
     return lambda function: _marked(function, example=body)
+
+
+def example_parameters(**parameters: Any) -> Callable[[F], F]:
+    """Show these values of parameters in the documentation, by name, where the usual ones would not do.
+
+    Required parameters and those of the path are shown with a value anyway.
+    """
+    return lambda function: _marked(function, parameters=parameters)
 
 
 def takes_file(field: str) -> Callable[[F], F]:

@@ -1,0 +1,122 @@
+"""Each request as the documentation shows it, sent without a change: what "Try it out" does at a click."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from service.web.openapi.schemas import NOBODYS
+from tests.support.inside import Inside
+from tests.support.inside_fixtures import service
+from tests.users.people import execute
+
+__all__ = ["service"]
+
+pytestmark = pytest.mark.anyio
+
+FORM = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--x--\r\n'
+LAST = ("logOut", "logOutEverywhere")
+"""They end the session of whoever tries them, which is what they are for."""
+TABLES = ("user", "user_role", "user_ban", "api_key", "role", "role_menu", "menu", "resource", "file")
+UNTOUCHED = "SELECT COALESCE(json_agg(one), '[]') FROM (SELECT * FROM sys.{} ORDER BY 1, 2) AS one"
+OWN = {"updateOwnProfile", "patchOwnProfile"}
+"""They change the profile of whoever tries them."""
+NOTHING_TO_UNDO = {"unbanUser"}
+"""They succeed where there is nothing to undo."""
+LACKING = {
+    "changeOwnPassword": 422,  # the current password is another one
+    **dict.fromkeys(("checkForCaddy", "checkForEnvoy", "checkForNginx", "checkForTraefik"), 403),
+    "downloadFile": 404,
+    "downloadPublicFile": 404,
+    "endOwnSession": 404,
+    "logIn": 401,
+    "refreshTokens": 401,
+}
+"""What is answered where a request needs a secret, a session, a file or a service that is not there."""
+
+
+class Shown(NamedTuple):
+    """A request as the document shows it; ``about_id`` says that its path has an id."""
+
+    name: str
+    method: str
+    target: str
+    bodies: dict[str, Any]
+    documented: set[int]
+    about_id: bool
+
+
+def shown(document: dict[str, Any]) -> Iterator[Shown]:
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            given = {one["name"]: one for one in operation.get("parameters", ()) if one["in"] != "header"}
+            places = re.findall(r"{(.*?)}", path)
+            query = {
+                name: one["example"]
+                for name, one in given.items()
+                if one["in"] == "query" and "example" in one
+            }
+            ids = {name: quote(str(given[name]["example"])) for name in places}
+            body = operation.get("requestBody", {"content": {}})["content"]
+            yield Shown(
+                operation["operationId"],
+                method.upper(),
+                path.format(**ids) + (f"?{urlencode(query)}" if query else ""),
+                {kind: content.get("example") for kind, content in body.items()},
+                {int(status) for status in operation["responses"]},
+                str(NOBODYS) in ids.values(),
+            )
+
+
+def stored(service: Inside) -> dict[str, list[dict[str, Any]]]:
+    """Return the rows of all records."""
+    return {table: execute(service, UNTOUCHED.format(f'"{table}"'))[0][0] for table in TABLES}
+
+
+async def test_each_shown_request_is_answered_as_documented_and_harms_nobody(service: Inside) -> None:
+    document = (await service.ask("GET", "/docs/openapi.json")).json
+    before = stored(service)
+    for one in sorted(shown(document), key=lambda one: one.name in LAST):
+        if one.name in LAST:
+            service.token = await service.log_in()
+        answers = [await sent(service, one, kind) for kind in one.bodies] or [await sent(service, one)]
+        assert set(answers) <= one.documented, one
+        if one.about_id and one.name not in NOTHING_TO_UNDO:
+            assert set(answers) == {404}, one
+        else:
+            assert set(answers) <= {200, 201} or set(answers) == {LACKING.get(one.name)}, one
+        if one.name in OWN:
+            service.token = await service.log_in()
+    after = stored(service)
+    for table, rows in before.items():
+        lost = [row for row in rows if row not in after[table] and not is_own(table, row)]
+        assert lost == [], table
+    made = {row["user_name"]: row["status"] for row in after["user"] if row not in before["user"]}
+    assert {name: status for name, status in made.items() if name != "admin"} == {
+        "heron": "disabled",  # it has a password that everybody can read
+        "egret": "disabled",
+    }
+
+
+async def sent(service: Inside, one: Shown, kind: str | None = None) -> int:
+    """Send a request; return its status."""
+    if kind is None:
+        answer = await service.ask(one.method, one.target)
+    elif kind == "multipart/form-data":
+        header = ("Content-Type", "multipart/form-data; boundary=x")
+        answer = await service.ask_raw(one.method, one.target, FORM, header)
+    else:
+        example = one.bodies[kind]
+        body = example if isinstance(example, str) else json.dumps(example)
+        answer = await service.ask_raw(one.method, one.target, body.encode(), ("Content-Type", kind))
+    return answer.status
+
+
+def is_own(table: str, row: dict[str, Any]) -> bool:
+    """Whether it is the account of who tries the requests: the profile may be edited."""
+    return table == "user" and row["user_name"] == "admin"
