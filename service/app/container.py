@@ -80,8 +80,8 @@ class Container:
     """The long-lived objects of one worker. Creating them connects to nothing."""
 
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
-        database, auth = settings.database, settings.auth
-        self.worker = worker = _worker_name()
+        database, auth, worker = settings.database, settings.auth, _worker_name()
+        self.auth, self.worker = auth, worker
         self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
@@ -166,16 +166,16 @@ class Container:
         self.traffic, self.decision_log = Traffic(), decision_log(settings.policy)
         self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
         self.operator_token = OperatorToken(settings.server.metrics_token)
-        authenticator, revisions = (
+        self.authenticator, revisions = (
             Authenticator(auth, tokens, self.store, self.key_callers),
             PublishedRevisions(self.live, reader_of(self.database)),
         )
         self.evaluator = Evaluator(
-            Subjects(CurrentRights(self.database, self.store), authenticator), Answers()
+            Subjects(CurrentRights(self.database, self.store), self.authenticator), Answers()
         )
         self.guard = AuthorizationGuard(
             _token_of_requests(auth, self.cookies),
-            authenticator,
+            self.authenticator,
             self.live,
             revisions,
         )

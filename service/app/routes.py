@@ -11,10 +11,13 @@ from service import __version__
 from service.administration.dry_runs import DryRuns
 from service.app.container import Container
 from service.app.readiness import facts
+from service.authn.oauth.client_credentials import ClientCredentials
+from service.authn.oauth.introspection import Introspection
 from service.endpoints.access import evaluation, forward
 from service.endpoints.files import files, public_links
 from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
+from service.endpoints.oauth import tokens as oauth
 from service.endpoints.policy import (
     access,
     coverage,
@@ -95,6 +98,13 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     routes.add("/api/online/{login_id}", online.OnlineUserSessions(container.kicks))
     routes.add("/api/online/{login_id}/ban", online.OnlineUserBan(container.bans))
     routes.add("/api/online/{login_id}/{device}", online.OnlineUserDevice(container.kicks))
+    routes.add(
+        "/oauth/token",
+        oauth.Token(
+            ClientCredentials(container.key_callers, container.tokens, container.auth.client_timeout)
+        ),
+    )
+    routes.add("/oauth/introspect", oauth.Introspect(Introspection(container.auth, container.authenticator)))
     _add_rights(routes, container)
     _add_logs(routes, container)
     routes.add("/api/user/info", profile.Info(container.database))

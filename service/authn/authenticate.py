@@ -7,9 +7,9 @@ from typing import NamedTuple
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from service.authn.api_keys.callers import ApiKeyCallers
+from service.authn.api_keys.callers import ApiKeyCallers, KeyCaller
 from service.authn.api_keys.form import is_api_key
-from service.authn.claims import AccessClaims
+from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.refusals import banned
 from service.authn.tokens import Tokens
 from service.authn.verified import VerifiedTokens
@@ -34,10 +34,12 @@ class Authenticated(NamedTuple):
     """Who calls, and the newest policy revision that had been announced when that was looked up.
 
     ``announced`` is None when the session store does not know it, and 0 when the store was not asked.
+    ``expires`` is when the token or key ends, in seconds since the epoch; None for a key without an end.
     """
 
     caller: Caller
     announced: int | None
+    expires: float | None = None
 
 
 class Authenticator:
@@ -51,29 +53,38 @@ class Authenticator:
         self._unsure = settings.refresh_race_window + _MARGIN
         self._asks_store = settings.per_request_deny_check
 
-    async def authenticate(self, token: str, permission_map: PermissionMap) -> Authenticated:
+    async def authenticate(
+        self, token: str, permission_map: PermissionMap, *, counted: bool = True
+    ) -> Authenticated:
         """Return the caller of an access token or API key, and the policy revision announced by now.
 
         Raises for an API key what ``ApiKeyCallers`` raises. For a token: ``TokenInvalid``, ``TokenExpired``,
         ``AccountBanned``, ``RefreshRequired`` (the user was marked after the token was issued, or the device
         session was ended or replaced) and ``Unavailable``. With ``per_request_deny_check`` off, only the
-        first two: a token then works until it expires. API keys are always checked.
+        first two: a token then works until it expires. API keys are always checked. With ``counted`` off, a
+        wrong key does not count against the client of the request, which is asking about somebody else's.
         """
-        return await self._authenticated(token, permission_map, asks_store=self._asks_store)
+        return await self._authenticated(token, permission_map, asks_store=self._asks_store, counted=counted)
 
-    async def checked(self, token: str, permission_map: PermissionMap) -> Caller:
-        """Return the caller as ``authenticate`` does, and check for revocation whatever the settings say."""
-        return (await self._authenticated(token, permission_map, asks_store=True)).caller
+    async def checked(self, token: str, permission_map: PermissionMap) -> Authenticated:
+        """Return the caller as ``authenticate`` does, and check for revocation whatever the settings say.
+
+        For questions about the tokens of others: wrong API keys are not counted.
+        """
+        return await self._authenticated(token, permission_map, asks_store=True, counted=False)
 
     async def _authenticated(
-        self, token: str, permission_map: PermissionMap, *, asks_store: bool
+        self, token: str, permission_map: PermissionMap, *, asks_store: bool, counted: bool
     ) -> Authenticated:
         if is_api_key(token):
-            caller, revision = await self._api_keys.authenticate(token)
-            return Authenticated(caller, revision_in(revision))
-        caller = self._verified.caller(token, permission_map)
+            return _by_key(await self._api_keys.of_key(token, counted=counted))
+        found = self._verified.found(token, permission_map)
+        claims, caller = found.claims, found.caller
+        if isinstance(claims, ClientClaims):
+            return _by_key(await self._api_keys.of_token(claims), claims.exp)
+        assert caller is not None  # noqa: S101 - an access token has one
         if not asks_store:
-            return Authenticated(caller, 0)
+            return Authenticated(caller, 0, claims.exp)
         marker, session, revision = await self._store.check(caller.login_id, caller.device)
         if marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)
@@ -81,12 +92,16 @@ class Authenticator:
         issued = _milliseconds(caller.issued_at)
         if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
             raise RefreshRequired
-        return Authenticated(caller, revision_in(revision))
+        return Authenticated(caller, revision_in(revision), claims.exp)
 
     def _first_seen(self, claims: AccessClaims) -> None:
         """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""
         if self._tokens.now() - claims.iat < self._unsure:
             self._store.deliveries.seen(claims.sub, claims.dev, _milliseconds(claims.iat))
+
+
+def _by_key(found: KeyCaller, expires: float | None = None) -> Authenticated:
+    return Authenticated(found.caller, revision_in(found.revision), expires or found.expires)
 
 
 def _milliseconds(seconds: float) -> int:

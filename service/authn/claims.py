@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -15,6 +15,8 @@ Moment = Annotated[float, Meta(gt=0, lt=253_402_300_800)]
 
 class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The claims of an access token; exactly one of ``permissions`` and ``pb`` is present."""
+
+    TYPE: ClassVar[str] = "access"
 
     sub: Subject
     typ: Literal["access"]
@@ -38,6 +40,8 @@ class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The claims of a refresh token."""
 
+    TYPE: ClassVar[str] = "refresh"
+
     sub: Subject
     typ: Literal["refresh"]
     iat: Moment
@@ -45,4 +49,23 @@ class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     iss: str
     aud: str
     rid: RefreshId
+    nbf: Moment | UnsetType = UNSET
+
+
+class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The claims of an access token that was issued for an API key; ``client_id`` is the key's id.
+
+    ``scope`` are permission codes, separated by spaces (RFC 6749 §3.3): the token grants no others.
+    """
+
+    TYPE: ClassVar[str] = "client"
+
+    sub: Subject
+    typ: Literal["client"]
+    iat: Moment
+    exp: Moment
+    iss: str
+    aud: str
+    client_id: Subject
+    scope: str
     nbf: Moment | UnsetType = UNSET

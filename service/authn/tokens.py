@@ -19,7 +19,7 @@ from joserfc import jws
 from joserfc.errors import JoseError
 from msgspec import UNSET
 
-from service.authn.claims import AccessClaims, RefreshClaims
+from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey, signing_keys
 from service.errors import Conflict, TokenExpired, TokenInvalid
 from service.kernel.permission_map import PermissionMap
@@ -31,7 +31,8 @@ MAX_COOKIE = 4000  # a browser drops a cookie whose name and value have more tha
 _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _LONGEST_KID = 64  # ours have 43 characters
-_Claims = TypeVar("_Claims", AccessClaims, RefreshClaims)
+Claims = AccessClaims | RefreshClaims | ClientClaims
+_Claims = TypeVar("_Claims", bound=Claims)
 
 
 class Verified(NamedTuple, Generic[_Claims]):
@@ -42,7 +43,7 @@ class Verified(NamedTuple, Generic[_Claims]):
 
 
 class Tokens:
-    """Issues and verifies access and refresh tokens; one is never accepted as the other."""
+    """Issues and verifies access, refresh and client tokens; one is never accepted as another."""
 
     def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
         """``now`` returns the time for checking tokens, in seconds since the epoch."""
@@ -103,6 +104,28 @@ class Tokens:
         )
         return self._sign(claims)
 
+    def issue_client(
+        self, *, login_id: str, key_id: int, scope: str, lasts: int, ends: float | None
+    ) -> tuple[str, int]:
+        """Return a token of the API key ``key_id``, and its lifetime in whole seconds.
+
+        It ends after ``lasts`` seconds, and not after ``ends``, when the key ends, in seconds since the
+        epoch. Raises ``Conflict`` if ``scope`` makes it too long.
+        """
+        now = self.now()
+        expires = now + lasts if ends is None else min(now + lasts, ends)
+        claims = ClientClaims(
+            sub=login_id,
+            typ="client",
+            iat=round(now, 3),
+            exp=expires,
+            iss=self._settings.jwt_issuer,
+            aud=self._settings.jwt_audience,
+            client_id=str(key_id),
+            scope=scope,
+        )
+        return self._sign(claims), int(expires - now)
+
     def verify_access(self, token: str) -> AccessClaims:
         """Return the claims of an access token; raises ``TokenInvalid`` or ``TokenExpired``."""
         return self.verified_access(token).claims
@@ -110,6 +133,13 @@ class Tokens:
     def verified_access(self, token: str) -> Verified[AccessClaims]:
         """Return the claims of an access token, and when its key ends; raises like ``verify_access``."""
         return self._verify(token, AccessClaims)
+
+    def verified_bearer(self, token: str) -> Verified[AccessClaims | ClientClaims]:
+        """Return the claims of an access or client token, and when its key ends.
+
+        Raises like ``verify_access``.
+        """
+        return self._verify(token, AccessClaims, ClientClaims)
 
     def verify_refresh(self, token: str) -> RefreshClaims:
         """Return the claims of a refresh token; raises ``TokenInvalid`` or ``TokenExpired``."""
@@ -127,18 +157,21 @@ class Tokens:
             header, msgspec.json.encode(claims), self._keys.signs, registry=self._registry
         )
 
-    def _sign(self, claims: AccessClaims | RefreshClaims) -> str:
+    def _sign(self, claims: Claims) -> str:
         token = self.signed("JWT", claims)
         if len(token) > self._longest:  # better no session than a token that is never accepted
             raise Conflict("The user's roles don't fit into a token")
         return token
 
-    def _verify(self, token: str, kind: type[_Claims]) -> Verified[_Claims]:
+    def _verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:
+        """Return the claims of a token of one of ``kinds``, told by its ``typ``."""
         try:
             header, payload = _parts(token)
             key = self._key_of(strict_object(header))
             jws.deserialize_compact(token, key.key, registry=self._registry)
-            claims = msgspec.convert(strict_object(payload), kind)
+            said = strict_object(payload)
+            kind = next((one for one in kinds if said.get("typ") == one.TYPE), kinds[0])
+            claims = msgspec.convert(said, kind)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
             raise TokenInvalid from None
         self._check_claims(claims)
@@ -160,7 +193,7 @@ class Tokens:
                 return key
         raise ValueError("the header names a key that is not accepted")
 
-    def _check_claims(self, claims: AccessClaims | RefreshClaims) -> None:
+    def _check_claims(self, claims: Claims) -> None:
         now = self.now()
         soon = now + self._settings.jwt_leeway
         ours = claims.iss == self._settings.jwt_issuer and claims.aud == self._settings.jwt_audience

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from msgspec import UNSET
 
-from service.authn.claims import AccessClaims
+from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.tokens import MAX_LENGTH, Tokens, Verified
 from service.errors import TokenExpired, TokenInvalid
 from service.kernel.codes import HeldCodes
@@ -22,11 +22,16 @@ from service.kernel.permission_map import PermissionMap
 MOST_TOKENS = 4096
 
 
-class _Entry:
+class VerifiedToken:
+    """The claims of a token, and its caller; None for a client token, whose rights are not in it."""
+
     __slots__ = ("caller", "claims", "key_ends", "permission_map")
 
     def __init__(
-        self, verified: Verified[AccessClaims], caller: Caller, permission_map: PermissionMap
+        self,
+        verified: Verified[AccessClaims | ClientClaims],
+        caller: Caller | None,
+        permission_map: PermissionMap,
     ) -> None:
         self.claims, self.key_ends = verified
         self.caller = caller
@@ -46,12 +51,12 @@ class VerifiedTokens:
         self._tokens = tokens
         self._most = most
         self._first_seen = first_seen
-        self._entries: dict[bytes, _Entry] = {}
+        self._entries: dict[bytes, VerifiedToken] = {}
         self._held: dict[object, HeldCodes] = {}
         self._held_map: PermissionMap | None = None
 
-    def caller(self, token: str, permission_map: PermissionMap) -> Caller:
-        """Return the caller of ``token``, with its bits decoded by ``permission_map``.
+    def found(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
+        """Return an access or client token with its caller, whose bits ``permission_map`` decodes.
 
         Raises ``TokenInvalid`` or ``TokenExpired``.
         """
@@ -60,10 +65,10 @@ class VerifiedTokens:
         digest = sha256(token.encode()).digest()
         entry = self._entries.get(digest)
         if entry is None:
-            verified = self._tokens.verified_access(token)
-            entry = _Entry(verified, self._caller_of(verified.claims, permission_map), permission_map)
+            verified = self._tokens.verified_bearer(token)
+            entry = VerifiedToken(verified, self._caller_of(verified.claims, permission_map), permission_map)
             self._keep(digest, entry)
-            if self._first_seen is not None:
+            if self._first_seen is not None and isinstance(verified.claims, AccessClaims):
                 self._first_seen(verified.claims)
         elif min(entry.claims.exp, entry.key_ends) <= (now := self._tokens.now()):
             del self._entries[digest]
@@ -71,9 +76,9 @@ class VerifiedTokens:
         elif entry.permission_map is not permission_map:
             entry.caller = self._caller_of(entry.claims, permission_map)
             entry.permission_map = permission_map
-        return entry.caller
+        return entry
 
-    def _keep(self, digest: bytes, entry: _Entry) -> None:
+    def _keep(self, digest: bytes, entry: VerifiedToken) -> None:
         now = self._tokens.now()
         while self._entries:
             oldest = next(iter(self._entries))
@@ -82,7 +87,9 @@ class VerifiedTokens:
             del self._entries[oldest]
         self._entries[digest] = entry
 
-    def _caller_of(self, claims: AccessClaims, permission_map: PermissionMap) -> Caller:
+    def _caller_of(self, claims: AccessClaims | ClientClaims, permission_map: PermissionMap) -> Caller | None:
+        if isinstance(claims, ClientClaims):
+            return None
         return Caller(
             user_id=int(claims.sub),
             login_id=claims.sub,

@@ -51,7 +51,7 @@ class Subjects:
         if is_api_key(token):
             return None
         try:
-            return await self._authenticator.checked(token, permission_map)
+            return (await self._authenticator.checked(token, permission_map)).caller
         except _REFUSED:
             return None
 

@@ -178,6 +178,7 @@ CATALOGUE: Final = (
             "POST /api/online/{login_id}/ban",
             "DELETE /api/online/{login_id}/ban",
         ),
+        ("introspect", "Introspect tokens", "POST /oauth/introspect"),
     ),
     _page(
         "operation-log",

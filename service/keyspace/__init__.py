@@ -35,6 +35,7 @@ with a cluster. The store must not evict keys (``noeviction``): without its deny
 back.
 """
 
+from service.keyspace.checks import Answer
 from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
@@ -57,6 +58,7 @@ from service.keyspace.values import (
 __all__ = [
     "BANNED",
     "MOST_BEHIND",
+    "Answer",
     "Ban",
     "BanNote",
     "Batch",

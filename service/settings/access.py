@@ -21,6 +21,12 @@ class Auth:
     """Login, tokens and device sessions."""
 
     access_timeout: int = setting(7200, unit="s", check=between(1, _YEAR), help="Life of an access token.")
+    client_timeout: int = setting(
+        900,
+        unit="s",
+        check=between(1, 86_400),
+        help="Life of an access token that an API key was exchanged for; it does not outlive its key.",
+    )
     refresh_timeout: int = setting(
         604_800,
         unit="s",

@@ -110,7 +110,7 @@ class Known(Authenticator):
     def __init__(self, callers: Mapping[str, Caller]) -> None:
         self._callers = callers
 
-    async def authenticate(self, token: str, permission_map: PermissionMap) -> Authenticated:
+    async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token not in self._callers:
             raise TokenInvalid

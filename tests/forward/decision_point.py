@@ -82,7 +82,8 @@ class Credentials(Authenticator):
     announced: int = 1
     is_down: bool = False
 
-    async def authenticate(self, token: str, _map: PermissionMap) -> Authenticated:
+    async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
+        assert isinstance(permission_map, PermissionMap)
         if self.is_down:
             raise Unavailable
         if token not in self.callers:

@@ -19,7 +19,7 @@ from tests.support.shipped import COVERED
 pytestmark = pytest.mark.anyio
 
 ACTIONS = {
-    "online": "list kick ban",
+    "online": "list kick ban introspect",
     "user": "list detail create update delete reset-password export import key",
     "role": "list create update delete permission export import",
     "menu": "list create update delete",

@@ -51,7 +51,7 @@ class Table(Authenticator):
         """``announced`` is the policy revision that the session store tells."""
         self.announced = announced
 
-    async def authenticate(self, token: str, permission_map: PermissionMap) -> Authenticated:
+    async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)
         if token == "down":
             raise Unavailable("The session store is out of reach")

@@ -15,18 +15,20 @@ import hmac
 import secrets
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from service.authn.api_keys.form import ApiKey, parsed
 from service.authn.api_keys.uses import KeyUses
+from service.authn.claims import ClientClaims
 from service.authn.refusals import banned
 from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
-from service.keyspace import BANNED, SessionStore
+from service.keyspace import BANNED, Answer, SessionStore
 from service.records.database.transactions import Database
 from service.records.roles.rights import Rights
 from service.records.users import api_keys
@@ -40,18 +42,41 @@ MOST_AGE: Final = 60.0
 A change by hand in the database announces nothing.
 """
 _ATTEMPTS: Final = 5
+_MOST_SCOPES: Final = 64  # different scopes of tokens of one key
+
+
+class KeyCaller(NamedTuple):
+    """The caller of a key, the announced policy revision as stored, and when the key ends.
+
+    ``expires`` is in seconds since the epoch, None for a key without an end.
+    """
+
+    caller: Caller
+    revision: bytes | None
+    expires: float | None
 
 
 class _Known:
     """What is known of a key, as of an epoch."""
 
-    __slots__ = ("caller", "epoch", "holder", "read_at")
+    __slots__ = ("_within", "caller", "epoch", "holder", "read_at")
 
     def __init__(self, holder: KeyHolder, rights: Rights, epoch: bytes) -> None:
         self.read_at = time.monotonic()
         self.holder = holder
         self.epoch = epoch
         self.caller = _caller(holder, rights)
+        self._within: dict[str, Caller] = {}
+
+    def within(self, scope: str) -> Caller:
+        """Return the caller of a token with that scope; equal scopes share one."""
+        caller = self._within.get(scope)
+        if caller is None:
+            if len(self._within) >= _MOST_SCOPES:
+                self._within.clear()
+            held = HeldCodes(intersection(self.caller.held.codes, scope.split()))
+            caller = self._within[scope] = replace(self.caller, held=held)
+        return caller
 
     def proves(self, key: ApiKey) -> bool:
         return hmac.compare_digest(self.holder.digest, key.digest)
@@ -76,60 +101,84 @@ class ApiKeyCallers:
         self._known: dict[int, _Known] = {}
         self._reading: dict[int, asyncio.Task[_Known | None]] = {}
 
-    async def authenticate(self, text: str) -> tuple[Caller, bytes | None]:
-        """Return the caller of the API key ``text``, and the policy revision announced by now, as stored.
+    async def of_key(self, text: str, *, counted: bool = True) -> KeyCaller:
+        """Return the caller of the API key ``text``.
 
         Raises ``TokenInvalid`` (malformed, unknown, revoked or wrong: one answer for all), ``TokenExpired``,
         ``AccountBanned`` (disabled accounts too), ``RateLimited`` for an address that tries many wrong keys,
-        and ``Unavailable``.
+        unless they are not ``counted``, and ``Unavailable``.
         """
         key = parsed(text)
         if key is None:
             raise TokenInvalid
-        known, marker, revision = await self._current(key)
+        address = _address() if counted else None
+        known, answer = await self._current(key.key_id, key, address)
         if not known.proves(key):
-            await self._refuse()
-        self._check(known.holder)
-        if marker == BANNED:
-            ban = await self._store.ban_of(known.caller.login_id)
-            raise banned(ban.until if ban else None)
-        self._uses.note(key.key_id)
-        return known.caller, revision
+            await self._refuse(address)
+        return await self._admitted(known, answer, known.caller)
+
+    async def of_token(self, claims: ClientClaims) -> KeyCaller:
+        """Return the caller of a verified client token; it ends with its key.
+
+        Raises ``TokenInvalid`` (the key was deleted), ``TokenExpired``, ``AccountBanned``, ``Unavailable``.
+        """
+        known, answer = await self._current(int(claims.client_id), None, None)
+        if known.caller.login_id != claims.sub:
+            raise TokenInvalid
+        return await self._admitted(known, answer, known.within(claims.scope))
 
     async def finish(self) -> None:
         """Wait for notes of uses that are being written."""
         await self._uses.finish()
 
-    async def _current(self, key: ApiKey) -> tuple[_Known, bytes | None, bytes | None]:
-        """Return what is known of a key as of a moment after this call, the deny marker and the revision."""
+    async def _admitted(self, known: _Known, answer: Answer, caller: Caller) -> KeyCaller:
+        holder = known.holder
+        if self._is_past(holder.expire_time):
+            raise TokenExpired("The API key has expired")
+        if answer.marker == BANNED:
+            ban = await self._store.ban_of(caller.login_id)
+            raise banned(ban.until if ban else None)
+        if holder.status != "enabled":
+            raise AccountBanned
+        if holder.banned and not self._is_past(holder.banned_until):
+            until = holder.banned_until
+            raise banned(None if until is None else round(1000 * until.timestamp()))
+        self._uses.note(holder.key_id)
+        expires = None if holder.expire_time is None else holder.expire_time.timestamp()
+        return KeyCaller(caller, answer.revision, expires)
+
+    async def _current(self, key_id: int, key: ApiKey | None, address: str | None) -> tuple[_Known, Answer]:
+        """Return what is known of a key as of a moment after this call, and the answer of the store.
+
+        ``key`` is None if a token has proved it. ``address`` is where a wrong key counts, None for nowhere.
+        """
         for _ in range(_ATTEMPTS):
-            known = self._known.get(key.key_id)
+            known = self._known.get(key_id)
             if known is None or time.monotonic() - known.read_at > MOST_AGE:
-                known = await self._read(key, known)
-            marker, epoch, revision = await self._store.check_rights(known.caller.login_id)
-            if epoch is not None and epoch == known.epoch:
-                return known, marker, revision
-            if self._known.get(key.key_id) is known:
+                if address is not None and not (known and key and known.proves(key)):
+                    await self._throttle.may_try_key(address)
+                known = await self._read(key_id, known)
+            if known is None:
+                await self._refuse(address)
+            answer = await self._store.check_rights(known.caller.login_id)
+            if answer.value is not None and answer.value == known.epoch:
+                return known, answer
+            if self._known.get(key_id) is known:
                 known.read_at = float("-inf")
         raise Unavailable("The account is being changed")
 
-    async def _read(self, key: ApiKey, known: _Known | None) -> _Known:
+    async def _read(self, key_id: int, known: _Known | None) -> _Known | None:
         """Read a key from the database; requests at the same moment share one reading.
 
         ``_current`` compares epochs after it, so it does not matter that a shared one began before.
         """
-        if known is None or not known.proves(key):
-            await self._throttle.may_try_key(_address())
-        task = self._reading.get(key.key_id)
+        task = self._reading.get(key_id)
         if task is None:
             user_id = None if known is None else known.holder.user_id
-            task = asyncio.get_running_loop().create_task(self._load(key.key_id, user_id))
-            self._reading[key.key_id] = task
-            task.add_done_callback(lambda done: self._has_read(key.key_id, done))
-        found = await asyncio.shield(task)
-        if found is None:
-            await self._refuse()
-        return found
+            task = asyncio.get_running_loop().create_task(self._load(key_id, user_id))
+            self._reading[key_id] = task
+            task.add_done_callback(lambda done: self._has_read(key_id, done))
+        return await asyncio.shield(task)
 
     async def _load(self, key_id: int, user_id: int | None) -> _Known | None:
         if user_id is None:
@@ -154,20 +203,12 @@ class ApiKeyCallers:
         if not done.cancelled():
             done.exception()  # those who wait raise it; if all of them have gone, nobody has to be told
 
-    def _check(self, holder: KeyHolder) -> None:
-        if self._is_past(holder.expire_time):
-            raise TokenExpired("The API key has expired")
-        if holder.status != "enabled":
-            raise AccountBanned
-        if holder.banned and not self._is_past(holder.banned_until):
-            until = holder.banned_until
-            raise banned(None if until is None else round(1000 * until.timestamp()))
-
     def _is_past(self, moment: datetime | None) -> bool:
         return moment is not None and moment.timestamp() <= self._now()
 
-    async def _refuse(self) -> NoReturn:
-        await self._throttle.key_failed(_address())
+    async def _refuse(self, address: str | None) -> NoReturn:
+        if address is not None:
+            await self._throttle.key_failed(address)
         raise TokenInvalid
 
 

@@ -17,7 +17,7 @@ from service.web.requests.marks import Mark
 
 ACCESS: Final = "/access/"
 """The prefix of what other services ask."""
-GROUPS: Final = ("/api/", ACCESS)
+GROUPS: Final = ("/api/", ACCESS, "/oauth/")
 """The groups: prefixes of the templates of all guarded routes."""
 
 

@@ -88,11 +88,12 @@ class AuthorizationGuard:
             token = self._token.of(context.request)
         except Unauthenticated:
             return policy
-        found = await self._authenticator.authenticate(token, policy.permission_map)
+        # A wrong API key would count against the proxy, and not against its client.
+        found = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
         newer = await self._announced(policy, found.announced)
         if newer is not policy:
             policy = context.policy = newer
-            found = await self._authenticator.authenticate(token, policy.permission_map)
+            found = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
         if original.method not in SAFE:
             self._token.check_meant(context.request, found.caller, original.host)
         context.caller = found.caller

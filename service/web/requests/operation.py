@@ -161,6 +161,7 @@ def _bare(response: Response, result: object) -> None:
 def _document(response: Response, result: Document) -> None:
     response.data = result.content
     response.content_type = result.media_type
+    response.status = result.status
 
 
 async def _stream(request: Request, response: Response, result: Stream) -> None:

@@ -143,10 +143,14 @@ class Published(Schema):
 
 
 class Document(Struct, frozen=True):
-    """An answer without a JSON envelope: sent unchanged, with its media type."""
+    """An answer without a JSON envelope: sent unchanged, with its media type.
+
+    A ``status`` other than 200 is for protocols whose errors are no problem documents.
+    """
 
     content: bytes
     media_type: str
+    status: int = 200
 
 
 def whole(pattern: str) -> str:

@@ -1,0 +1,1 @@
+"""The endpoints of OAuth 2.0."""

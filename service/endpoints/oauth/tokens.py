@@ -1,0 +1,67 @@
+"""OAuth 2.0 for service accounts: ``/oauth/token`` and ``/oauth/introspect``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from service.administration import change_log
+from service.authn.oauth.client_credentials import ClientCredentials
+from service.authn.oauth.introspection import Introspection
+from service.authn.oauth.messages import OAuthAnswer
+from service.errors import RateLimited
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import logged, named, needs, public, refuses
+from service.web.requests.schema import Document
+
+_MAX_BODY: Final = 64 * 1024
+_JSON: Final = "application/json"
+
+
+class Token:
+    """``/oauth/token``."""
+
+    def __init__(self, grant: ClientCredentials) -> None:
+        self._grant = grant
+
+    @public
+    @logged("auth", "issue a client token", "LOGIN", params=False, response=False)
+    @refuses(RateLimited)
+    @named("issueClientToken")
+    async def on_post(self, context: RequestContext) -> Document:
+        """Exchange an API key for an access token: the grant `client_credentials` (RFC 6749 §4.4)."""
+        sent = context.request.raw_header(b"authorization")
+        given, caller = await self._grant.answer(
+            *await _form(context), None if sent is None else sent.decode("latin-1")
+        )
+        if caller is not None:
+            change_log.concerns(change_log.user_target(caller.user_name), caller.device)
+        return _document(context, given)
+
+
+class Introspect:
+    """``/oauth/introspect``."""
+
+    def __init__(self, introspection: Introspection) -> None:
+        self._introspection = introspection
+
+    @needs("system:online:introspect")
+    @logged("auth", "introspect a token", "QUERY", params=False, response=False)
+    @named("introspectToken")
+    async def on_post(self, context: RequestContext) -> Document:
+        """Read whether a token is active, and what it may do now (RFC 7662)."""
+        assert context.policy is not None  # noqa: S101 - the guard has decided by it
+        known = context.policy.permission_map
+        return _document(context, await self._introspection.answer(*await _form(context), known))
+
+
+async def _form(context: RequestContext) -> tuple[str | None, bytes]:
+    """Return the media type and the body of the request; raises ``TooLarge``."""
+    return context.request.content_type, await context.request.body_within(_MAX_BODY)
+
+
+def _document(context: RequestContext, given: OAuthAnswer) -> Document:
+    for name, value in given.headers:
+        context.respond_header(name, value)
+    return Document(msgspec.json.encode(given.body), _JSON, given.status)

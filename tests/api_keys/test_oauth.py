@@ -1,0 +1,194 @@
+"""Client credentials (RFC 6749 §4.4) and introspection (RFC 7662)."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from tests.api_keys.conftest import Account, Workers
+from tests.support.members import member
+from tests.web.driver import Answer, ask
+
+pytestmark = pytest.mark.anyio
+
+LIST = "system:role:list"
+FORM = ("Content-Type", "application/x-www-form-urlencoded")
+GRANT = {"grant_type": "client_credentials"}
+
+
+def basic(client_id: str, secret: str) -> tuple[str, str]:
+    text = f"{quote(client_id)}:{quote(secret)}"
+    return "Authorization", "Basic " + base64.b64encode(text.encode()).decode()
+
+
+async def token_by(
+    workers: Workers, form: dict[str, str] | bytes, *headers: tuple[str, str], kind: tuple[str, str] = FORM
+) -> Answer:
+    body = form if isinstance(form, bytes) else urlencode(form).encode()
+    return await ask(workers.first._app, "POST", "/oauth/token", kind, *headers, body=body)
+
+
+async def issued(workers: Workers, key: str, **more: str) -> dict[str, Any]:
+    answer = await token_by(workers, {**GRANT, **more}, basic(key.split("_")[1], key))
+    assert answer.status == 200, answer.body
+    told: dict[str, Any] = answer.json
+    return told
+
+
+async def introspected(workers: Workers, token: str, **more: str) -> dict[str, Any]:
+    body = urlencode({"token": token, **more}).encode()
+    answer = await workers.second.ask_raw("POST", "/oauth/introspect", body, FORM)
+    assert answer.status == 200, answer.body
+    told: dict[str, Any] = answer.json
+    return told
+
+
+async def test_a_key_is_exchanged_for_a_token_by_both_methods_and_both_names(workers: Workers) -> None:
+    account = await workers.account(LIST)
+    key = await workers.key(account)
+    key_id = key.split("_")[1]
+    for answer in (
+        await token_by(workers, GRANT, basic(key_id, key)),
+        await token_by(workers, GRANT, basic(account.name.upper(), key)),
+        await token_by(workers, {**GRANT, "client_id": key_id, "client_secret": key}),
+        await token_by(workers, {**GRANT, "client_id": account.name, "client_secret": key}),
+    ):
+        assert answer.status == 200, answer.body
+        assert answer.header("cache-control") == "no-store"
+        told = answer.json
+        assert set(told) == {"access_token", "token_type", "expires_in", "scope"}
+        assert (told["token_type"], told["expires_in"], told["scope"]) == ("Bearer", 900, LIST)
+        assert await workers.statuses(told["access_token"]) == [200, 200]
+        assert await workers.statuses(told["access_token"], "/api/user/list") == [403, 403]
+
+
+async def test_refusals_are_those_of_the_standard(workers: Workers) -> None:
+    account = await workers.account(LIST)
+    key, other = await workers.key(account), await workers.key(await workers.account(LIST))
+    key_id = key.split("_")[1]
+    good = basic(key_id, key)
+    json = ("Content-Type", "application/json")
+    for answer, status, error in (
+        (await token_by(workers, GRANT), 401, "invalid_client"),
+        (await token_by(workers, GRANT, basic(key_id, key[:-1])), 401, "invalid_client"),
+        (await token_by(workers, GRANT, basic(key_id, other)), 401, "invalid_client"),
+        (await token_by(workers, GRANT, basic("nobody", key)), 401, "invalid_client"),
+        (await token_by(workers, GRANT, ("Authorization", "Basic /w==")), 400, "invalid_request"),
+        (await token_by(workers, GRANT, ("Authorization", f"Bearer {key}")), 401, "invalid_client"),
+        (await token_by(workers, {**GRANT, "client_id": key_id, "client_secret": other}), 400, None),
+        (await token_by(workers, {**GRANT, "client_secret": key}, good), 400, "invalid_request"),
+        (await token_by(workers, {}, good), 400, "invalid_request"),
+        (await token_by(workers, b"grant_type=a&grant_type=b", good), 400, "invalid_request"),
+        (await token_by(workers, b"grant_type=%ff", good), 400, "invalid_request"),
+        (await token_by(workers, b"\xff", good), 400, "invalid_request"),
+        (await token_by(workers, GRANT, good, kind=json), 400, "invalid_request"),
+        (await token_by(workers, {"grant_type": "password"}, good), 400, "unsupported_grant_type"),
+        (await token_by(workers, {**GRANT, "scope": "A:b"}, good), 400, "invalid_scope"),
+        (await token_by(workers, {**GRANT, "scope": "other:*"}, good), 400, "invalid_scope"),
+    ):
+        assert answer.status == status, answer.body
+        assert answer.header("content-type") == "application/json"
+        assert answer.json["error"] == (error or "invalid_client")
+        assert (answer.header("www-authenticate") or "").startswith("Basic " if status == 401 else "")
+        assert b"pck_" not in answer.body
+        assert key.split("_")[2].encode() not in answer.body
+
+
+async def test_a_grant_type_is_not_echoed_with_a_key_in_it(workers: Workers) -> None:
+    key = await workers.key(await workers.account(LIST))
+    answer = await token_by(workers, {"grant_type": key}, basic("1", key))
+    assert answer.json["error"] == "unsupported_grant_type"
+    assert key.split("_")[2].encode() not in answer.body
+
+
+async def test_the_scope_of_a_token_narrows_it_and_the_rights_of_the_key_still_bound_it(
+    workers: Workers,
+) -> None:
+    account = await workers.account(LIST, "system:menu:list")
+    key = await workers.key(account)
+    told = await issued(workers, key, scope="system:role:* system:user:*")
+    assert told["scope"] == LIST
+    assert await workers.statuses(told["access_token"]) == [200, 200]
+    assert await workers.statuses(told["access_token"], "/api/menu/list") == [403, 403]
+    await workers.first.data("PUT", f"/api/role/{account.role_id}/permissions", {"menuIds": []})
+    assert await workers.statuses(told["access_token"]) == [403, 403]
+
+
+async def test_a_token_dies_with_its_key_and_with_its_account(workers: Workers) -> None:
+    async def with_token() -> tuple[Account, str, str]:
+        account = await workers.account(LIST)
+        key = await workers.key(account)
+        token = (await issued(workers, key))["access_token"]
+        assert await workers.statuses(token) == [200, 200]
+        return account, key, token
+
+    account, key, token = await with_token()
+    await workers.first.data("DELETE", f"/api/user/{account.id}/keys/{key.split('_')[1]}")
+    assert [one.code for one in await workers.ask(token)] == ["token_invalid"] * 2
+    account, _, token = await with_token()
+    await workers.second.data("PUT", f"/api/user/{account.id}/status", {"status": "disabled"})
+    assert [one.code for one in await workers.ask(token)] == ["account_banned"] * 2
+
+
+async def test_a_token_ends_no_later_than_its_key_and_is_no_device_session(workers: Workers) -> None:
+    account = await workers.account(LIST)
+    told = await issued(workers, await workers.key(account, seconds=100))
+    assert 0 < told["expires_in"] <= 100
+    online = await workers.first.data("GET", f"/api/online/list?userName={account.name}")
+    assert online["total"] == 0
+    path = f"/api/user/{account.id}/keys"
+    made = await workers.first.ask("POST", path, {"name": "job"}, token=told["access_token"])
+    assert made.status == 403, "it holds no such code; with one it is a conflict"
+
+
+async def test_a_token_of_a_key_makes_no_keys(workers: Workers) -> None:
+    account = await workers.account("*")
+    token = (await issued(workers, await workers.key(account)))["access_token"]
+    path = f"/api/user/{account.id}/keys"
+    assert (await workers.first.ask("POST", path, {"name": "job"}, token=token)).code == "conflict"
+
+
+async def test_introspection_tells_what_a_token_may_do_now(workers: Workers) -> None:
+    account = await workers.account(LIST, "system:menu:list")
+    key = await workers.key(account, seconds=1000, scopes=["system:*:list"])
+    token = (await issued(workers, key, scope=LIST))["access_token"]
+    told = await introspected(workers, token, token_type_hint="access_token")
+    assert told["active"] is True
+    assert (told["scope"], told["username"], told["client_id"]) == (LIST, account.name, key.split("_")[1])
+    assert (told["sub"], told["token_type"], told["iss"]) == (str(account.id), "Bearer", "portcullis")
+    assert (await introspected(workers, key))["scope"] == f"system:menu:list {LIST}"
+    assert workers.first.token is not None
+    session = await introspected(workers, workers.first.token)
+    assert (session["username"], session["scope"]) == ("admin", "*")
+    assert session["iat"] < session["exp"]
+    assert "client_id" not in session
+
+    await workers.first.data("PUT", f"/api/role/{account.role_id}/permissions", {"menuIds": []})
+    assert (await introspected(workers, token))["scope"] == ""
+    await workers.first.data("DELETE", f"/api/user/{account.id}")
+    assert await introspected(workers, token) == await introspected(workers, key) == {"active": False}
+
+
+async def test_what_is_not_active_says_nothing_else(workers: Workers) -> None:
+    login = {"userName": "admin", "password": "gate, chain and winch", "device": "other"}
+    refresh = (await workers.first.data("POST", "/api/auth/login", login))["refreshToken"]
+    for text in (refresh, "x", "eyJ.a.b", "pck_1_2_3", "\u00e4"):
+        assert await introspected(workers, text) == {"active": False}
+    assert await introspected(workers, refresh, token_type_hint="refresh_token") == {"active": False}
+
+
+async def test_introspection_needs_its_code_and_a_token(workers: Workers) -> None:
+    body = urlencode({"token": "x"}).encode()
+    reader = await member(workers.first, "introspector", "system:online:introspect")
+    other = await member(workers.first, "not-introspector", "system:online:list")
+    assert (
+        await workers.first.ask_raw("POST", "/oauth/introspect", body, FORM, token=reader.token)
+    ).json == {"active": False}
+    refused = await workers.first.ask_raw("POST", "/oauth/introspect", body, FORM, token=other.token)
+    assert refused.code == "permission_denied"
+    faulty = await workers.first.ask_raw("POST", "/oauth/introspect", b"", FORM)
+    assert (faulty.status, faulty.json["error"]) == (400, "invalid_request")
+    assert await introspected(workers, "x", token_type_hint="id_token") == {"active": False}
