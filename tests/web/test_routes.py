@@ -7,7 +7,7 @@ import pytest
 
 from service.authz.engine.rules import Rule
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import MarkError, logged, login, needs, public
+from service.web.requests.marks import MarkError, logged, login, needs, public, subrequest
 from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.routes import Routes, RoutesError
 from service.web.requests.schema import Schema
@@ -157,6 +157,22 @@ async def test_a_group_is_not_served_from_outside(group: str) -> None:
         table.add_outside(f"{group}/marked", Marked())
     table.add(f"{group}/marked", Marked())
     assert len(faults_of(table, [])) == 2
+
+
+class AskedByProxies:
+    @subrequest()
+    @needs("a:b")
+    async def on_get(self, _context: RequestContext) -> None:
+        """Decide."""
+
+
+async def test_what_proxies_ask_is_one_operation_alone_at_its_template() -> None:
+    table = routes()
+    table.add("/access/question", AskedByProxies())
+    assert [operation.object for operation in table.operations] == ["GET /access/question"]
+    mixed = type("Mixed", (AskedByProxies,), {"on_delete": Marked.on_delete})
+    with pytest.raises(RoutesError):
+        table.add("/access/other", mixed())
 
 
 async def test_outside_the_group_unknown_parameters_are_ignored() -> None:

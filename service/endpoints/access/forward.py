@@ -8,7 +8,6 @@ from urllib.parse import quote
 from msgspec import Meta
 
 from service.authn.assertions import Assertions
-from service.authz.engine.paths import canonical_elsewhere
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import RESOURCE, UNKNOWN
 from service.errors import PermissionDenied, Unauthenticated
@@ -50,14 +49,13 @@ class _Forward:
         assert policy is not None  # noqa: S101 - the guard has taken it
         require_own_service(policy, context.user, service)
         original = original_of(context.scope, self.dialect)
-        path = canonical_elsewhere(original.raw_path)
         known = policy.service(service)
         if known is not None and known.allow_preflight and _is_preflight(context, original):
             self._let_pass(context, service, None, "")
             return
         policy = await self._guard.identify(context, original)
         caller = context.caller
-        decision = context.decision = policy.decide_route(service, original.method, path, caller)
+        decision = context.decision = policy.decide_route(service, original.method, original.path, caller)
         if not decision.allowed:
             if caller is None:
                 raise Unauthenticated

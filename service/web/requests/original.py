@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from service.authz.engine.paths import canonical
+from service.authz.engine.paths import canonical_elsewhere
 from service.authz.engine.rules import METHODS
 from service.errors import BadRequest
 from service.web.requests.context import Scope
@@ -60,34 +60,19 @@ ENVOY: Final = Dialect(None, None, b"host")
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """The method, the raw path without its query, and the host, as the client sent them."""
+    """The request that the client has sent; ``path`` is canonical, decoded and without the query."""
 
     method: str
-    raw_path: bytes
+    path: str
     host: str
-
-    @property
-    def decided_as(self) -> str:
-        """The method to decide by: ``HEAD`` is a ``GET`` without content (RFC 9110 §9.3.2)."""
-        return "GET" if self.method == _HEAD else self.method
-
-    def path(self, *, ignore_trailing_slash: bool) -> str:
-        """Return the decoded path; raises BadRequest unless it is canonical.
-
-        With ``ignore_trailing_slash``, one slash at the end is left out, as the router of the service does.
-        """
-        raw = self.raw_path
-        if ignore_trailing_slash and raw != b"/":
-            raw = raw.removesuffix(b"/")
-        return canonical(raw)
 
 
 def original_of(scope: Scope, dialect: Dialect) -> Original:
     """Return the original request that ``scope`` asks about.
 
     Raises BadRequest when a header of the dialect is missing or comes twice, for a method that is none of
-    the known ones in upper case, and for headers with which a client would change the method or forge an
-    identity, in any spelling that a back end might take for them.
+    the known ones in upper case, for a path that could be read in two ways, and for headers with which a
+    client would change the method or forge an identity, in any spelling that a back end takes for them.
     """
     headers = scope["headers"]
     for name, _ in headers:
@@ -99,8 +84,8 @@ def original_of(scope: Scope, dialect: Dialect) -> Original:
         scope.get(TAIL, b"") if dialect.target is None else _only(headers, dialect.target).encode("latin-1")
     )
     # Not by a parser of URLs, which would read the first segment of //a//b as a host.
-    raw_path = target.partition(b"?")[0]
-    return Original(method, raw_path, _only(headers, dialect.host))
+    path = canonical_elsewhere(target.partition(b"?")[0])
+    return Original(method, path, _only(headers, dialect.host))
 
 
 def _refuse_forgery(name: bytes) -> None:
