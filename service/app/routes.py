@@ -33,6 +33,7 @@ from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.sessions import key_set, online, own_sessions, tokens
 from service.endpoints.users import account_state, accounts, api_keys, profile, user_tables
+from service.evaluation.answers import Answers
 from service.kernel.about import NAME
 from service.web.content.downloads import Downloads
 from service.web.observability.health import Live, Ready
@@ -188,13 +189,14 @@ def _add_rights(routes: Routes, container: Container) -> None:
 
 def _add_access(routes: Routes, container: Container) -> None:
     """Register the endpoints that other services and their proxies ask."""
-    forward_to = container.guard, container.assertions
+    log = container.decision_log
+    note = None if log is None else log.note_evaluation
+    forward_to = container.guard, Answers(), container.assertions, note
     routes.add("/access/v1/forward/caddy/{service}", forward.ForwardCaddy(*forward_to))
     routes.add("/access/v1/forward/traefik/{service}", forward.ForwardTraefik(*forward_to))
     routes.add("/access/v1/forward/nginx/{service}", forward.ForwardNginx(*forward_to))
     routes.add("/access/v1/forward/envoy/{service}", forward.ForwardEnvoy(*forward_to))
-    log = container.decision_log
-    asked = container.evaluator, None if log is None else log.note_evaluation
+    asked = container.evaluator, note
     routes.add("/access/v1/evaluation", evaluation.AccessEvaluation(*asked))
     routes.add("/access/v1/evaluations", evaluation.AccessEvaluations(*asked))
 

@@ -35,8 +35,8 @@ class Answers:
     def __init__(self, templates: Templates | None = None) -> None:
         self._templates = templates or Templates()
 
-    def of(self, policy: Policy, question: Question, held: HeldCodes) -> Answer:
-        """Return the answer of ``policy`` about somebody who is logged in and holds ``held``.
+    def of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
+        """Return the answer of ``policy`` about somebody who holds ``held``; None is nobody who is logged in.
 
         All requests of a template are allowed only if each of them is.
         """
@@ -54,7 +54,7 @@ class Answers:
                 return _told(policy, next(denied, None) or decisions[0], held)
 
 
-def _told(policy: Policy, decision: Decision, held: HeldCodes) -> Answer:
+def _told(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:
     if decision.allowed:
         return Answer(True, "opened", decision)
     codes = policy.rules.codes(decision.layer, decision.object)

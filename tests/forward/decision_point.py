@@ -10,6 +10,7 @@ from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticated, Authenticator
 from service.authn.csrf import Csrf
 from service.authn.tokens import Tokens
+from service.authz.engine.decision_event import EvaluationEvent
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
@@ -17,10 +18,12 @@ from service.authz.publishing.revisions import PublishedRevisions
 from service.authz.publishing.shipped import read_shipped
 from service.endpoints.access.forward import ForwardCaddy, ForwardEnvoy, ForwardNginx, ForwardTraefik
 from service.errors import TokenInvalid, Unavailable
+from service.evaluation.answers import Answers
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller, Kind
 from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
+from service.web.observability.decision_log import evaluation_event
 from service.web.requests.cookies import Cookies
 from service.web.requests.credentials import CookieToken
 from service.web.requests.guard import AuthorizationGuard
@@ -98,6 +101,7 @@ class DecisionPoint:
         self, resources: Iterable[str] = RESOURCES, router: Iterable[str] = ("@nobody",), auth: Auth = AUTH
     ) -> None:
         self.credentials = Credentials()
+        self.events: list[EvaluationEvent] = []
         self._shipped = read_shipped()
         self.live = LivePolicy(self._shipped)
         self.publish(resources, router)
@@ -110,7 +114,10 @@ class DecisionPoint:
         self.tokens = Tokens(auth)
         assertions = Assertions(auth, self.tokens)
         for dialect, endpoint in ENDPOINTS.items():
-            routes.add(f"/access/v1/forward/{dialect}/{{service}}", endpoint(guard, assertions))
+            routes.add(
+                f"/access/v1/forward/{dialect}/{{service}}",
+                endpoint(guard, Answers(), assertions, self._note),
+            )
         self.app = RequestMiddleware(app, takes_path=routes.takes_path)
 
     def publish(self, resources: Iterable[str], router: Iterable[str] = ("@nobody",)) -> None:
@@ -122,6 +129,9 @@ class DecisionPoint:
         ]
         rules = [Rule(*line.split(", ")) for line in lines]
         self.live.offer(Policy(self._shipped.model_text, rules, {}, self.live.current.revision + 1))
+
+    def _note(self, *told: Any) -> None:
+        self.events.append(evaluation_event(*told))
 
     async def _newest(self) -> int:
         return self.live.current.revision

@@ -114,7 +114,8 @@ async def test_the_token_of_the_user_is_no_key_of_the_proxy(kind: str) -> None:
 
 @every
 async def test_a_bound_account_asks_about_its_own_service_only(kind: str) -> None:
-    assert (await POINT.ask(kind, "GET /status", service="billing")).status == 403
+    answer = await POINT.ask(kind, "GET /status", service="billing")
+    assert (answer.status, answer.code) == (403, "proxy_refused")
     assert (await POINT.ask(kind, "GET /status", key="gateway")).status == 200
 
 
@@ -353,11 +354,36 @@ async def test_what_a_client_asks_of_its_service_is_no_wish_of_the_proxy(kind: s
 
 
 @every
+async def test_each_decision_is_an_event_that_tells_the_user_and_who_asked(kind: str) -> None:
+    point = DecisionPoint()
+    answers = [
+        await point.ask(kind, "GET /orders/7?token=hidden", BEARER + "alice"),
+        await point.ask(kind, "DELETE /orders/7", BEARER + "alice"),
+        await point.ask(kind, "GET /orders/7"),
+        await point.ask(kind, "GET /status"),
+        await point.ask(kind, "GET /status", service="billing"),
+    ]
+    assert [answer.status for answer in answers] == [200, 403, 401, 200, 403]
+    told = [(one.outcome, one.reason, one.object, one.user_id, one.subject_type) for one in point.events]
+    bound, deleted = "orders GET /orders/{id}", "orders DELETE /orders/{id}"
+    assert told == [
+        ("allow", "opened", bound, 7, "token"),
+        ("deny", "not_held", deleted, 7, "token"),
+        ("deny", "not_logged_in", bound, None, ""),
+        ("allow", "opened", "orders GET /status", None, ""),
+        ("deny", "other_service", None, None, ""),
+    ]
+    assert {one.asked_by for one in point.events} == {50}
+    assert point.events[0].decision == answers[0].header("x-portcullis-decision")
+    assert point.events[1].decision == answers[1].json["decisionId"]
+
+
+@every
 async def test_nothing_of_the_original_request_is_logged(kind: str) -> None:
     with capture_logs() as lines:
         point = DecisionPoint()
         await point.ask(kind, "GET /orders/secret-7?token=hidden", BEARER + "alice")
     (line,) = lines
     assert line["path"] == f"/access/v1/forward/{kind}/{{service}}"
-    assert (line["user_id"], line["status"]) == (7, 200)
+    assert (line["user_id"], line["status"]) == (50, 200)
     assert not any("secret" in str(value) or "hidden" in str(value) for value in line.values())

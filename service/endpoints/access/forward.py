@@ -8,9 +8,12 @@ from urllib.parse import quote
 from msgspec import Meta
 
 from service.authn.assertions import Assertions
-from service.authz.engine.policy import Policy
-from service.authz.engine.rules import RESOURCE, UNKNOWN
-from service.errors import PermissionDenied, Unauthenticated
+from service.authz.engine.policy import Decision
+from service.endpoints.access.evaluation import Note
+from service.errors import PermissionDenied, ProxyRefused, Unauthenticated
+from service.evaluation.answers import Answer, Answers
+from service.evaluation.entities import ROUTE, TOKEN, Asked, Resource, Subject
+from service.evaluation.questions import RequestTo
 from service.kernel.identity import Caller
 from service.kernel.services import NAME
 from service.web.requests.context import RequestContext
@@ -40,27 +43,43 @@ class _Forward:
 
     dialect: Dialect
 
-    def __init__(self, guard: AuthorizationGuard, assertions: Assertions) -> None:
+    def __init__(
+        self,
+        guard: AuthorizationGuard,
+        answers: Answers,
+        assertions: Assertions,
+        note: Note | None = None,
+    ) -> None:
+        """``note`` is None if there is no decision log."""
         self._guard = guard
+        self._answers = answers
         self._assertions = assertions
+        self._note = note
 
     async def _decide(self, context: RequestContext, service: str) -> None:
-        policy = context.policy
+        policy, bound_to = context.policy, context.user.service
         assert policy is not None  # noqa: S101 - the guard has taken it
-        require_own_service(policy, context.user, service)
         original = original_of(context.scope, self.dialect)
+        if bound_to not in (None, service):
+            self._tell(context, service, original, None, Answer(False, "other_service"))
+            raise ProxyRefused(f"The account of the proxy may ask about the service {bound_to} only")
         known = policy.service(service)
         if known is not None and known.allow_preflight and _is_preflight(context, original):
             self._let_pass(context, service, None, "")
             return
-        policy = await self._guard.identify(context, original)
-        caller = context.caller
-        decision = context.decision = policy.decide_route(service, original.method, original.path, caller)
-        if not decision.allowed:
-            if caller is None:
-                raise Unauthenticated
-            raise PermissionDenied("None of the permissions bound to this resource is held", decision)
-        self._let_pass(context, service, caller, decision.id)
+        caller, policy = await self._guard.identify(context, policy, original)
+        question = RequestTo(service, original.method, original.path)
+        answer = self._answers.of(policy, question, None if caller is None else caller.held)
+        self._tell(context, service, original, caller, answer)
+        self._let_pass(context, service, caller, _allowed(answer, caller).id)
+
+    def _tell(
+        self, context: RequestContext, service: str, original: Original, caller: Caller | None, answer: Answer
+    ) -> None:
+        if self._note is not None:
+            subject = Subject("" if caller is None else TOKEN, "")
+            asked = Asked(subject, original.method, Resource(ROUTE, original.path, service))
+            self._note(context, asked, caller, answer)
 
     def _let_pass(self, context: RequestContext, service: str, caller: Caller | None, decision: str) -> None:
         user = ("", "", "") if caller is None else _identity(caller)
@@ -69,11 +88,20 @@ class _Forward:
             context.respond_header(header, value)
 
 
-def require_own_service(policy: Policy, asking: Caller, service: str) -> None:
-    """Raise PermissionDenied if the account that asks is bound to another service."""
-    if asking.service not in (None, service):
-        detail = f"The account may ask about the service {asking.service} only"
-        raise PermissionDenied(detail, policy.decide(RESOURCE, UNKNOWN, asking))
+def _allowed(answer: Answer, caller: Caller | None) -> Decision:
+    """Return the decision that lets a request pass.
+
+    Raises Unauthenticated or PermissionDenied if none does.
+    """
+    decision = answer.decision
+    if caller is None and not answer.allowed:
+        raise Unauthenticated
+    assert decision is not None  # noqa: S101 - about a route, the enforcer is always asked
+    if not decision.allowed:
+        refusal = PermissionDenied("None of the permissions bound to this resource is held", decision)
+        refusal.decision = None  # it is no decision about the caller, which is the proxy
+        raise refusal
+    return decision
 
 
 def _identity(caller: Caller) -> tuple[str, str, str]:

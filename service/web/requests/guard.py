@@ -21,6 +21,7 @@ from service.errors import (
     Unauthenticated,
     Unavailable,
 )
+from service.kernel.identity import Caller
 from service.web.requests.context import RequestContext
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.description import Operation
@@ -76,18 +77,20 @@ class AuthorizationGuard:
         )
         _require(context, policy.decide(ENDPOINT, operation.object, caller))
 
-    async def identify(self, context: RequestContext, original: Original) -> Policy:
-        """Find who has sent ``original``, about which an admitted proxy asks; return the policy to decide by.
+    async def identify(
+        self, context: RequestContext, policy: Policy, original: Original
+    ) -> tuple[Caller | None, Policy]:
+        """Return who has sent ``original``, None without credentials, and the policy to decide by.
 
-        Sets caller and policy of ``context``: the caller is None without credentials, the policy as new as
-        when a request is admitted. Credentials that are sent are never ignored: raises what the token, the
-        authenticator and ``PublishedRevisions`` raise. What changes something is protected against CSRF.
+        An admitted proxy asks about it, by ``policy``; a newer one that was announced becomes that of
+        ``context``. Credentials that are sent are never ignored: raises what the token, the authenticator and
+        ``PublishedRevisions`` raise. What changes something is protected against CSRF, as when a request is
+        admitted.
         """
-        policy, context.caller = context.policy or self._live.current, None
         try:
             token = self._token.of(context.request)
         except Unauthenticated:
-            return policy
+            return None, policy
         # A wrong API key would count against the proxy, and not against its client.
         found = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
         newer = await self._announced(policy, found.announced)
@@ -96,8 +99,7 @@ class AuthorizationGuard:
             found = await self._authenticator.authenticate(token, policy.permission_map, counted=False)
         if original.method not in SAFE:
             self._token.check_meant(context.request, found.caller, original.host)
-        context.caller = found.caller
-        return policy
+        return found.caller, policy
 
     async def _authenticate(
         self, context: RequestContext, operation: Operation, policy: Policy
