@@ -37,7 +37,7 @@ async def test_a_code_is_given_only_by_who_holds_it(service: Inside) -> None:
         "permission_denied",
         ["system:user:delete"],
     )
-    assert allowed.json["data"] == {"menuIds": [held]}
+    assert allowed.json["data"]["menuIds"] == [held]
 
 
 @pytest.mark.parametrize("code", ["*", "system:*"])

@@ -24,7 +24,8 @@ async def test_a_new_role_is_answered_whole_and_gives_nothing(service: Inside) -
     assert data.items() >= AUDIT.items()
     assert (data["description"], data["enabled"], data["version"]) == ("At night", True, 1)
     assert await service.data("GET", f"/api/role/{data['id']}") == data
-    assert await service.data("GET", f"/api/role/{data['id']}/permissions") == {"menuIds": []}
+    given = await service.data("GET", f"/api/role/{data['id']}/permissions")
+    assert given == {"menuIds": [], "permissions": []}
 
 
 async def test_a_put_replaces_all_values_of_a_role(service: Inside) -> None:
@@ -100,7 +101,7 @@ async def test_a_name_or_a_code_that_another_role_has_is_a_conflict(
         ("id", 7),
         ("version", 7),
         ("createTime", "2026-11-21T02:33:53.123Z"),
-        ("menuIds", [1]),
+        ("menuIds", ["1"]),
     ],
 )
 async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(
@@ -153,10 +154,10 @@ async def test_the_menus_of_a_role_are_replaced_as_a_whole(service: Inside) -> N
     made = await created(service)
     path = f"/api/role/{made['id']}/permissions"
 
-    assert await service.data("PUT", path, {"menuIds": [3, 1, 3]}) == {"menuIds": [1, 3]}
-    assert await service.data("PUT", path, {"menuIds": [2]}) == {"menuIds": [2]}
+    assert (await service.data("PUT", path, {"menuIds": [3, 1, 3]}))["menuIds"] == [1, 3]
+    assert (await service.data("PUT", path, {"menuIds": [2]}))["menuIds"] == [2]
 
-    assert await service.data("GET", path) == {"menuIds": [2]}
+    assert (await service.data("GET", path))["menuIds"] == [2]
     assert (await service.data("GET", f"/api/role/{made['id']}"))["version"] == 1
 
 
@@ -168,7 +169,7 @@ async def test_one_bad_id_leaves_the_menus_of_a_role_as_they_were(service: Insid
     answer = await service.ask("PUT", path, {"menuIds": [2, 10**9, 3, 10**10]})
 
     assert (answer.status, answer.fields) == (422, ["menuIds[1]", "menuIds[3]"])
-    assert await service.data("GET", path) == {"menuIds": [1]}
+    assert (await service.data("GET", path))["menuIds"] == [1]
 
 
 @pytest.mark.parametrize("ids", [[0], ["1"], None, 1, [2**63], [1] * 10_001])
@@ -198,7 +199,7 @@ async def test_what_somebody_else_has_changed_is_not_overwritten(service: Inside
         assert (answer.status, answer.code) == (412, "precondition_failed")
 
     now = await service.ask("GET", f"{path}/permissions")
-    assert now.json["data"] == {"menuIds": [1]}
+    assert now.json["data"]["menuIds"] == [1]
     again = await service.ask(
         "PUT", f"{path}/permissions", {"menuIds": []}, ("If-Match", now.header("etag") or "")
     )

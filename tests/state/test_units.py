@@ -9,6 +9,7 @@ import pytest
 from service.administration.menus import edits as menu_edits
 from service.administration.resources import edits as resource_edits
 from service.administration.roles import edits as role_edits
+from service.administration.roles.given import Given
 from service.administration.unit_of_work import UnitOfWork
 from service.authn.revocations import Revocations
 from service.errors import Conflict, PermissionDenied, Unavailable
@@ -35,7 +36,7 @@ async def edit(unit: UnitOfWork, code: str) -> None:
     resource = await resource_edits.create(unit, values)
     await resource_edits.bind_buttons(unit, resource.id, [button.id], anyhow)
     role = await role_edits.create(unit, "reporter", RoleValues(role_name="Reporter"))
-    await role_edits.set_menus(unit, role.id, [button.id], anyhow)
+    await role_edits.set_menus(unit, role.id, Given([button.id]), anyhow)
 
 
 async def test_a_new_code_is_bound_and_given_in_the_unit_that_creates_it(ground: Ground) -> None:
@@ -77,11 +78,11 @@ async def test_the_last_administrator_is_asked_for_when_all_edits_are_made(groun
         tree = await role_tables.menu_tree(connection)
 
     async with ground.units.publishing(caller, "to and fro") as unit:
-        await role_edits.set_menus(unit, super_.id, [], anyhow)
-        await role_edits.set_menus(unit, super_.id, [tree.buttons["*"]], anyhow)
+        await role_edits.set_menus(unit, super_.id, Given([]), anyhow)
+        await role_edits.set_menus(unit, super_.id, Given([tree.buttons["*"]]), anyhow)
     with pytest.raises(Conflict, match="no enabled user who may do everything"):
         async with ground.units.publishing(caller, "away") as unit:
-            await role_edits.set_menus(unit, super_.id, [], anyhow)
+            await role_edits.set_menus(unit, super_.id, Given([]), anyhow)
 
     assert 1 in unit.refreshing
 

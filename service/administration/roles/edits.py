@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from service.administration import change_log
-from service.administration.unit_of_work import UnitOfWork
+from service.administration.roles.given import NOTHING_SAID, Given, menus_of
+from service.administration.unit_of_work import UnitOfWork, unconditionally
 from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import FieldChange, field_changes, values_change
 from service.kernel.keyed_write import authorized
@@ -14,27 +15,41 @@ from service.kernel.names import text_fault
 from service.records.roles import rights, roles
 from service.records.roles.roles import GivenMenu, Role, RoleValues
 
+_GIVING: Final = "/api/role/{id}/permissions"
+
 NAMED: Final = 5
 """The number of users of a role that a refusal lists."""
 
 
-async def create(unit: UnitOfWork, role_code: str, values: RoleValues) -> Role:
-    """Create a role, which gives nothing yet.
+async def create(unit: UnitOfWork, role_code: str, values: RoleValues, given: Given = NOTHING_SAID) -> Role:
+    """Create a role, which gives what is ``given``, and nothing otherwise.
 
     Raises ``ValidationFailed``, and ``Conflict`` for a taken name or code.
     """
     check_role(values.role_name)
+    menu_ids: Sequence[int] = ()
+    if given:
+        unit.require_request("PUT", _GIVING, 0)  # the id comes with the role
+        menu_ids = await menus_of(unit.connection, given, ())
+        await unit.check.require_menus(unit.connection, menu_ids)
     authorized()
     made = await roles.create(unit.connection, role_code, values)
-    fields = change_log.role_fields(made)
-    unit.changes += field_changes(change_log.role_target(role_code), {}, fields)
+    target = change_log.role_target(role_code)
+    unit.changes += field_changes(target, {}, change_log.role_fields(made))
+    if menu_ids:
+        await roles.set_menus(unit.connection, made.id, menu_ids)
+        unit.changes += _given_changes(target, (), await roles.given(unit.connection, made.id))
     return made
 
 
 async def update(
-    unit: UnitOfWork, role_id: int, values: Mapping[str, Any], match: Callable[[Role], None]
+    unit: UnitOfWork,
+    role_id: int,
+    values: Mapping[str, Any],
+    match: Callable[[Role], None],
+    given: Given = NOTHING_SAID,
 ) -> Role:
-    """Store the given fields of ``RoleValues``; absent fields are unchanged.
+    """Store the given fields of ``RoleValues``, and what is ``given``; all else is unchanged.
 
     Raises ``NotFound``, ``ValidationFailed``, and ``Conflict`` for a taken name.
     """
@@ -46,6 +61,9 @@ async def update(
     unit.changes += field_changes(change_log.role_target(saved.role_code), *fields)
     if saved.enabled != before.enabled:
         unit.refreshing.update(await rights.in_role(unit.connection, role_id))
+    if given:
+        unit.require_request("PUT", _GIVING, role_id)
+        await set_menus(unit, role_id, given, unconditionally)
     return saved
 
 
@@ -61,24 +79,25 @@ async def delete(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) 
 
 
 async def set_menus(
-    unit: UnitOfWork, role_id: int, menu_ids: Sequence[int], match: Callable[[list[int]], None]
-) -> list[int]:
-    """Give a role exactly these menus and Buttons; return their ids, in order.
+    unit: UnitOfWork, role_id: int, given: Given, match: Callable[[list[GivenMenu]], None]
+) -> list[GivenMenu]:
+    """Give a role exactly the menus and Buttons that are ``given``; return them, by id.
 
-    Raises ``NotFound``, and ``ValidationFailed`` for ids that are not menus.
+    Raises ``NotFound``, and ``ValidationFailed`` for ids that are not menus and as ``menus_of``.
     """
     stored = await roles.read(unit.connection, role_id)
     change_log.concerns(target := change_log.role_target(stored.role_code))
     await unit.check.require_roles(unit.connection, [role_id])
-    await unit.check.require_menus(unit.connection, menu_ids)
     before = await roles.given(unit.connection, role_id)
-    match([one.id for one in before])
+    menu_ids = await menus_of(unit.connection, given, before)
+    await unit.check.require_menus(unit.connection, menu_ids)
+    match(before)
     await roles.set_menus(unit.connection, role_id, menu_ids)
     saved = await roles.given(unit.connection, role_id)
     if saved != before:
         unit.refreshing.update(await rights.in_role(unit.connection, role_id))
         unit.changes += _given_changes(target, before, saved)
-    return [one.id for one in saved]
+    return saved
 
 
 async def _for_change(unit: UnitOfWork, role_id: int, match: Callable[[Role], None]) -> tuple[Role, set[str]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from service.administration import change_log
 from service.administration.import_rows import RowFaults, once_each
 from service.administration.roles.edits import check_role
+from service.administration.roles.given import NO_BUTTON, unknown, with_buttons
 from service.administration.table_import import TableImport, TableRow, Work
 from service.kernel.change_record import field_changes
 from service.records.database.transactions import Connection
@@ -58,7 +59,7 @@ async def _create(under_way: _Roles, one: TableRow) -> None:
     values = RoleValues(**{"role_name": "", **one.values})
     check_role(values.role_name)
     made = await roles.create(under_way.work.connection, one.name, values)
-    await _give(under_way, made.id, one, [])
+    await _give(under_way, made.id, one)
     fields = change_log.role_fields(made, one.codes or ())
     under_way.work.changes += field_changes(change_log.role_target(one.name), {}, fields)
     under_way.work.tell(one, "created")
@@ -76,7 +77,7 @@ async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
     if values:
         await roles.update(work.connection, before.id, values)
     if gives:
-        await _give(under_way, before.id, one, before.permissions)
+        await _give(under_way, before.id, one)
     if gives or "enabled" in values:
         under_way.changed.add(before.id)
     saved = replace(before, **values, permissions=before.permissions if one.codes is None else one.codes)
@@ -85,18 +86,15 @@ async def _update(under_way: _Roles, before: CodedRole, one: TableRow) -> None:
     work.tell(one, "updated", [*values, *([_GIVEN] if gives else [])])
 
 
-async def _give(under_way: _Roles, role_id: int, one: TableRow, had: Sequence[str]) -> None:
-    """Replace the Buttons of ``had`` by those of the row, with the Menus above the new ones."""
-    work, buttons, codes = under_way.work, under_way.tree.buttons, one.codes or ()
-    unknown = [place for place, code in enumerate(codes) if code not in buttons]
-    for place in unknown:
-        work.faults.add(one.row, f"{_GIVEN}[{place}]", "There is no such Button")
-    if unknown:
+async def _give(under_way: _Roles, role_id: int, one: TableRow) -> None:
+    """Give a role the Buttons of the row, with the Menus above the new ones."""
+    work, codes = under_way.work, one.codes or ()
+    places = unknown(under_way.tree, codes)
+    for place in places:
+        work.faults.add(one.row, f"{_GIVEN}[{place}]", NO_BUTTON)
+    if places:
         return
-    wanted = {buttons[code] for code in codes}
-    given = wanted - {buttons[code] for code in had}
-    kept = set(await roles.menu_ids(work.connection, role_id)) - {buttons[code] for code in had}
-    menus = sorted(wanted | kept | under_way.tree.with_menus_above(given))
+    menus = with_buttons(under_way.tree, codes, await roles.given(work.connection, role_id))
     with work.faults.of(one.row, _GIVEN):
         await work.check.require_menus(work.connection, menus)
         await roles.set_menus(work.connection, role_id, menus)

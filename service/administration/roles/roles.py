@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from service.administration.roles import edits
+from service.administration.roles.given import NOTHING_SAID, Given
 from service.administration.unit_of_work import UnitsOfWork
 from service.kernel.identity import Caller
-from service.records.roles.roles import Role, RoleValues
+from service.records.roles.roles import GivenMenu, Role, RoleValues
 
 
 class RoleChanges:
@@ -24,19 +25,26 @@ class RoleChanges:
     def __init__(self, units: UnitsOfWork) -> None:
         self._units = units
 
-    async def create(self, caller: Caller, role_code: str, values: RoleValues) -> Role:
-        """Create a role, which gives nothing yet."""
+    async def create(
+        self, caller: Caller, role_code: str, values: RoleValues, given: Given = NOTHING_SAID
+    ) -> Role:
+        """Create a role, which gives what is ``given``, and nothing otherwise."""
         async with self._units.of_roles(caller) as unit:
-            saved = await edits.create(unit, role_code, values)
+            saved = await edits.create(unit, role_code, values, given)
             await unit.made(saved)
         return saved
 
     async def update(
-        self, caller: Caller, role_id: int, values: Mapping[str, Any], match: Callable[[Role], None]
+        self,
+        caller: Caller,
+        role_id: int,
+        values: Mapping[str, Any],
+        match: Callable[[Role], None],
+        given: Given = NOTHING_SAID,
     ) -> Role:
-        """Store the given fields of ``RoleValues``; absent fields are unchanged."""
+        """Store the given fields of ``RoleValues``, and what is ``given``; all else is unchanged."""
         async with self._units.of_roles(caller) as unit:
-            return await edits.update(unit, role_id, values, match)
+            return await edits.update(unit, role_id, values, match, given)
 
     async def delete(self, caller: Caller, role_id: int, match: Callable[[Role], None]) -> None:
         """Delete a role that no user has."""
@@ -44,8 +52,8 @@ class RoleChanges:
             await edits.delete(unit, role_id, match)
 
     async def set_menus(
-        self, caller: Caller, role_id: int, menu_ids: Sequence[int], match: Callable[[list[int]], None]
-    ) -> list[int]:
-        """Give a role exactly these menus and Buttons; return their ids, in order."""
+        self, caller: Caller, role_id: int, given: Given, match: Callable[[list[GivenMenu]], None]
+    ) -> list[GivenMenu]:
+        """Give a role exactly the menus and Buttons that are ``given``; return them, by id."""
         async with self._units.of_roles(caller) as unit:
-            return await edits.set_menus(unit, role_id, menu_ids, match)
+            return await edits.set_menus(unit, role_id, given, match)

@@ -10,6 +10,7 @@ from typing import Any, Final
 from service.administration.menus import edits as menu_edits
 from service.administration.resources import edits as resource_edits
 from service.administration.roles import edits as role_edits
+from service.administration.roles.given import Given
 from service.administration.state import stored
 from service.administration.state.edits import Edit, Edits, edits_between
 from service.administration.state.state import (
@@ -191,7 +192,7 @@ class _Application:
             self._unit.require_request("PUT", "/api/role/{id}/permissions", self._id(edit))
             given = [self._ids["menu", key] for key in item.menus]
             given += [self._ids["button", code] for code in item.buttons]
-            await role_edits.set_menus(self._unit, self._id(edit), given, unconditionally)
+            await role_edits.set_menus(self._unit, self._id(edit), Given(given), unconditionally)
 
     async def _delete(self, edit: Edit) -> None:
         noun = {"menu": "menu", "button": "menu", "resource": "resource", "role": "role"}[edit.kind]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
+from service.administration.roles.given import Given
 from service.administration.roles.roles import RoleChanges
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
+from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
 from service.records.roles import roles
 from service.web.requests.context import RequestContext
@@ -65,10 +67,24 @@ RoleCode = Annotated[
     Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
 ]
 Description = Annotated[str, Meta(max_length=1000)]
+Permission = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])]
+MenuIds = Annotated[
+    list[Id],
+    Meta(max_length=MOST, examples=[[13]]),
+    Meta(description="All menus and Buttons that the role gives, exactly these."),
+]
+Permissions = Annotated[
+    list[Permission],
+    Meta(max_length=MOST),
+    Meta(
+        description="The codes of all Buttons that the role gives, enabled or not. It keeps its Menus, and "
+        "gets those above its new Buttons. With `menuIds`, both must name the same Buttons."
+    ),
+]
 
 
-class NewRole(Schema):
-    """A new role, enabled by default."""
+class RoleFields(Schema):
+    """The values of a role; `enabled` by default."""
 
     role_code: RoleCode
     role_name: RoleName
@@ -76,20 +92,38 @@ class NewRole(Schema):
     enabled: bool | UnsetType = UNSET
 
 
-@replacement_of(NewRole, fixed=["role_code"])
+class NewRole(RoleFields, kw_only=True):
+    """A new role, enabled by default. To let it give something needs the permission for that too."""
+
+    menu_ids: MenuIds | UnsetType = UNSET
+    permissions: Permissions | UnsetType = UNSET
+
+
+@replacement_of(RoleFields, fixed=["role_code"])
 class RoleReplacement(Schema):
     """All values of a role; `roleCode` may be omitted, and must be the current one."""
 
 
 @patch_of(NewRole)
 class RolePatch(MergePatch):
-    """The values of a role that change (RFC 7396). `null` removes one; `roleCode` can't change."""
+    """The values of a role that change (RFC 7396). `null` removes one; `roleCode` can't change.
+
+    To change what the role gives needs the permission for that too.
+    """
 
 
 class RoleMenus(Schema):
-    """The ids of all menus and Buttons that the role gives; Menus only show pages."""
+    """All menus and Buttons that the role gives, and the codes of these Buttons. Menus only show pages."""
 
-    menu_ids: Annotated[list[Id], Meta(max_length=MOST)]
+    menu_ids: list[Id]
+    permissions: list[Permission]
+
+
+class RoleMenusEdit(Schema):
+    """What the role is to give: one of the two, or both with the same Buttons."""
+
+    menu_ids: MenuIds | UnsetType = UNSET
+    permissions: Permissions | UnsetType = UNSET
 
 
 class RoleQuery(PageQuery):
@@ -141,10 +175,13 @@ class Roles:
     @tagged
     @named("createRole")
     async def on_post(self, context: RequestContext, body: NewRole) -> Role:
-        """Create a role, which gives nothing yet."""
-        given = body.given()
-        role_code = given.pop("role_code")
-        saved = await self._changes.create(context.user, role_code, roles.RoleValues(**given))
+        """Create a role, which gives `permissions` or `menuIds`, and nothing without them.
+
+        To give something, callers also need the permission `system:role:permission`, and all that they give.
+        """
+        values, given = _read(body)
+        role_code = values.pop("role_code")
+        saved = await self._changes.create(context.user, role_code, roles.RoleValues(**values), given)
         return answer(context, saved)
 
 
@@ -187,13 +224,17 @@ class OneRole:
     @tagged
     @named("patchRole")
     async def on_patch(self, context: RequestContext, body: RolePatch, id: int) -> Role:
-        """Change some values of a role, by the rules of a `PUT`."""
+        """Change some values of a role, by the rules of a `PUT`, and what it gives.
+
+        To change what it gives, callers also need the permission `system:role:permission`, and all that they
+        give or take away.
+        """
         return answer(context, await self._edit(context, id, body))
 
     async def _edit(self, context: RequestContext, id: int, body: RoleReplacement | RolePatch) -> roles.Role:
-        given = body.given()
-        role_code = given.pop("role_code", None)
-        return await self._changes.update(context.user, id, given, _as_seen(context, role_code))
+        values, given = _read(body)
+        seen = _as_seen(context, values.pop("role_code", None))
+        return await self._changes.update(context.user, id, values, seen, given)
 
     @needs("system:role:delete")
     @dry_run
@@ -223,7 +264,7 @@ class RolePermissions:
         """Read the menus and Buttons that a role gives."""
         async with self._database.snapshot() as connection:
             await roles.read(connection, id)
-            found = RoleMenus(await roles.menu_ids(connection, id))
+            found = _shown(await roles.given(connection, id))
         answer_tag(context, content_tag(found))
         return found
 
@@ -234,18 +275,33 @@ class RolePermissions:
     @example_body({"menuIds": [13]})
     @tagged
     @named("setRolePermissions")
-    async def on_put(self, context: RequestContext, body: RoleMenus, id: int) -> RoleMenus:
-        """Replace the menus and Buttons that a role gives.
+    async def on_put(self, context: RequestContext, body: RoleMenusEdit, id: int) -> RoleMenus:
+        """Replace the menus and Buttons that a role gives, said by ids or by codes.
 
         Its users must refresh their tokens. Callers can't give or take away permissions that they lack.
         """
 
-        def match(stored: list[int]) -> None:
-            require_match(context, content_tag(RoleMenus(stored)))
+        def match(stored: list[roles.GivenMenu]) -> None:
+            require_match(context, content_tag(_shown(stored)))
 
-        saved = RoleMenus(await self._changes.set_menus(context.user, id, body.menu_ids, match))
+        given = Given(**body.given())
+        if not given:
+            raise ValidationFailed(("menuIds", "Give this field or permissions"))
+        saved = _shown(await self._changes.set_menus(context.user, id, given, match))
         answer_tag(context, content_tag(saved))
         return saved
+
+
+def _read(body: Schema) -> tuple[dict[str, Any], Given]:
+    """Return the values of a role that ``body`` has, and what the role is to give."""
+    values = body.given()
+    said = {name: values.pop(name) for name in ("menu_ids", "permissions") if name in values}
+    return values, Given(**said)
+
+
+def _shown(given: Sequence[roles.GivenMenu]) -> RoleMenus:
+    codes = sorted(one.auth_mark for one in given if one.auth_mark is not None)
+    return RoleMenus([one.id for one in given], codes)
 
 
 def _as_seen(context: RequestContext, role_code: str | None = None) -> Callable[[roles.Role], None]:

@@ -141,12 +141,6 @@ async def users_of(connection: AsyncConnection, role_id: int, most: int) -> tupl
     return list(names), number
 
 
-async def menu_ids(connection: AsyncConnection, role_id: int) -> list[int]:
-    """Return the ids of the menus and Buttons of a role, in order."""
-    statement = select(role_menu.c.menu_id).where(role_menu.c.role_id == role_id)
-    return list((await connection.execute(statement.order_by(role_menu.c.menu_id))).scalars())
-
-
 async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
     """Return the menus and Buttons of a role, by id."""
     statement = (
