@@ -56,6 +56,7 @@ async def test_parameters_become_types(query: str, expected: dict[str, Any]) -> 
         ("size=0", "size"),
         ("size=201", "size"),
         ("colour=mauve", "colour"),
+        ("colour=null", "colour"),
         ("deep=perhaps", "deep"),
         ("page=1&page=1", "page"),
         ("page=1&p%61ge=2", "page"),

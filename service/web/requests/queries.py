@@ -32,6 +32,7 @@ class Query(Generic[S]):
         self._choices = {
             field.encode_name: choices for field in fields if (choices := _choices_of(field.type))
         }
+        self._never_text = {field.encode_name for field in fields if not _may_be_text(field.type)}
 
     def read(self, query_string: str) -> S:
         """Return the parameters of ``query_string`` (without ``?``).
@@ -42,6 +43,9 @@ class Query(Generic[S]):
         if not query_string and self._optional:
             return self._kind()
         values: dict[str, Any] = _parameters(query_string) if query_string else {}
+        for name in self._never_text & values.keys():
+            if values[name].lower() == "null":  # msgspec would read None: as if the filter were not there
+                raise ValidationFailed((name, "Leave the parameter out instead of sending null"))
         for name in self._choices.keys() & values.keys():
             values[name] = _chosen(name, values[name], self._choices[name])
         try:
@@ -58,6 +62,12 @@ def _choices_of(kind: Any) -> tuple[str, ...]:
         return ()
     (item,) = get_args(kind)
     return get_args(item) if get_origin(item) is Literal else ()
+
+
+def _may_be_text(kind: Any) -> bool:
+    if get_origin(kind) in (Annotated, Union, UnionType):
+        return any(map(_may_be_text, get_args(kind)))
+    return kind is str
 
 
 def _chosen(name: str, text: str, choices: tuple[str, ...]) -> list[str]:
