@@ -1,12 +1,16 @@
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import Annotated, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import Meta
 
-from service.web.requests.schema import MAX_ID
+from service.errors import ValidationFailed
+from service.web.requests.queries import Query
+from service.web.requests.schema import MAX_ID, Schema
 from tests.web.driver import Answer, ask
 from tests.web.example_service import example
 
@@ -78,6 +82,22 @@ async def test_parameters_become_types(query: str, expected: dict[str, Any]) -> 
 async def test_a_parameter_that_breaks_a_rule_is_named(query: str, field: str) -> None:
     answer = await ask(APP, "GET", f"/api/echo?{query}")
     assert (answer.status, answer.fields) == (422, [field])
+
+
+class Since(Schema):
+    """A query with a time."""
+
+    since: Annotated[datetime, Meta(tz=True)] | None = None
+
+
+@pytest.mark.parametrize(
+    "text", ["1700000000", "1e9", "0.5", "-1", "null", "2026-11-21", "2026-11-21T02:33:53"]
+)
+def test_a_time_is_taken_in_one_form_only(text: str) -> None:
+    read = Query(Since).read
+    assert read("since=2026-11-21T02:33:53Z") == Since(datetime(2026, 11, 21, 2, 33, 53, tzinfo=UTC))
+    with pytest.raises(ValidationFailed):
+        read(f"since={text}")
 
 
 async def test_no_value_of_a_parameter_is_echoed() -> None:

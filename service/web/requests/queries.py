@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import datetime
 from types import UnionType
 from typing import Annotated, Any, Final, Generic, Literal, TypeVar, Union, get_args, get_origin
 from urllib.parse import unquote_plus
@@ -17,6 +18,7 @@ from service.web.requests.violations import check_text, refusal_for
 
 MAX_PARAMETERS: Final = 100
 
+_YEAR: Final = re.compile(r"[0-9]{4}-")
 _ID: Final = re.compile(r"[1-9][0-9]{0,18}")
 
 S = TypeVar("S", bound=Struct)
@@ -32,7 +34,8 @@ class Query(Generic[S]):
         self._choices = {
             field.encode_name: choices for field in fields if (choices := _choices_of(field.type))
         }
-        self._never_text = {field.encode_name for field in fields if not _may_be_text(field.type)}
+        self._never_text = {field.encode_name for field in fields if str not in _kinds_of(field.type)}
+        self._times = {field.encode_name for field in fields if datetime in _kinds_of(field.type)}
 
     def read(self, query_string: str) -> S:
         """Return the parameters of ``query_string`` (without ``?``).
@@ -43,15 +46,22 @@ class Query(Generic[S]):
         if not query_string and self._optional:
             return self._kind()
         values: dict[str, Any] = _parameters(query_string) if query_string else {}
-        for name in self._never_text & values.keys():
-            if values[name].lower() == "null":  # msgspec would read None: as if the filter were not there
-                raise ValidationFailed((name, "Leave the parameter out instead of sending null"))
+        self._refuse_lax_forms(values)
         for name in self._choices.keys() & values.keys():
             values[name] = _chosen(name, values[name], self._choices[name])
         try:
             return msgspec.convert(values, self._kind, strict=False)
         except msgspec.ValidationError as error:
             raise refusal_for(error, "query") from None
+
+    def _refuse_lax_forms(self, values: dict[str, str]) -> None:
+        """Raise ValidationFailed for what msgspec would read, though it is documented nowhere."""
+        for name in self._never_text & values.keys():
+            if values[name].lower() == "null":  # would be None: as if the filter were not there
+                raise ValidationFailed((name, "Leave the parameter out instead of sending null"))
+        for name in self._times & values.keys():
+            if not _YEAR.match(values[name]):  # a number would be seconds since 1970
+                raise ValidationFailed((name, "Expected a time such as 2026-11-21T02:33:53Z"))
 
 
 def _choices_of(kind: Any) -> tuple[str, ...]:
@@ -64,10 +74,13 @@ def _choices_of(kind: Any) -> tuple[str, ...]:
     return get_args(item) if get_origin(item) is Literal else ()
 
 
-def _may_be_text(kind: Any) -> bool:
-    if get_origin(kind) in (Annotated, Union, UnionType):
-        return any(map(_may_be_text, get_args(kind)))
-    return kind is str
+def _kinds_of(kind: Any) -> set[Any]:
+    """Return the types that a parameter of the type ``kind`` may have."""
+    if get_origin(kind) is Annotated:
+        return _kinds_of(kind.__origin__)
+    if get_origin(kind) in (Union, UnionType):
+        return set().union(*map(_kinds_of, get_args(kind)))
+    return {kind}
 
 
 def _chosen(name: str, text: str, choices: tuple[str, ...]) -> list[str]:
