@@ -111,6 +111,7 @@ class Comparison:
             narrow, wide = (was, now) if self._sends else (now, was)
             if wide is not None and narrow != wide and (narrow, wide) != ("integer", "number"):
                 yield Break(place, name, f"the {keyword} of `{name}` is {now or 'any'}, was {was or 'any'}")
+                return
 
     def _values(self, old: Schema, new: Schema, place: str, name: str) -> Iterator[Break]:
         was, now = _enumerated(old), _enumerated(new)

@@ -45,7 +45,7 @@ class RoleExport:
         self._database = database
 
     @needs("system:role:export")
-    @sends(CSV, JSON)
+    @sends(CSV, JSON, of=ImportedRoles)
     @logged("role", "export", "EXPORT", response=False)
     @named("exportRoles")
     async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:

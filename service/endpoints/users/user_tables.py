@@ -48,7 +48,7 @@ class UserExport:
         self._database = database
 
     @needs("system:user:export")
-    @sends(CSV, JSON)
+    @sends(CSV, JSON, of=ImportedUsers)
     @logged("user", "export", "EXPORT", response=False)
     @named("exportUsers")
     async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:

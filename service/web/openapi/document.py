@@ -194,7 +194,9 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
 
 def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
     if operation.mark.media:
-        return {"description": "The file", "content": _files(operation.mark.media)}
+        sent = operation.mark.sent
+        known = {} if sent is None else {JSON: {"schema": schemas.of(sent)}}
+        return {"description": "The file", "content": _files(operation.mark.media) | known}
     data = schemas.of(operation.signature.answer)
     schema = data if is_protocol(operation.signature.answer) else envelope_of(data)
     return {"description": "Done", "content": {JSON: {"schema": schema}}}

@@ -11,6 +11,7 @@ from service.errors import (
     AccountBanned,
     BadRequest,
     CsrfFailed,
+    HeadTooLarge,
     IdempotencyKeyReused,
     InternalError,
     PermissionDenied,
@@ -34,8 +35,8 @@ from service.web.requests.description import Operation
 from service.web.requests.problems import MEDIA_TYPE, document, refusals
 from service.web.requests.schema import is_protocol
 
-ALWAYS: Final = (BadRequest, InternalError)
-"""Refusals of any operation: a malformed path or header, and a fault of the service."""
+ALWAYS: Final = (BadRequest, HeadTooLarge, InternalError)
+"""Refusals of any operation: a malformed or too long path or header, and a fault of the service."""
 IN_GROUP: Final = (PermissionDenied, ValidationFailed, Unavailable)
 """Further refusals of any operation of a group: by the enforcer, of unknown parameters, and if a store or
 the requested policy revision is unavailable."""

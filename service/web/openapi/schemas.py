@@ -34,6 +34,7 @@ class Schemas:
             signature = operation.signature
             kinds += [] if operation.mark.media else [signature.answer]
             kinds += [DryRunAnswer] if operation.mark.dry_run else []
+            kinds += [operation.mark.sent] if operation.mark.sent else []
             kinds += signature.path.values()
             kinds += [signature.body] if signature.body else []
             kinds += [field.type for field in _fields(operation)]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+
 from service.authz.engine.rules import ANYONE, LOGIN
 from service.errors import Refusal
 from service.kernel.codes import is_code
@@ -41,7 +43,8 @@ class Mark:
 
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
     or alternative permission codes. Empty: nothing was declared. ``media`` are the media types of a
-    ``Stream``, ``file`` is the field of an uploaded file, "" for none.
+    ``Stream``, ``sent`` is what it holds as JSON, if that is known. ``file`` is the field of an uploaded
+    file, "" for none.
     ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
     tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
     one. ``tagged`` says that a success has the ``ETag`` of the record. ``location`` is the template of the
@@ -57,6 +60,7 @@ class Mark:
     refusals: tuple[type[Refusal], ...] = ()
     location: str = ""
     media: tuple[str, ...] = ()
+    sent: type[Struct] | None = None
     file: str = ""
     example: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -180,11 +184,11 @@ def publishes(function: F) -> F:
     return _marked(function, publishes=True)
 
 
-def sends(*media: str) -> Callable[[F], F]:
-    """Declare the media types of a responder that returns a ``Stream``."""
+def sends(*media: str, of: type[Struct] | None = None) -> Callable[[F], F]:
+    """Declare the media types of a responder that returns a ``Stream``, and what it holds as JSON."""
     if not media:
         raise MarkError("@sends names no media type")
-    return lambda function: _marked(function, media=media)
+    return lambda function: _marked(function, media=media, sent=of)
 
 
 def example_body(body: Mapping[str, Any]) -> Callable[[F], F]:
