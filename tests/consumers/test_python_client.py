@@ -157,10 +157,10 @@ def test_a_user_gets_the_rights_of_a_role_that_is_assigned(
     assert given.status_code == 200
     read = generated.call("user.get_user", admin, user.id)
     assigned = generated.call(
-        "user.update_user",
+        "user.patch_user",
         admin,
         user.id,
-        body=generated.model("UserEdit")(role_ids=[role.id]),
+        body=generated.model("UserPatch")(role_ids=[role.id]),
         if_match=read.headers["ETag"],
     )
     assert assigned.status_code == 200

@@ -90,7 +90,7 @@ async function rights(url: string, api: Client, admin: Client): Promise<void> {
   });
   check(given.response.status === 200, "the role gets its permission");
   const read = await admin.GET("/api/user/{id}", { params: { path: { id: user.id } } });
-  const assigned = await admin.PUT("/api/user/{id}", {
+  const assigned = await admin.PATCH("/api/user/{id}", {
     params: { path: { id: user.id }, header: { "If-Match": present(read.response.headers.get("ETag") ?? undefined, "a tag") } },
     body: { roleIds: [made.id] },
   });

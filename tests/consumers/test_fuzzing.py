@@ -1,0 +1,79 @@
+"""Requests to every operation, made from the document by schemathesis, are answered as it says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.running import ROOT, Running
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+SUPER = "[1]"
+"""The ids of the roles of somebody who may do everything."""
+QUICK = ("--phases", "fuzzing", "--max-examples", "2")
+THOROUGH = ("--phases", "examples,coverage,fuzzing", "--max-examples", "40")
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a run said, and how often the service answered with which status meanwhile."""
+
+    status: int
+    said: str
+    answers: Counter[int]
+
+
+def tried(service: Running, folder: Path, roles: str, *options: str) -> Tried:
+    """Let schemathesis call the service for a user with ``roles``; the same ``options`` send the same."""
+    before = len(service.log)
+    command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG), "run"]
+    fixed = ("--seed", "1", "--no-shrink", "--continue-on-failure", "--warnings", "off")
+    ended = subprocess.run(
+        [*command, f"{service.url}/docs/openapi.json", *fixed, *options],
+        cwd=folder,
+        env=os.environ
+        | {
+            "PYTHONPATH": str(ROOT),
+            "SCHEMATHESIS_HOOKS": "tests.consumers.fuzz_hooks",
+            "FUZZ_URL": service.url,
+            "FUZZ_KEEPER": ADMINISTRATOR,
+            "FUZZ_PASSWORD": ADMINISTRATOR_PASSWORD,
+            "FUZZ_ROLES": roles,
+            "NO_PROXY": "127.0.0.1",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    requests = [line for line in service.log[before:] if line["event"] == "request"]
+    return Tried(ended.returncode, ended.stdout + ended.stderr, Counter(line["status"] for line in requests))
+
+
+def assert_as_documented(found: Tried) -> None:
+    assert found.status == 0, found.said
+    assert not [status for status in found.answers if status >= 500], found.answers
+
+
+def test_an_administrator_is_answered_as_documented(service: Running, tmp_path: Path) -> None:
+    found = tried(service, tmp_path, SUPER, *QUICK)
+    assert_as_documented(found)
+    assert found.answers[200] + found.answers[201] > 40  # its session was kept alive
+
+
+def test_somebody_without_any_right_is_answered_as_documented(service: Running, tmp_path: Path) -> None:
+    found = tried(service, tmp_path, "[]", *QUICK)
+    assert_as_documented(found)
+    assert found.answers[403] > 50
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("roles", [SUPER, "[]"])
+def test_many_requests_are_answered_as_documented(service: Running, tmp_path: Path, roles: str) -> None:
+    assert_as_documented(tried(service, tmp_path, roles, *THOROUGH))
