@@ -56,7 +56,6 @@ INFO: Final = {
 TAGS: Final = {
     "access": "Decisions about requests to other services, and about their permissions.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
-    "docs": "The documentation of the service.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
     "login-log": "Logins and other events of sessions.",

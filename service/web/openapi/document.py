@@ -26,6 +26,7 @@ from service.web.requests.schema import Document, is_protocol
 from service.web.requests.signature import OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
+_PAGES: Final = "/docs/"
 OCTETS: Final = "application/octet-stream"
 _MAIN: Final = GROUPS[0]  # the names of its operations and tags begin after it
 _BINARY: Final = {"type": "string", "format": "binary"}
@@ -42,13 +43,13 @@ def openapi(
     token: tuple[str, str] = BEARER,
     access_cookie: str | None = None,
 ) -> dict[str, Any]:
-    """Return the OpenAPI document of ``operations``, except those that answer a ``Document``.
+    """Return the OpenAPI document of ``operations``, except the pages of documentation.
 
     ``info`` is the Info Object (OpenAPI 3.1 §4.8.2). ``tags`` describes the groups of operations, by the
     first segment of their paths. ``token`` is the name of the header that carries the access token, and the
     text before the token. ``access_cookie`` is the name of the cookie that carries it, in cookie mode.
     """
-    shown = [operation for operation in operations if operation.signature.answer is not Document]
+    shown = [operation for operation in operations if not _is_page(operation)]
     schemas = Schemas(shown)
     cookies = access_cookie is not None
     refused = refusals_in(shown, with_cookies=cookies)
@@ -77,6 +78,10 @@ def openapi(
         },
     }
     return with_names(made)
+
+
+def _is_page(operation: Operation) -> bool:
+    return operation.signature.answer is Document or operation.template.startswith(_PAGES)
 
 
 def _token_scheme(name: str, prefix: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ _ENUMERATIONS: Final = {
     frozenset(words.split()): name
     for name, words in {
         "AccessKind": "request grant",
+        "AccountKind": "person service",
         "CodeLayer": "grant permission",
         "Decision": "allow deny",
         "DecisionReason": "opened not_held not_logged_in closed no_line",
