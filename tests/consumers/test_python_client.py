@@ -141,8 +141,6 @@ def test_a_user_gets_the_rights_of_a_role_that_is_assigned(
     assert denied.parsed.required == ["system:user:list"]
     assert denied.parsed.needed is generated.model("Needed").ANY
 
-    codes = generated.call("menu.list_menus", admin, size=200).parsed.data.items
-    button = next(one.id for one in codes if one.auth_mark == "system:user:list")
     role = generated.call(
         "role.create_role",
         admin,
@@ -152,7 +150,7 @@ def test_a_user_gets_the_rights_of_a_role_that_is_assigned(
         "role.set_role_permissions",
         admin,
         role.id,
-        body=generated.model("RoleMenus")(menu_ids=[button]),
+        body=generated.model("RoleMenusEdit")(permissions=["system:user:list"]),
     )
     assert given.status_code == 200
     read = generated.call("user.get_user", admin, user.id)

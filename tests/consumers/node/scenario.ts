@@ -79,14 +79,9 @@ async function rights(url: string, api: Client, admin: Client): Promise<void> {
   const role = await admin.POST("/api/role", { body: { roleCode: "lister", roleName: "Lister" } });
   const made = present(role.data, "a role is created").data;
   check("roleCode" in made, "the answer is no dry run");
-  const menus = await admin.GET("/api/menu/list", { params: { query: { size: 200 } } });
-  const button = present(menus.data, "menus are listed").data.items.find(
-    (one) => one.authMark === "system:user:list",
-  );
-  const menuIds = [present(button, "the code has a Button").id];
   const given = await admin.PUT("/api/role/{id}/permissions", {
     params: { path: { id: made.id } },
-    body: { menuIds },
+    body: { permissions: ["system:user:list"] },
   });
   check(given.response.status === 200, "the role gets its permission");
   const read = await admin.GET("/api/user/{id}", { params: { path: { id: user.id } } });
