@@ -16,7 +16,7 @@ END = "<<end of step>>"
 """What a script prints after each step."""
 
 _PARTS = re.compile(
-    r"^<!-- blocks: (?P<mark>.*?) -->$|^(?P<indent> *)```(?P<kind>[\w+-]*)\n(?P<text>.*?)^ *```$",
+    r"^<!-- blocks: (?P<mark>(?:(?!-->).)*?)\s-->$|^(?P<indent> *)```(?P<kind>[\w+-]*)\n(?P<text>.*?)^ *```$",
     re.DOTALL | re.MULTILINE,
 )
 

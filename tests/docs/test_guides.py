@@ -1,6 +1,7 @@
 """Each guide works: its blocks are run one after another, against one service, and answer what is shown.
 
 A block of another language than sh whose first line is a comment with the name of a file is written to it.
+Pages that don't log in find the variables ``base`` and ``token``, of the administrator.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.docs.blocks import END, Block, blocks, check, script, steps
 from tests.docs.pages import pages
 from tests.support.command_bridge import command_on_path
 from tests.support.databases import database
-from tests.support.inside import inside
+from tests.support.inside import Inside, inside
 from tests.web.served import served
 
 pytestmark = pytest.mark.anyio
@@ -32,13 +33,13 @@ FILE = re.compile(r"(?:#|//) ([\w.-]+\.(?:py|mjs|toml))\n")
 
 
 @pytest.fixture(scope="module")
-async def variables(
+async def service(
     stores: EmbeddedStores,
     seeded_template: str,
     emptied_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[dict[str, str]]:
-    """What a shell needs to reach a service, and to run commands beside it."""
+) -> AsyncIterator[tuple[Inside, dict[str, str]]]:
+    """A service, and what a shell needs to reach it and to run commands beside it."""
     programs = tmp_path_factory.mktemp("bin")
     (programs / "python3").symlink_to(sys.executable)
     secret = {"JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"}
@@ -48,14 +49,18 @@ async def variables(
             served(running._app) as port,
             command_on_path(programs),
         ):
-            yield secret | {
-                "DATABASE_URL": url,
-                "REDIS_URL": emptied_redis_url,
-                "PORTCULLIS_CONFIG": "",
-                "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-                "FREE_PORT": str(free_port()),
-                "SERVICE": f"http://127.0.0.1:{port}",
-            }
+            yield (
+                running,
+                secret
+                | {
+                    "base": f"http://127.0.0.1:{port}",
+                    "DATABASE_URL": url,
+                    "REDIS_URL": emptied_redis_url,
+                    "PORTCULLIS_CONFIG": "",
+                    "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+                    "FREE_PORT": str(free_port()),
+                },
+            )
 
 
 def free_port() -> int:
@@ -72,13 +77,14 @@ def files(shown: list[Block]) -> dict[str, str]:
 
 def placed(text: str, variables: dict[str, str]) -> str:
     """Return ``text`` with the ports of this test in place of those that guides show."""
-    return text.replace("http://127.0.0.1:8080", variables["SERVICE"]).replace("8081", variables["FREE_PORT"])
+    return text.replace("http://127.0.0.1:8080", variables["base"]).replace("8081", variables["FREE_PORT"])
 
 
 @pytest.mark.parametrize("page", GUIDES, ids=lambda page: str(page.stem))
 async def test_a_guide_works_and_answers_what_it_shows(
-    page: Path, variables: dict[str, str], tmp_path: Path
+    page: Path, service: tuple[Inside, dict[str, str]], tmp_path: Path
 ) -> None:
+    running, variables = service
     shown = [block for block in blocks(page) if block.mark == OURS]
     if any(".mjs" in block.text for block in shown) and shutil.which("node") is None:
         pytest.skip("Node is not installed")
@@ -91,7 +97,7 @@ async def test_a_guide_works_and_answers_what_it_shows(
     shell = await asyncio.create_subprocess_exec(
         *("bash", "-e", "-c", placed(script(taken), variables)),
         cwd=work,
-        env=variables | {"HOME": str(tmp_path)},
+        env=variables | {"HOME": str(tmp_path), "token": await running.log_in()},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -1,0 +1,93 @@
+"""Every code block of a page is run by a test that is named before it, or says why not and is well formed."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
+import dev
+from service.__main__ import _parser
+from service.settings import load
+from tests.docs.blocks import Block, blocks
+from tests.docs.pages import ROOT, pages
+
+SHOWING = [*pages(), ROOT / "policies" / "README.md"]
+PAGES = [page for page in SHOWING if blocks(page)]
+UNRUN = [block for page in PAGES for block in blocks(page) if block.mark.startswith("not run: ")]
+SETTINGS = [block.text for page in PAGES for block in blocks(page) if block.kind == "toml"]
+DEV_COMMANDS = {*dev.PROGRAMS, "check", "docs"}
+_FILE = re.compile(r"\btests(?:/\w+)+(?:\.py)?")
+
+
+def fault_of(page: Path, mark: str) -> str | None:
+    """Return what is wrong with the mark of a block; None if nothing is.
+
+    A test that runs blocks names their page, or finds it by the mark.
+    """
+    if missing := [name for name in _FILE.findall(mark) if not (ROOT / name).exists()]:
+        return f"{missing[0]} is not there"
+    if mark.startswith("not run: "):
+        return None if len(mark.split()) > 6 else "a reason is missing"
+    if not (runner := re.fullmatch(r"run by (tests/\S+\.py)", mark)):
+        return "no comment before it says which test runs it"
+    text = (ROOT / runner[1]).read_text(encoding="utf-8")
+    name = page.parent.name if page.stem == "README" and page.parent != ROOT else page.stem
+    return None if name in text or "blocks(page)" in text else f"{runner[1]} does not name the page"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_is_run_by_a_test_or_says_why_not(page: Path) -> None:
+    wrong = {block.text.splitlines()[0]: fault_of(page, block.mark) for block in blocks(page)}
+    assert {line: fault for line, fault in wrong.items() if fault} == {}
+
+
+def commands(block: Block) -> list[list[str]]:
+    """Return the words of each command of a shell block; a quoted text may have several lines."""
+    found: list[list[str]] = []
+    open_line = ""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        try:
+            words = shlex.split(open_line + line, comments=True)
+        except ValueError:  # a quotation goes on
+            open_line += f"{line}\n"
+        else:
+            found.append(words)
+            open_line = ""
+    assert not open_line
+    return [words for words in found if words]
+
+
+def test_commands_that_are_not_run_exist_with_their_options() -> None:
+    shown = [block for block in UNRUN if block.kind == "sh" and "<<" not in block.text]
+    lines = [words for block in shown for words in commands(block)]
+    assert {words[2] for words in lines if words[:2] == ["python3", "dev.py"]} <= DEV_COMMANDS
+    ours = [words[words.index("portcullis") + 1 :] for words in lines if "portcullis" in words]
+    assert len(ours) > 20
+    for words in ours:
+        assert _parser().parse_args(words).family == words[0]  # it exits for what it does not know
+
+
+def test_what_is_not_run_can_be_read() -> None:
+    assert {"json", "yaml", "python"} <= {block.kind for block in UNRUN}
+    for block in UNRUN:
+        if block.kind == "json":
+            json.loads(block.text.replace("\n", " "))
+        if block.kind == "yaml":
+            yaml.safe_load(block.text)
+        if block.kind == "python":
+            compile(block.text, "block", "exec")
+
+
+@pytest.mark.parametrize("text", SETTINGS, ids=lambda text: text.splitlines()[1])
+def test_the_service_takes_the_settings_that_are_shown(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("portcullis.toml").write_text(text, encoding="utf-8")
+    secret = {"JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"}
+    assert load(secret) != load(secret | {"PORTCULLIS_CONFIG": ""})  # what load does not know it refuses
