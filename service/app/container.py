@@ -52,6 +52,7 @@ from service.authz.review.past import PastPolicies
 from service.authz.review.turns import ReviewTurns
 from service.evaluation.answers import Answers
 from service.evaluation.evaluator import Evaluator
+from service.evaluation.search import Search
 from service.evaluation.subjects import Subjects
 from service.files.links import PublicLinks
 from service.files.object_store import object_store
@@ -140,7 +141,7 @@ class Container:
             log=log,
         )
         self.cookies, self.assertions = Cookies(auth, self.store.synchronized.now), Assertions(auth, tokens)
-        self.token_header = (auth.token_name, auth.token_prefix)
+        self.token_header, self.public_url = (auth.token_name, auth.token_prefix), settings.server.public_url
         self.cross_origin = CrossOrigin(settings.server.cors_origins, auth.token_name)
         self.password_reset = PasswordReset(delegation, self.password_change)
         self.api_keys, self.bans, self.kicks = (
@@ -163,21 +164,23 @@ class Container:
             self.database, delegation, self.revocations, self.passwords, password_rules
         )
         self.role_import = RoleImport(self.database, delegation, self.revocations)
-        self.traffic, self.decision_log = Traffic(), decision_log(settings.policy)
-        self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
-        self.operator_token = OperatorToken(settings.server.metrics_token)
-        self.authenticator, revisions = (
-            Authenticator(auth, tokens, self.store, self.key_callers),
-            PublishedRevisions(self.live, reader_of(self.database)),
+        self.traffic, self.decision_log, self.operator_token = (
+            Traffic(),
+            decision_log(settings.policy),
+            OperatorToken(settings.server.metrics_token),
         )
-        self.evaluator = Evaluator(
-            Subjects(CurrentRights(self.database, self.store), self.authenticator), Answers()
+        self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
+        self.authenticator = Authenticator(auth, tokens, self.store, self.key_callers)
+        subjects = Subjects(CurrentRights(self.database, self.store), self.authenticator)
+        self.evaluator, self.search = (
+            Evaluator(subjects, Answers()),
+            Search(self.database, subjects, self.turns),
         )
         self.guard = AuthorizationGuard(
             _token_of_requests(auth, self.cookies),
             self.authenticator,
             self.live,
-            revisions,
+            PublishedRevisions(self.live, reader_of(self.database)),
         )
         self.readiness = readiness(
             worker=worker,

@@ -13,7 +13,7 @@ from service.app.container import Container
 from service.app.readiness import facts
 from service.authn.oauth.client_credentials import ClientCredentials
 from service.authn.oauth.introspection import Introspection
-from service.endpoints.access import evaluation, forward
+from service.endpoints.access import evaluation, forward, metadata, search
 from service.endpoints.files import files, public_links
 from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
@@ -54,6 +54,7 @@ INFO: Final = {
 """The facts about the API that open its document."""
 
 TAGS: Final = {
+    ".well-known": "Where clients find what they have to know first (RFC 8615).",
     "access": "Decisions about requests to other services, and about their permissions.",
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "file": "Files: upload, list, download, delete, and public links.",
@@ -198,6 +199,12 @@ def _add_access(routes: Routes, container: Container) -> None:
     asked = container.evaluator, note
     routes.add("/access/v1/evaluation", evaluation.AccessEvaluation(*asked))
     routes.add("/access/v1/evaluations", evaluation.AccessEvaluations(*asked))
+    routes.add("/access/v1/search/subject", search.AccessSubjects(container.search))
+    routes.add("/access/v1/search/resource", search.AccessResources(container.search))
+    routes.add("/access/v1/search/action", search.AccessActions(container.search))
+    routes.add_outside(
+        "/.well-known/authzen-configuration", metadata.AccessConfiguration(container.public_url)
+    )
 
 
 def _add_logs(routes: Routes, container: Container) -> None:

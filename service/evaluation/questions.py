@@ -77,8 +77,13 @@ def _joined(*parts: str) -> str | None:
     return ":".join(parts) if all(map(_PART.fullmatch, parts)) else None
 
 
+def service_of(resource: Resource, bound_to: str | None) -> str:
+    """Return the service of a route: the one that it names, else that of the account, else this one."""
+    return resource.service or bound_to or PORTCULLIS
+
+
 def _route(method: str, resource: Resource, bound_to: str | None) -> Question | Unanswerable:
-    service = resource.service or bound_to or PORTCULLIS
+    service = service_of(resource, bound_to)
     if resource.service == "" or NAME.fullmatch(service) is None:
         return "unknown_service"
     if bound_to not in (None, service):

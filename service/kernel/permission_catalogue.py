@@ -152,6 +152,9 @@ CATALOGUE: Final = (
             "GET /api/policy/openings",
             "GET /api/policy/matrix",
             "GET /api/policy/permission-map",
+            "POST /access/v1/search/subject",
+            "POST /access/v1/search/resource",
+            "POST /access/v1/search/action",
         ),
         (
             "evaluate",

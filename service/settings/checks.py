@@ -10,6 +10,7 @@ from service.settings.values import Networks
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _UNGUESSED = re.compile(r"[\x21-\x7e]{32,512}")
+_HTTPS = re.compile(r"https://(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::[1-9][0-9]{0,4})?")
 _PREFIX = re.compile(r"[\x21-\x7e]{1,31} ?|")
 
 
@@ -38,6 +39,12 @@ def url(*schemes: str) -> Check:
         return None if parts.scheme in schemes and "://" in value else message
 
     return check
+
+
+def public_base(value: str) -> str | None:
+    """Accept a host reached by https, with or without a port, and an empty text."""
+    fits = not value or _HTTPS.fullmatch(value)
+    return None if fits else "must be https:// and a host, such as https://access.example.com, without a path"
 
 
 def hard_to_guess(value: str) -> str | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from service.settings.checks import between, hard_to_guess, not_empty, not_everyone, url
+from service.settings.checks import between, hard_to_guess, not_empty, not_everyone, public_base, url
 from service.settings.table import setting
 from service.settings.values import Networks, Origins
 
@@ -61,6 +61,13 @@ class Server:
         help="Networks whose `X-Forwarded-For` is trusted, in CIDR form; comma-separated in the "
         "environment, a list in the file. From any other peer the header is ignored, and the peer's own "
         "address is the client's.",
+    )
+    public_url: str = setting(
+        "",
+        check=public_base,
+        shown="none",
+        help="How other services reach this one, such as `https://access.example.com`: "
+        "`/.well-known/authzen-configuration` says so. Without it that answers 404.",
     )
     cors_origins: Origins = setting(
         Origins(),

@@ -21,6 +21,7 @@ CODES = {
     "alice": ("record:record-1:read", "record:record-1:write"),
     "bob": ("record:record-1:read", "record:record-2:write"),
     "gateway": ("system:policy:evaluate",),
+    "searcher": ("system:policy:read",),
 }
 
 
@@ -71,6 +72,7 @@ async def _access(
         log = {
             "PORTCULLIS_POLICY__DECISION_LOG": str(tmp_path_factory.mktemp("log") / "decisions"),
             "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
+            "PORTCULLIS_SERVER__PUBLIC_URL": "https://access.example.com",
         }
         async with inside(url, emptied_redis_url, **log) as service:
             codes = {code for held in CODES.values() for code in held if not code.startswith("system:")}

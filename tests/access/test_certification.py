@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from service.endpoints.access.metadata import AccessConfiguration
+from service.errors import NotFound
 from tests.access.conftest import EVALUATION, EVALUATIONS, Access
 
 pytestmark = pytest.mark.anyio
@@ -198,3 +200,120 @@ async def test_batch_ends_behind_the_question_that_decides_it(
 )
 async def test_batch_a_fault_of_the_whole_is_a_bad_request(access: Access, body: dict[str, Any]) -> None:
     assert (await access.ask(EVALUATIONS, body)).status == 400
+
+
+SEARCHES = {
+    "subject": {"subject": {"type": "user"}, "action": READ, "resource": FIRST},
+    "resource": {"subject": ALICE, "action": READ, "resource": {"type": "record"}},
+    "action": {"subject": ALICE, "resource": FIRST},
+}
+FOUND: dict[str, list[dict[str, Any]]] = {
+    "subject": [{"type": "user", "id": "alice"}, {"type": "user", "id": "bob"}],
+    "resource": [FIRST],
+    "action": [READ, WRITE],
+}
+
+
+async def found(access: Access, what: str, body: dict[str, Any]) -> Any:
+    answer = await access.ask(f"/access/v1/search/{what}", body, by="searcher")
+    assert (answer.status, answer.header("content-type")) == (200, "application/json"), answer.body
+    return answer.json
+
+
+@pytest.mark.parametrize("what", SEARCHES)
+async def test_search_finds_what_would_be_allowed(access: Access, what: str) -> None:
+    searched = what if what != "action" else "subject"
+    plain = (await found(access, what, SEARCHES[what]))["results"]
+
+    assert [one for one in plain if one.get("id") != "admin"] == FOUND[what]
+    assert (await found(access, what, {**SEARCHES[what], "context": MOMENT}))["results"] == plain
+    if what != "action":
+        entity = {**SEARCHES[what][searched], "id": "record-1"}
+        assert (await found(access, what, {**SEARCHES[what], searched: entity}))["results"] == plain
+
+
+@pytest.mark.parametrize("what", SEARCHES)
+@pytest.mark.parametrize(
+    "entity", [{"type": "spaceship", "id": "alice"}, {"type": "user", "id": "nonexistent-user"}]
+)
+async def test_search_finds_nothing_for_what_is_unknown(access: Access, what: str, entity: Any) -> None:
+    body = {**SEARCHES[what], "subject": entity}
+    if what == "subject":
+        body = {**SEARCHES[what], "subject": {"type": "spaceship"}}
+    assert (await found(access, what, body))["results"] == []
+    body = {**SEARCHES[what], "resource": {"type": "spaceship", "id": "x"}}
+    assert (await found(access, what, body))["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("subject", {"subject": {"type": "user"}, "resource": FIRST}),
+        ("subject", {"subject": {"type": "user"}, "action": READ, "resource": {"type": "record"}}),
+        ("subject", {"subject": {}, "action": READ, "resource": FIRST}),
+        ("resource", {"action": READ, "resource": {"type": "record"}}),
+        ("resource", {"subject": {"type": "user"}, "action": READ, "resource": {"type": "record"}}),
+        ("resource", {"subject": ALICE, "action": READ, "resource": {"id": "record-1"}}),
+        ("action", {"subject": ALICE}),
+        ("action", {"subject": {"type": "user"}, "resource": FIRST}),
+        ("action", {"subject": ALICE, "resource": {"type": "record"}}),
+        ("action", {**SEARCHES["action"], "page": {"limit": -1}}),
+        ("action", {**SEARCHES["action"], "page": {"limit": "1"}}),
+        ("action", {**SEARCHES["action"], "page": {"token": "nonsense"}}),
+        ("action", {**SEARCHES["action"], "page": {"token": "\u00e9"}}),
+        ("action", {**SEARCHES["action"], "page": []}),
+    ],
+)
+async def test_search_needs_each_input_whole(access: Access, what: str, body: dict[str, Any]) -> None:
+    answer = await access.ask(f"/access/v1/search/{what}", body, by="searcher")
+
+    assert (answer.status, answer.code) == (400, "bad_request")
+
+
+@pytest.mark.parametrize("what", SEARCHES)
+async def test_search_pages_lead_to_all_results_once(access: Access, what: str) -> None:
+    whole = await found(access, what, SEARCHES[what])
+    pages = [await found(access, what, {**SEARCHES[what], "page": {"limit": 1}})]
+    while token := pages[-1]["page"]["next_token"]:
+        # The limit may be named again, or not.
+        page = {"token": token} if len(pages) % 2 else {"token": token, "limit": 1}
+        pages.append(await found(access, what, {**SEARCHES[what], "page": page}))
+
+    assert whole["page"] == {"next_token": "", "count": len(whole["results"]), "total": len(whole["results"])}
+    assert [one for page in pages for one in page["results"]] == whole["results"]
+    assert {page["page"]["total"] for page in pages} == {len(whole["results"])}
+    none = await found(access, what, {**SEARCHES[what], "page": {"limit": 0}})
+    assert (none["results"], none["page"]["total"]) == ([], len(whole["results"]))
+
+
+async def test_search_a_token_belongs_to_one_search(access: Access) -> None:
+    first = await found(access, "action", {**SEARCHES["action"], "page": {"limit": 1}})
+    token = first["page"]["next_token"]
+
+    for body in (
+        {"subject": BOB, "resource": FIRST, "page": {"token": token}},
+        {**SEARCHES["action"], "page": {"token": token, "limit": 2}},
+    ):
+        answer = await access.ask("/access/v1/search/action", body, by="searcher")
+        assert (answer.status, answer.code) == (400, "bad_request")
+
+
+async def test_discovery_tells_the_endpoints_below_the_url_of_the_settings(access: Access) -> None:
+    path = "/.well-known/authzen-configuration"
+    answer = await access.service.as_stranger("GET", path, ("Host", "evil.example"))
+
+    assert (answer.status, answer.header("content-type")) == (200, "application/json")
+    base = "https://access.example.com"
+    assert answer.json == {
+        "policy_decision_point": base,
+        "access_evaluation_endpoint": f"{base}{EVALUATION}",
+        "access_evaluations_endpoint": f"{base}{EVALUATIONS}",
+        "search_subject_endpoint": f"{base}/access/v1/search/subject",
+        "search_resource_endpoint": f"{base}/access/v1/search/resource",
+        "search_action_endpoint": f"{base}/access/v1/search/action",
+    }
+
+
+async def test_discovery_needs_the_setting() -> None:
+    with pytest.raises(NotFound):
+        await AccessConfiguration("").on_get(None)  # type: ignore[arg-type]

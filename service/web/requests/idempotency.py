@@ -79,8 +79,9 @@ def leaves_keys_open(operation: Operation) -> bool:
 
     That is so where a repetition would create something again, or could not be answered with the same secret.
     """
-    decided = operation.mark.idempotent is not None or bool(operation.mark.refuses_keys)
-    unlike = bool(operation.mark.location) or sensitive_parts(operation.signature).answer
+    mark = operation.mark
+    decided = mark.idempotent is not None or bool(mark.refuses_keys) or mark.asks
+    unlike = bool(mark.location) or sensitive_parts(operation.signature).answer
     return operation.method == "POST" and unlike and not decided
 
 

@@ -1,0 +1,44 @@
+"""Where other services ask: ``/.well-known/authzen-configuration`` (AuthZEN §9)."""
+
+from __future__ import annotations
+
+from service.errors import NotFound
+from service.web.requests.context import RequestContext
+from service.web.requests.schema import ProtocolSchema
+
+
+class Configuration(ProtocolSchema):
+    """The metadata of the decision point."""
+
+    policy_decision_point: str
+    access_evaluation_endpoint: str
+    access_evaluations_endpoint: str
+    search_subject_endpoint: str
+    search_resource_endpoint: str
+    search_action_endpoint: str
+
+
+class AccessConfiguration:
+    """``/.well-known/authzen-configuration``."""
+
+    def __init__(self, public_url: str) -> None:
+        """``public_url`` is how clients reach the service; "" if that is not known."""
+        self._base = public_url
+
+    async def on_get(self, _context: RequestContext) -> Configuration:
+        """Read where the decision point of OpenID AuthZEN 1.0 answers.
+
+        404 unless the setting `server.public_url` says how clients reach it: the `Host` of a request is
+        chosen by the client.
+        """
+        base = self._base
+        if not base:
+            raise NotFound("The setting server.public_url does not say how clients reach this service")
+        return Configuration(
+            policy_decision_point=base,
+            access_evaluation_endpoint=f"{base}/access/v1/evaluation",
+            access_evaluations_endpoint=f"{base}/access/v1/evaluations",
+            search_subject_endpoint=f"{base}/access/v1/search/subject",
+            search_resource_endpoint=f"{base}/access/v1/search/resource",
+            search_action_endpoint=f"{base}/access/v1/search/action",
+        )
