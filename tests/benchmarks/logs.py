@@ -77,15 +77,15 @@ PAGES: Final[dict[str, OperationFilter]] = {
     "two rare kinds": OperationFilter(kind=["BAN", "KICK"]),
     "a record": OperationFilter(target="role:auditor"),
     "a record nobody touched": OperationFilter(target="role:nobody"),
-    "status 403": OperationFilter(status=(403, 403)),
-    "status 4xx": OperationFilter(status=(400, 499)),
-    "status 5xx": OperationFilter(status=(500, 599)),
-    "denied": OperationFilter(decision="deny"),
+    "status 403": OperationFilter(status=[(403, 403)]),
+    "status 4xx": OperationFilter(status=[(400, 499)]),
+    "status 5xx": OperationFilter(status=[(500, 599)]),
+    "denied": OperationFilter(decision=["deny"]),
     "one address": OperationFilter(client_ip="10.0.3.7"),
     "a network": OperationFilter(client_ip="10.0.3.0/28"),
     "a request id": OperationFilter(request_id="c4ca4238a0b923820dcc509a6f75849b"),
     "a day of a user": OperationFilter(user_id=7, span=AUTUMN),
-    "nothing": OperationFilter(module="nothing", status=(200, 200)),
+    "nothing": OperationFilter(module="nothing", status=[(200, 200)]),
 }
 
 

@@ -176,7 +176,7 @@ async def explained(url: str) -> dict[str, list[str]]:
 
 def wanted(query: dict[str, str]) -> UserFilter:
     values = {
-        re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name): value
+        re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name): [value] if name == "status" else value
         for name, value in query.items()
         if name not in ("sort", "page")
     }

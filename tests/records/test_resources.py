@@ -88,8 +88,8 @@ async def test_deleting_a_resource_takes_its_bindings_along(connection: AsyncCon
     [
         (ResourceFilter(resource_name="LIST u"), ["user.list"]),
         (ResourceFilter(resource_code="user.d"), ["user.detail"]),
-        (ResourceFilter(method="DELETE"), ["role.delete"]),
-        (ResourceFilter(path="/role/{id}", method="PUT"), ["role.update"]),
+        (ResourceFilter(method=["DELETE"]), ["role.delete"]),
+        (ResourceFilter(path="/role/{id}", method=["PUT"]), ["role.update"]),
         (ResourceFilter(path="%"), []),
         (ResourceFilter(enabled=False), []),
     ],

@@ -101,7 +101,7 @@ async def test_a_name_or_a_code_that_another_role_has_is_a_conflict(
         ("id", 7),
         ("version", 7),
         ("createTime", "2026-11-21T02:33:53.123Z"),
-        ("menuIds", ["1"]),
+        ("menuIds", "1"),
     ],
 )
 async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(

@@ -330,3 +330,20 @@ def test_every_member_that_a_refusal_is_given_is_in_its_schema(document: Documen
     found = set(told())
     assert len(found) > 10
     assert [member for kind, member in found if member not in known[kind.code]] == []
+
+
+def test_every_filter_by_an_enumeration_takes_several_values_and_every_sort_is_one(
+    document: Document,
+) -> None:
+    schemas = document["components"]["schemas"]
+    once = {"format", "sort"}
+    sorts = 0
+    for name, operation in operations(document):
+        for parameter in operation.get("parameters", ()):
+            schema = parameter["schema"]
+            schema = schemas[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+            if "enum" in schema and not parameter.get("required"):
+                assert parameter["name"] in once or parameter["in"] == "header", (name, parameter)
+            assert parameter["name"] != "sort" or "enum" in schema, name
+            sorts += parameter["name"] == "sort"
+    assert sorts >= 6

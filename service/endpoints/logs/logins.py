@@ -20,10 +20,11 @@ from service.web.content.timelines import (
 )
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import login, named
-from service.web.requests.schema import Id, Moment, PageNumber, PageSize, Schema
+from service.web.requests.schema import SEVERAL, Id, Moment, PageNumber, PageSize, Schema
 
 Device = Annotated[str, Meta(min_length=1, max_length=32)]
-Events = Annotated[list[SessionEvent], Meta(description="Any of these events, separated by commas.")]
+Events = Annotated[list[SessionEvent], SEVERAL]
+Outcomes = Annotated[list[Literal["success", "failure"]], SEVERAL]
 
 
 class LoginEntry(Schema):
@@ -50,7 +51,7 @@ class LoginQuery(LogQuery):
     user_id: Id | None = None
     user_name: UserName | None = None
     event: Events | None = None
-    outcome: Literal["success", "failure"] | None = None
+    outcome: Outcomes | None = None
     reason: Word | None = None
     device: Device | None = None
     login_ip: Address | None = None
@@ -81,7 +82,7 @@ class OwnLoginQuery(TimeQuery):
     """Filters of events and a page: by number within the first 10,000, or by cursor without a limit."""
 
     event: Events | None = None
-    outcome: Literal["success", "failure"] | None = None
+    outcome: Outcomes | None = None
     device: Device | None = None
     page: PageNumber = 1
     size: PageSize = 20

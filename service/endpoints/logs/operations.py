@@ -17,9 +17,10 @@ from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, Operat
 from service.web.content.timelines import Address, RequestId, TimelinePage, UserName
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import named, needs, refuses
-from service.web.requests.schema import Id, Moment, Schema, whole
+from service.web.requests.schema import SEVERAL, Id, Moment, Schema, whole
 
-Kinds = Annotated[list[OperationKind], Meta(description="Any of these kinds, separated by commas.")]
+Kinds = Annotated[list[OperationKind], SEVERAL]
+Decisions = Annotated[list[Literal["allow", "deny"]], SEVERAL]
 Target = Annotated[
     str,
     Meta(min_length=1, max_length=LONGEST_TARGET, examples=["role:auditor"]),
@@ -32,10 +33,9 @@ Targets = Annotated[list[str], Meta(examples=[["role:auditor"]], description="Th
 ChangeCount = Annotated[
     int, Meta(ge=1, examples=[2], description="How many fields it has changed; `changes` may have fewer.")
 ]
-Status = Annotated[
-    str,
-    Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"]),
-    Meta(description="A status such as `403`, or a class such as `4xx`."),
+Statuses = Annotated[
+    list[Annotated[str, Meta(pattern=whole("[1-5](?:[0-9]{2}|xx)"), examples=["4xx"])]],
+    Meta(max_length=20, description="Statuses such as `403`, or classes such as `4xx`, separated by commas."),
 ]
 
 
@@ -103,8 +103,8 @@ class OperationQuery(LogQuery):
     module: Word | None = None
     kind: Kinds | None = None
     target: Target | None = None
-    status: Status | None = None
-    decision: Literal["allow", "deny"] | None = None
+    status: Statuses | None = None
+    decision: Decisions | None = None
     client_ip: Address | None = None
     request_id: RequestId | None = None
 
@@ -154,7 +154,7 @@ def _json(text: str | None) -> Raw | None:
     return None if text is None else Raw(text.encode())
 
 
-def _statuses(text: str | None) -> tuple[int, int] | None:
-    if text is None:
+def _statuses(texts: list[str] | None) -> list[tuple[int, int]] | None:
+    if texts is None:
         return None
-    return int(text.replace("x", "0")), int(text.replace("x", "9"))
+    return [(int(text.replace("x", "0")), int(text.replace("x", "9"))) for text in texts]

@@ -31,6 +31,7 @@ from service.web.requests.preconditions import answer_tag, unchanged, version_ta
 from service.web.requests.published import published_answer
 from service.web.requests.schema import (
     ONE_LINE,
+    SEVERAL,
     Id,
     Page,
     PageQuery,
@@ -125,7 +126,7 @@ class MenuQuery(PageQuery):
     title: Annotated[str, Meta(max_length=128)] | None = None
     auth_mark: Annotated[str, Meta(max_length=MAX_CODE_LENGTH)] | None = None
     parent_id: Id | None = None
-    menu_type: MenuType | None = None
+    menu_type: Annotated[list[MenuType], SEVERAL] | None = None
     enabled: bool | None = None
     sort: Annotated[str, sort_keys("MenuSort", menus.SORTS)] = "id"
 

@@ -29,7 +29,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.roles import holdings
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_parameters, named, needs
-from service.web.requests.schema import Id, Page, PageQuery, Schema, page_answer
+from service.web.requests.schema import SEVERAL, Id, Page, PageQuery, Schema, page_answer
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 Path = Annotated[
@@ -187,7 +187,7 @@ class WhatQuery(PageQuery):
         ]
         | None
     ) = None
-    kind: Kind | None = None
+    kind: Annotated[list[Kind], SEVERAL] | None = None
 
     def __post_init__(self) -> None:
         if sum(one is not None for one in (self.role_code, self.user_name, self.codes)) != 1:
@@ -233,7 +233,11 @@ class What(Schema, kw_only=True):
 def what_answer(policy: Policy, asking: Subject, query: WhatQuery) -> What:
     """Return the answer with the page of ``query``; a large policy takes a while."""
     held = asking.held or NO_CODES
-    found = [] if asking.kept_out else [one for one in what(policy, held) if query.kind in (None, one.kind)]
+    found = (
+        []
+        if asking.kept_out
+        else [one for one in what(policy, held) if query.kind is None or one.kind in query.kind]
+    )
     return What(
         revision=policy.revision,
         user_status=asking.status,

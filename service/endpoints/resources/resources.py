@@ -30,6 +30,7 @@ from service.web.requests.preconditions import answer_tag, unchanged, version_ta
 from service.web.requests.published import published_answer
 from service.web.requests.schema import (
     ONE_LINE,
+    SEVERAL,
     Id,
     Moment,
     Page,
@@ -114,7 +115,7 @@ class ResourceQuery(PageQuery):
 
     resource_name: Annotated[str, Meta(max_length=128)] | None = None
     resource_code: Annotated[str, Meta(max_length=64)] | None = None
-    method: Method | None = None
+    method: Annotated[list[Method], SEVERAL] | None = None
     path: Annotated[str, Meta(max_length=256)] | None = None
     enabled: bool | None = None
     sort: Annotated[str, sort_keys("ResourceSort", resources.SORTS)] = "id"

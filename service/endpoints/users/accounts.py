@@ -30,7 +30,7 @@ from service.web.requests.marks import (
     tagged,
 )
 from service.web.requests.preconditions import answer_tag, unchanged, version_tag
-from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
+from service.web.requests.schema import SEVERAL, Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
 
 
 class RoleOfUser(Schema):
@@ -124,8 +124,8 @@ class UserQuery(PageQuery):
     nick_name: Annotated[str, Meta(max_length=64)] | None = None
     email: Annotated[str, Meta(max_length=64)] | None = None
     phone: Annotated[str, Meta(max_length=32)] | None = None
-    status: Status | None = None
-    kind: Kind | None = None
+    status: Annotated[list[Status], SEVERAL] | None = None
+    kind: Annotated[list[Kind], SEVERAL] | None = None
     role_code: Annotated[str, Meta(max_length=64, description="Users with the role of that code.")] | None = (
         None
     )

@@ -82,7 +82,7 @@ async def _rights(database: Database, wanted: RevisionFilter) -> AsyncIterator[R
     filtered = OperationFilter(
         user_name=wanted.user_name,
         kind=("INSERT", "UPDATE", "DELETE", "IMPORT"),
-        status=(200, 299),
+        status=[(200, 299)],
         span=Span(wanted.begin, wanted.end),
     )
     async for batch in LogReader(database).everything(CHANGING_OPERATIONS, filtered, limit=_MOST):

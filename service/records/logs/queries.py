@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Final
 
-from sqlalchemy import ColumnElement, Text, cast, func, literal, select
+from sqlalchemy import ColumnElement, Text, cast, func, literal, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY, INET
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -35,9 +35,10 @@ def _has_target(target: str) -> Conditions:
     return (operation_log.c.targets.contains(cast([target], ARRAY(Text))),)
 
 
-def _statuses(both: tuple[int, int]) -> Conditions:
-    (first, last), status = both, operation_log.c.status
-    return (status == first,) if first == last else (status >= first, status <= last)
+def _statuses(ranges: Collection[tuple[int, int]]) -> Conditions:
+    status = operation_log.c.status
+    each = (status == first if first == last else status.between(first, last) for first, last in ranges)
+    return (or_(*each),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +86,9 @@ class OperationDetail(ChangingOperation):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperationFilter:
-    """A filter of calls: each value must be equal, ``kind`` to one of those given; None matches all.
+    """A filter of calls: values must be equal, ``kind`` and ``decision`` to one of those given; None is any.
 
-    ``target`` is one of the records that the call was about. ``status`` is an inclusive range. ``client_ip``
+    ``target`` is one of the records that the call was about. ``status`` are inclusive ranges. ``client_ip``
     is an address or a network in CIDR form.
     """
 
@@ -96,8 +97,8 @@ class OperationFilter:
     module: Annotated[str | None, equals(operation_log.c.module)] = None
     kind: Annotated[Collection[str] | None, one_of(operation_log.c.kind)] = None
     target: Annotated[str | None, Condition(_has_target)] = None
-    status: Annotated[tuple[int, int] | None, Condition(_statuses)] = None
-    decision: Annotated[str | None, equals(operation_log.c.decision)] = None
+    status: Annotated[Collection[tuple[int, int]] | None, Condition(_statuses)] = None
+    decision: Annotated[Collection[str] | None, one_of(operation_log.c.decision)] = None
     client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
     request_id: Annotated[str | None, equals(operation_log.c.request_id)] = None
     span: Annotated[Span, within(operation_log.c.create_time)] = EVERYTHING
@@ -126,13 +127,13 @@ class Login:
 class LoginFilter:
     """A filter of session events, as ``OperationFilter``.
 
-    ``event`` has several, like ``kind`` there; ``login_ip`` is an address or a network.
+    ``event`` and ``outcome`` have several, like ``kind`` there; ``login_ip`` is an address or a network.
     """
 
     user_id: Annotated[int | None, equals(login_log.c.user_id)] = None
     user_name: Annotated[str | None, equals(login_log.c.user_name)] = None
     event: Annotated[Collection[str] | None, one_of(login_log.c.event)] = None
-    outcome: Annotated[str | None, equals(login_log.c.outcome)] = None
+    outcome: Annotated[Collection[str] | None, one_of(login_log.c.outcome)] = None
     reason: Annotated[str | None, equals(login_log.c.reason)] = None
     device: Annotated[str | None, equals(login_log.c.device)] = None
     login_ip: Annotated[str | None, in_network(login_log.c.login_ip)] = None

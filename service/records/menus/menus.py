@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound, ValidationFailed
-from service.records.database.filters import conditions_of, contains, equals
+from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user_role
@@ -62,7 +62,7 @@ class MenuFilter:
     title: Annotated[str | None, contains(func.lower(menu.c.title), str.lower)] = None
     auth_mark: Annotated[str | None, contains(menu.c.auth_mark)] = None
     parent_id: Annotated[int | None, equals(menu.c.parent_id)] = None
-    menu_type: Annotated[MenuType | None, equals(menu.c.menu_type)] = None
+    menu_type: Annotated[Collection[MenuType] | None, one_of(menu.c.menu_type)] = None
     enabled: Annotated[bool | None, equals(menu.c.enabled)] = None
 
 

@@ -17,7 +17,7 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
-from service.records.database.filters import conditions_of, contains, equals
+from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import resource
@@ -52,7 +52,7 @@ class ResourceFilter:
 
     resource_name: Annotated[str | None, contains(func.lower(resource.c.resource_name), str.lower)] = None
     resource_code: Annotated[str | None, contains(resource.c.resource_code)] = None
-    method: Annotated[str | None, equals(resource.c.method)] = None
+    method: Annotated[Collection[str] | None, one_of(resource.c.method)] = None
     path: Annotated[str | None, contains(resource.c.path)] = None
     enabled: Annotated[bool | None, equals(resource.c.enabled)] = None
 

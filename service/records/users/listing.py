@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Final, Literal
@@ -13,7 +13,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import NotFound
 from service.kernel.identity import Kind
 from service.kernel.names import name_key
-from service.records.database.filters import ELSEWHERE, at_least, below, conditions_of, contains, equals
+from service.records.database.filters import (
+    ELSEWHERE,
+    at_least,
+    below,
+    conditions_of,
+    contains,
+    one_of,
+)
 from service.records.database.paging import Page, order_by, page_of
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import role, user, user_role
@@ -78,8 +85,8 @@ class UserFilter:
     nick_name: Annotated[str | None, contains(user.c.nick_name_key, str.lower)] = None
     email: Annotated[str | None, contains(user.c.email_key, str.lower)] = None
     phone: Annotated[str | None, contains(user.c.phone)] = None
-    status: Annotated[Status | None, equals(user.c.status)] = None
-    kind: Annotated[Kind | None, equals(user.c.kind)] = None
+    status: Annotated[Collection[Status] | None, one_of(user.c.status)] = None
+    kind: Annotated[Collection[Kind] | None, one_of(user.c.kind)] = None
     role_code: Annotated[str | None, ELSEWHERE] = None
     role_id: Annotated[int | None, ELSEWHERE] = None
     create_time_from: Annotated[datetime | None, at_least(user.c.create_time)] = None

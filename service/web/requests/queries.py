@@ -31,8 +31,8 @@ class Query(Generic[S]):
         self._kind = kind
         fields = msgspec.structs.fields(kind)
         self._optional = not any(field.required for field in fields)
-        self._choices = {
-            field.encode_name: choices for field in fields if (choices := _choices_of(field.type))
+        self._lists = {
+            field.encode_name: choices for field in fields if (choices := _choices_of(field.type)) is not None
         }
         self._never_text = {field.encode_name for field in fields if str not in _kinds_of(field.type)}
         self._times = {field.encode_name for field in fields if datetime in _kinds_of(field.type)}
@@ -47,12 +47,16 @@ class Query(Generic[S]):
             return self._kind()
         values: dict[str, Any] = _parameters(query_string) if query_string else {}
         self._refuse_lax_forms(values)
-        for name in self._choices.keys() & values.keys():
-            values[name] = _chosen(name, values[name], self._choices[name])
+        for name in self._lists.keys() & values.keys():
+            values[name] = _chosen(name, values[name], self._lists[name])
         try:
             return msgspec.convert(values, self._kind, strict=False)
         except msgspec.ValidationError as error:
-            raise refusal_for(error, "query") from None
+            refusal = refusal_for(error, "query")
+            (fault,) = refusal.extra["errors"]
+            name = fault["field"].partition("[")[0]
+            # A value within a list is no parameter of its own.
+            raise ValidationFailed((name, fault["message"])) if name in self._lists else refusal from None
 
     def _refuse_lax_forms(self, values: dict[str, str]) -> None:
         """Raise ValidationFailed for what msgspec would read, though it is documented nowhere."""
@@ -64,12 +68,15 @@ class Query(Generic[S]):
                 raise ValidationFailed((name, "Expected a time such as 2026-11-21T02:33:53Z"))
 
 
-def _choices_of(kind: Any) -> tuple[str, ...]:
-    """Return the allowed values of a parameter that is a list of a ``Literal``; none for any other."""
+def _choices_of(kind: Any) -> tuple[str, ...] | None:
+    """Return the allowed values of a parameter that is a list; () if its items are no ``Literal``.
+
+    None for any other parameter.
+    """
     if get_origin(kind) in (Annotated, Union, UnionType):
-        return next(filter(None, map(_choices_of, get_args(kind))), ())
+        return next((found for found in map(_choices_of, get_args(kind)) if found is not None), None)
     if get_origin(kind) is not list:
-        return ()
+        return None
     (item,) = get_args(kind)
     return get_args(item) if get_origin(item) is Literal else ()
 
@@ -85,7 +92,7 @@ def _kinds_of(kind: Any) -> set[Any]:
 
 def _chosen(name: str, text: str, choices: tuple[str, ...]) -> list[str]:
     chosen = list(dict.fromkeys(text.split(",")))
-    if not set(chosen) <= set(choices):
+    if choices and not set(chosen) <= set(choices):
         raise ValidationFailed((name, f"Expected one or more of {', '.join(choices)}, separated by commas"))
     return chosen
 

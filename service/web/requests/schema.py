@@ -124,6 +124,10 @@ def page_answer(query: PageQuery, found: Found, kind: type[W]) -> Page[W]:
     return Page(items=items, page=query.page, size=query.size, total=found.total)
 
 
+SEVERAL: Final = Meta(description="Any of these values, separated by commas.")
+"""What a filter by an enumeration says: it is a list, of which one value has to fit."""
+
+
 def sort_keys(title: str, names: Iterable[str]) -> Meta:
     """Return what the parameter ``sort`` of a list says: ``names``, or one with ``-`` before it.
 
