@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from redis.asyncio import Redis
 
+from service.kernel.origin import ORIGIN
+from service.records.database.transactions import Database
 from tests.api_keys.conftest import Workers
 from tests.support.members import ids_of, query
 from tests.web.driver import Answer
@@ -116,6 +119,27 @@ async def test_a_service_account_can_not_log_in_and_has_no_password(workers: Wor
 
     assert refused.code == unknown.code == "login_failed"
     assert reset.code == "conflict"
+
+
+async def test_a_request_with_a_known_key_asks_the_database_nothing(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = await workers.key(await workers.account(LIST))
+    assert await workers.statuses(key, "/api/auth/sessions") == [200, 200]
+    asked = []
+    bounded = Database._bounded
+
+    def counted(*arguments: Any, **more: Any) -> Any:
+        if ORIGIN.get() is not None:  # within a request, and not the upkeep of a worker
+            asked.append(arguments)
+        return bounded(*arguments, **more)
+
+    monkeypatch.setattr(Database, "_bounded", counted)
+    for _ in range(10):
+        assert await workers.statuses(key, "/api/auth/sessions") == [200, 200]
+    assert asked == []
+    assert await workers.statuses(key) == [200, 200]
+    assert len(asked) == 2, "the lists of roles"
 
 
 async def test_an_emptied_session_store_does_not_stop_keys_and_revives_no_rights(

@@ -89,6 +89,7 @@ async def parts(
         callers,
         Authenticator(auth, tokens, store, callers),
     )
+    await callers.finish()
     passwords.close()
     await store.close()
     await users.close()

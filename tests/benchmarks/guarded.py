@@ -1,5 +1,7 @@
 """What it costs to be guarded: one GET with everything on, against bare Falcon, in one run.
 
+The guarded one is asked with an access token and with an API key.
+
 Each server has one worker on one core, and the load comes from another. Rounds alternate, and each ratio is
 that of two neighbouring rounds, so that a machine whose speed drifts does no harm.
 """
@@ -21,6 +23,7 @@ import uvloop
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from service.authn.api_keys.form import HINT, ApiKey, new_secret
 from service.authn.login import Login
 from service.authn.passwords import Passwords
 from service.authn.token_issuer import TokenIssuer
@@ -28,9 +31,11 @@ from service.authn.tokens import Tokens
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
+from service.kernel.target import Target
 from service.keyspace import SessionStore
 from service.launch.prepare import publish_policy
 from service.records.database.transactions import Database
+from service.records.users import api_keys, edits, user_tables
 from service.settings import Settings, load
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.load import rate, request_bytes
@@ -58,24 +63,25 @@ def main() -> None:
 def _compare(algorithm: str, environ: Mapping[str, str]) -> None:
     settings = load(environ)
     publish_policy(settings, read_shipped())
-    token = asyncio.run(_token(settings))
+    token, key = asyncio.run(_token(settings)), asyncio.run(_key(settings))
     with ExitStack() as stack:
         bare = stack.enter_context(serving(f"{APPS}:bare", environ))
         guarded = stack.enter_context(serving(f"{APPS}:guarded", environ))
-        pairs = [
+        rounds = [
             (
                 _measure(bare, request_bytes(TEMPLATE, bare.port)),
                 _measure(guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {token}")),
+                _measure(guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {key}")),
             )
             for _ in range(ROUNDS)
         ]
-    print(f"{algorithm}: {CONNECTIONS} connections, {ROUNDS} pairs of {SECONDS:.0f} s")
-    for name, column in (("bare Falcon", 0), ("guarded", 1)):
-        rates = median(pair[column].rate for pair in pairs)
-        cpu = median(pair[column].cpu for pair in pairs)
+    print(f"{algorithm}: {CONNECTIONS} connections, {ROUNDS} rounds of {SECONDS:.0f} s each")
+    for column, name in enumerate(("bare Falcon", "guarded", "by API key")):
+        rates = median(one[column].rate for one in rounds)
+        cpu = median(one[column].cpu for one in rounds)
         print(f"  {name:<12} {rates:9,.0f} requests/s   {cpu:5.1f} µs of processor time each")
-    _print_ratio("requests/s", [with_all.rate / alone.rate for alone, with_all in pairs])
-    _print_ratio("processor time", [alone.cpu / with_all.cpu for alone, with_all in pairs])
+    _print_ratio("requests/s", [with_all.rate / alone.rate for alone, with_all, _ in rounds])
+    _print_ratio("processor time", [alone.cpu / with_all.cpu for alone, with_all, _ in rounds])
 
 
 def _print_ratio(of: str, ratios: list[float]) -> None:
@@ -112,6 +118,30 @@ async def _token(settings: Settings) -> str:
         await store.close()
         await database.close()
     return pair.access_token
+
+
+async def _key(settings: Settings) -> str:
+    """Write a service account in the administrator's role, and return an API key of it."""
+    database, secret = Database(settings.database.url), new_secret()
+    try:
+        async with database.transaction() as connection:
+            (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
+            name = f"robot-{secret[:8].lower()}"
+            values = {"user_name": name, "nick_name": name, "kind": "service"}
+            user_id = await edits.create(connection, None, values, [role_id])
+            stored = await api_keys.add(
+                connection,
+                Target(user_id),
+                key_name="bench",
+                hint=secret[:HINT],
+                digest=ApiKey(0, secret).digest,
+                scopes=None,
+                seconds=None,
+                created_by=1,
+            )
+    finally:
+        await database.close()
+    return str(ApiKey(stored.id, secret))
 
 
 def _environment(stores: EmbeddedStores, place: Path, algorithm: str) -> dict[str, str]:

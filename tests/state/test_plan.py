@@ -14,6 +14,7 @@ from service.errors import Conflict
 from service.launch.state.reading import read_state
 from service.launch.state.report import as_markdown, as_text
 from service.launch.state.writing import as_yaml
+from service.records.users import edits, user_tables
 from tests.docs.pages import between
 from tests.state.conftest import Ground
 from tests.support.running import ROOT
@@ -104,6 +105,21 @@ async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Groun
     markdown = as_markdown(found)
     assert '  - description: `"May read' in markdown
     assert '-> `` "Reads `all`\\n" ``' in markdown
+
+
+async def test_a_service_account_is_no_administrator_who_could_remain(ground: Ground) -> None:
+    async with ground.database.transaction() as connection:
+        (role_id,) = (await user_tables.role_ids(connection, ["admin"])).values()
+        values = {"user_name": "robot", "nick_name": "Robot", "kind": "service"}
+        await edits.create(connection, None, values, [role_id])
+    state = await ground.state()
+    buttons = state.roles["super"].buttons
+    roles = {**state.roles, "super": replace(state.roles["super"], buttons=())}
+    roles["admin"] = replace(roles["admin"], buttons=tuple(sorted({*buttons, *roles["admin"].buttons})))
+
+    found = await ground.plan(replace(state, roles=roles))
+
+    assert found.refused == ("This would leave no enabled user who may do everything",)
 
 
 async def test_a_plan_tells_what_nobody_could_apply(ground: Ground) -> None:

@@ -57,7 +57,7 @@ async def plan(database: Database, shipped: Shipped, wanted: State, *, prune: bo
         then = await asyncio.to_thread(standing, would_be, shipped, held.users)
     except PolicyError as fault:
         return Plan(edits, None, (*refused, *fault.faults))
-    if _has_administrator(before) and not _has_administrator(then):
+    if _has_administrator(before, held.persons) and not _has_administrator(then, held.persons):
         refused.append("This would leave no enabled user who may do everything")
     try:
         await require_way_back(then.policy, before.policy)
@@ -93,8 +93,8 @@ async def _users_left(connection: Connection, found: Stored, edits: Edits) -> li
     return refused
 
 
-def _has_administrator(one: Standing) -> bool:
-    return any(number and "*" in one.held(roles).codes for roles, number in one.users.items())
+def _has_administrator(one: Standing, persons: Mapping[Roles, int]) -> bool:
+    return any(number and "*" in one.held(roles).codes for roles, number in persons.items())
 
 
 def _holders(one: Standing, users: Mapping[Roles, tuple[str, ...]]) -> Holders:

@@ -22,11 +22,12 @@ class Holdings:
     """``codes`` are those that each role gives, none for a disabled role.
 
     ``users`` counts the users who may log in, neither disabled nor banned, by the codes of all roles that
-    they have, sorted.
+    they have, sorted. ``persons`` counts those of them who are persons.
     """
 
     codes: dict[str, tuple[str, ...]]
     users: Counter[tuple[str, ...]]
+    persons: Counter[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ _ROLES: Final = func.array_remove(
     func.array_agg(aggregate_order_by(role.c.role_code, role.c.role_code)), None
 ).label("role_codes")
 _EACH: Final = (
-    select(user.c.id, user.c.user_name, _ROLES)
+    select(user.c.id, user.c.user_name, user.c.kind, _ROLES)
     .select_from(user)
     .outerjoin(user_role, user_role.c.user_id == user.c.id)
     .outerjoin(role, role.c.id == user_role.c.role_id)
@@ -65,9 +66,14 @@ _EACH: Final = (
 async def read(connection: AsyncConnection) -> Holdings:
     """Return what is stored; a hundred thousand users take some tenths of a second, in the database."""
     codes = await read_codes(connection)
-    counted = select(_EACH.c.role_codes, func.count()).group_by(_EACH.c.role_codes)
-    rows = await connection.execute(counted)
-    return Holdings(codes, Counter({tuple(role_codes): number for role_codes, number in rows}))
+    persons = func.count().filter(_EACH.c.kind == "person")
+    counted = select(_EACH.c.role_codes, func.count(), persons).group_by(_EACH.c.role_codes)
+    rows = [(tuple(row[0]), *row[1:]) for row in await connection.execute(counted)]
+    return Holdings(
+        codes,
+        Counter({role_codes: number for role_codes, number, _ in rows}),
+        Counter({role_codes: number for role_codes, _, number in rows}),
+    )
 
 
 async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:

@@ -85,7 +85,7 @@ def _is_page(operation: Operation) -> bool:
 
 
 def _token_scheme(name: str, prefix: str) -> dict[str, Any]:
-    told = "The access token that a login or a refresh returns"
+    told = "The access token that a login or a refresh returns, or the API key of a service account"
     if (name.lower(), prefix) == (BEARER[0].lower(), BEARER[1]):
         return {"type": "http", "scheme": "bearer", "bearerFormat": "JWT", "description": f"{told}."}
     after = f", after `{prefix}`" if prefix else ""
