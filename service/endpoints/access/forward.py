@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -34,6 +35,8 @@ from service.web.requests.schema import whole
 
 ServiceName = Annotated[str, Meta(pattern=whole(NAME.pattern), examples=["orders"])]
 
+_NOBODY: Final = ("", "", "")
+_REMEMBERED: Final = 1024  # users: most requests are of few
 _ORIGIN: Final = b"origin"
 _ASKED_METHOD: Final = b"access-control-request-method"
 
@@ -82,7 +85,7 @@ class _Forward:
             self._note(context, asked, caller, answer)
 
     def _let_pass(self, context: RequestContext, service: str, caller: Caller | None, decision: str) -> None:
-        user = ("", "", "") if caller is None else _identity(caller)
+        user = _NOBODY if caller is None else _identity(caller.user_name, caller.login_id, caller.roles)
         assertion = self._assertions.issue(service, caller, decision)
         for header, value in zip(IDENTITY, (*user, decision, assertion), strict=True):
             context.respond_header(header, value)
@@ -104,10 +107,10 @@ def _allowed(answer: Answer, caller: Caller | None) -> Decision:
     return decision
 
 
-def _identity(caller: Caller) -> tuple[str, str, str]:
+@lru_cache(_REMEMBERED)
+def _identity(user_name: str, login_id: str, roles: tuple[str, ...]) -> tuple[str, str, str]:
     """Return the user name, the user id and the codes of the roles, percent-encoded (RFC 3986 §2.1)."""
-    roles = (quote(role, safe="") for role in caller.roles)
-    return quote(caller.user_name, safe=""), caller.login_id, ",".join(roles)
+    return quote(user_name, safe=""), login_id, ",".join(quote(role, safe="") for role in roles)
 
 
 def _is_preflight(context: RequestContext, original: Original) -> bool:
