@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.blocks import parsed
 from tests.docs.pages import ROOT, between
 from tests.support.waiting import eventually_here
 
@@ -208,8 +209,8 @@ def _words(kind: str, folder: Path) -> list[str]:
 
 def _file(name: str) -> str:
     """Return a file of the guide: the block of code between its markers."""
-    block = between(GUIDE.read_text(encoding="utf-8"), name)
-    return block.split("\n", 1)[1].rpartition("```")[0]
+    (block,) = parsed(between(GUIDE.read_text(encoding="utf-8"), name))
+    return block.text
 
 
 def _free_port() -> int:
