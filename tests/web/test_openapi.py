@@ -13,6 +13,7 @@ from service.errors import Conflict, NotFound
 from service.web.observability.health import Live, ReadinessChecks, Ready
 from service.web.observability.operator_token import OperatorToken
 from service.web.openapi.document import openapi
+from service.web.openapi.names import with_names
 from service.web.openapi.problems import refusals_of
 from service.web.requests.middleware import falcon_app
 from service.web.requests.routes import Routes
@@ -188,3 +189,11 @@ async def test_the_example_of_a_body_is_taken_by_the_service(document: Any, rout
             shown = document["paths"][operation.template][operation.method.lower()]
             example = shown["requestBody"]["content"]["application/json"]["example"]
             msgspec.json.decode(msgspec.json.encode(example), type=operation.signature.body)
+
+
+async def test_a_type_and_an_enumeration_of_one_name_are_refused() -> None:
+    decision = {"title": "Decision", "type": "object", "properties": {}}
+    known = {"schemas": {"Decision": decision}}
+    enumeration = {"schema": {"enum": ["allow", "deny"]}}
+    with pytest.raises(ValueError, match="Decision"):
+        with_names({"paths": {"/x": enumeration}, "components": known})

@@ -10,10 +10,10 @@ from msgspec import UNSET
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import PERMISSION
 from service.endpoints.access.wire import (
-    Decision,
     DecisionContext,
     Decisions,
     Evaluation,
+    EvaluationDecision,
     Evaluations,
     Semantic,
     asked_in,
@@ -54,7 +54,7 @@ class _Asking:
 
     async def _decide(
         self, context: RequestContext, asked: list[Asked | None], ends_with: bool | None = None
-    ) -> list[Decision]:
+    ) -> list[EvaluationDecision]:
         policy = context.policy
         if policy is None:
             raise Unavailable("No policy has been loaded yet")
@@ -70,10 +70,10 @@ class _Asking:
         return [_decision(answer, policy, tells_codes=tells) for answer in answers]
 
 
-def _decision(answer: Answer, policy: Policy, *, tells_codes: bool) -> Decision:
+def _decision(answer: Answer, policy: Policy, *, tells_codes: bool) -> EvaluationDecision:
     decision = answer.decision
     if decision is None:
-        return Decision(answer.allowed, DecisionContext(answer.reason, policy.revision))
+        return EvaluationDecision(answer.allowed, DecisionContext(answer.reason, policy.revision))
     told = tells_codes and not answer.allowed
     context = DecisionContext(
         reason=answer.reason,
@@ -82,7 +82,7 @@ def _decision(answer: Answer, policy: Policy, *, tells_codes: bool) -> Decision:
         decision_id=decision.id,
         required=list(decision.required) if told else UNSET,
     )
-    return Decision(answer.allowed, context)
+    return EvaluationDecision(answer.allowed, context)
 
 
 class AccessEvaluation(_Asking):
@@ -92,7 +92,7 @@ class AccessEvaluation(_Asking):
     @needs("system:policy:evaluate")
     @example_body(_EXAMPLE)
     @named("checkAccess")
-    async def on_post(self, context: RequestContext, body: Evaluation) -> Decision:
+    async def on_post(self, context: RequestContext, body: Evaluation) -> EvaluationDecision:
         """Decide whether a subject may perform an action on a resource.
 
         The Access Evaluation API of OpenID AuthZEN 1.0. The rights are those of this moment. A denial is a

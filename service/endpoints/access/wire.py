@@ -120,7 +120,7 @@ class DecisionContext(ProtocolSchema, omit_defaults=True):
     required: list[str] | UnsetType = UNSET
 
 
-class Decision(ProtocolSchema):
+class EvaluationDecision(ProtocolSchema):
     """The answer to a question (§5.5)."""
 
     decision: bool
@@ -132,7 +132,7 @@ class Decisions(ProtocolSchema, omit_defaults=True):
 
     decision: bool | UnsetType = UNSET
     context: DecisionContext | UnsetType = UNSET
-    evaluations: list[Decision] | UnsetType = UNSET
+    evaluations: list[EvaluationDecision] | UnsetType = UNSET
 
 
 _question = msgspec.json.Decoder(Question).decode

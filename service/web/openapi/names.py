@@ -54,6 +54,8 @@ def with_names(document: dict[str, Any]) -> dict[str, Any]:
         for name, schema in schemas.items()
     }
     paths = _named(document["paths"], found)
+    if twice := shown.keys() & found.keys():
+        raise ValueError(f"Two schemas have the title {', '.join(sorted(twice))}")
     return {**document, "paths": paths, "components": {**components, "schemas": shown | found}}
 
 
