@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import PERMISSION
@@ -20,8 +21,7 @@ revoked. ``incomplete``: a question of a batch lacks a part, or has a part of a 
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer to one question; ``decision`` is the deciding one, None if the enforcer was not asked."""
 
     allowed: bool

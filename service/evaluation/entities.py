@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct
 
 USER: Final = "user"
 """The type of a subject that is named by its user name."""
@@ -21,16 +22,17 @@ USE: Final = "use"
 """The action that a search finds for a permission code."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """Who would act; the id of a token is secret."""
 
     type: str
-    id: str = field(repr=False)
+    id: str
+
+    def __repr__(self) -> str:
+        return f"Subject({self.type!r}, …)"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """What would be acted on. ``service`` is the one that ``properties`` name; None if they name none."""
 
     type: str
@@ -38,8 +40,7 @@ class Resource:
     service: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """One question."""
 
     subject: Subject

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
+
+from msgspec import Struct
 
 from service.authz.engine.paths import (
     MAX_REGISTERED_PATH,
@@ -29,8 +30,7 @@ action make no permission code.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class RequestTo:
+class RequestTo(Struct, frozen=True):
     """A request to a service; ``path`` is canonical."""
 
     service: str
@@ -38,8 +38,7 @@ class RequestTo:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class RequestsTo:
+class RequestsTo(Struct, frozen=True):
     """All requests to a service that fit a template such as ``/orders/{id}``."""
 
     service: str
@@ -47,8 +46,7 @@ class RequestsTo:
     template: str
 
 
-@dataclass(frozen=True, slots=True)
-class UseOf:
+class UseOf(Struct, frozen=True):
     """What a permission code stands for."""
 
     code: str

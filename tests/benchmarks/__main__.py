@@ -14,6 +14,7 @@ from importlib import import_module
 
 BENCHMARKS = {
     "guarded": "what it costs a request to be guarded, against bare Falcon",
+    "access": "what an answer to a question of another service costs, against a guarded request",
     "decide": "what a decision costs, by the number of bound resources, against a plain Casbin",
     "publish": "what a change of the policy costs, and what requests notice of it",
     "users": "pages of the list of users, by each filter and sort, when there are 100,000",

@@ -57,21 +57,21 @@ def main() -> None:
             seed_database(stores.database_url)
             pin_to_last_core()
             for algorithm in ("HS256", "EdDSA"):
-                _compare(algorithm, _environment(stores, place, algorithm))
+                _compare(algorithm, environment(stores, place, algorithm))
 
 
 def _compare(algorithm: str, environ: Mapping[str, str]) -> None:
     settings = load(environ)
     publish_policy(settings, read_shipped())
-    token, key = asyncio.run(_token(settings)), asyncio.run(_key(settings))
+    token, key = asyncio.run(token_of(settings)), asyncio.run(_key(settings))
     with ExitStack() as stack:
         bare = stack.enter_context(serving(f"{APPS}:bare", environ))
         guarded = stack.enter_context(serving(f"{APPS}:guarded", environ))
         rounds = [
             (
-                _measure(bare, request_bytes(TEMPLATE, bare.port)),
-                _measure(guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {token}")),
-                _measure(guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {key}")),
+                measure(bare, request_bytes(TEMPLATE, bare.port)),
+                measure(guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {token}")),
+                measure(guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {key}")),
             )
             for _ in range(ROUNDS)
         ]
@@ -91,18 +91,21 @@ def _print_ratio(of: str, ratios: list[float]) -> None:
 
 
 @dataclass(frozen=True)
-class _Round:
+class Round:
+    """What was measured: requests a second, and microseconds of processor time of each."""
+
     rate: float
     cpu: float
 
 
-def _measure(server: Server, request: bytes) -> _Round:
+def measure(server: Server, request: bytes) -> Round:
+    """Return how many requests ``server`` answers in a second, and the processor time of each."""
     before = server.cpu_seconds()
     answered = uvloop.run(rate(server.port, request, connections=CONNECTIONS, seconds=SECONDS))
-    return _Round(answered, (server.cpu_seconds() - before) / (answered * SECONDS) * 1e6)
+    return Round(answered, (server.cpu_seconds() - before) / (answered * SECONDS) * 1e6)
 
 
-async def _token(settings: Settings) -> str:
+async def token_of(settings: Settings) -> str:
     """Log the administrator in, as the service would, and return the access token."""
     database = Database(settings.database.url)
     store = SessionStore(settings.redis, settings.auth)
@@ -144,7 +147,8 @@ async def _key(settings: Settings) -> str:
     return str(ApiKey(stored.id, secret))
 
 
-def _environment(stores: EmbeddedStores, place: Path, algorithm: str) -> dict[str, str]:
+def environment(stores: EmbeddedStores, place: Path, algorithm: str) -> dict[str, str]:
+    """Return the variables of a service on ``stores`` with tokens of ``algorithm``."""
     environ = {
         "DATABASE_URL": stores.database_url,
         "REDIS_URL": stores.redis_url,
