@@ -114,4 +114,4 @@ def policy_under_test() -> PolicyUnderTest:
 @lru_cache(maxsize=1)
 def _own() -> Shipped:
     policy = settings.load(os.environ).policy
-    return read_shipped(policy.model, policy.folder, policy.invariants)
+    return read_shipped(policy.model, policy.folder, policy.invariants, policy.extensions)

@@ -25,8 +25,8 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
     container = Container(settings, shipped)
     app = falcon_app()
-    routes = add_routes(app, container)
-    routes.check(shipped.endpoints, codes_by_endpoint())
+    routes = add_routes(app, container, shipped.extensions)
+    routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
     app.add_middleware(Lifespan(container))
     address_of = address_behind(settings.server.trusted_proxies)
     stop = partial(container.readiness.withdraw, "The service is stopping")
@@ -68,8 +68,8 @@ def check_routes(shipped: Shipped) -> Routes:
     )
     container = Container(nowhere, shipped)
     try:
-        routes = add_routes(falcon_app(), container)
-        routes.check(shipped.endpoints, codes_by_endpoint())
+        routes = add_routes(falcon_app(), container, shipped.extensions)
+        routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
     finally:
         container.passwords.close()
     return routes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -10,6 +11,7 @@ from falcon.asgi import App, Response
 from service import __version__
 from service.administration.dry_runs import DryRuns
 from service.app.container import Container
+from service.app.extensions import add_extensions
 from service.app.readiness import facts
 from service.authn.oauth.client_credentials import ClientCredentials
 from service.authn.oauth.introspection import Introspection
@@ -35,6 +37,7 @@ from service.endpoints.sessions import key_set, online, own_sessions, tokens
 from service.endpoints.users import account_state, accounts, api_keys, profile, user_tables
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
+from service.kernel.extension import Extension
 from service.web.content.downloads import Downloads
 from service.web.observability.health import Live, Ready
 from service.web.observability.metrics import Metrics
@@ -72,8 +75,13 @@ TAGS: Final = {
 """What the operations below the first segment of a path are about."""
 
 
-def add_routes(app: App[Request, Response], container: Container) -> Routes:
-    """Register every endpoint; those of the group are guarded, the others are added as outside it."""
+def add_routes(
+    app: App[Request, Response], container: Container, extensions: Sequence[Extension] = ()
+) -> Routes:
+    """Register every endpoint; those of the groups are guarded, the others are added as outside them.
+
+    Those of ``extensions`` are among the guarded ones.
+    """
     dry_runs = DryRuns(container.live, container.store, container.turns)
     routes = Routes(
         app,
@@ -127,6 +135,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     routes.add("/api/file/{id}/public-link", public_links.FileLink(container.links))
     routes.add("/api/public/file/{token}", public_links.PublicFile(container.links, downloads))
     _add_access(routes, container)
+    add_extensions(routes, container, extensions)
     routes.add_outside("/health/live", Live())
     routes.add_outside(
         "/health/ready",
@@ -141,7 +150,7 @@ def add_routes(app: App[Request, Response], container: Container) -> Routes:
     add_docs(
         routes,
         info=INFO,
-        tags=TAGS,
+        tags=TAGS | {one.name: f"{one.title}." for one in extensions},
         token=container.token_header,
         access_cookie=access_cookie,
     )

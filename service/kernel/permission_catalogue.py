@@ -23,12 +23,16 @@ class Permission:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of the administration interface: a Menu, and its permissions in the order of their Buttons."""
+    """A page of the administration interface: a Menu, and its permissions in the order of their Buttons.
+
+    With ``own_root`` the Menu is at the top of the tree, and not below that of the service itself.
+    """
 
     name: str
     title: str
     icon: str
     permissions: tuple[Permission, ...]
+    own_root: bool = False
 
 
 def _page(name: str, title: str, icon: str, *permissions: tuple[str, ...]) -> Page:

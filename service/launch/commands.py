@@ -52,9 +52,9 @@ def _migrate(_options: Namespace, environ: Environ) -> None:
     from service.records.migrate import additions, migrate
 
     with reachable(table.load(environ)) as settings:
-        covered = covered_by(configured(settings.policy).model_text)
-        changed = migrate(settings.database.url)
-        pending = additions(settings.database.url, covered)
+        shipped = configured(settings.policy)
+        changed = migrate(settings.database.url, shipped.extensions)
+        pending = additions(settings.database.url, covered_by(shipped.model_text), shipped.extensions)
     _say("The database has been migrated." if changed else "The database has this version's schema already.")
     for line in describe_additions(pending):
         _say(line)

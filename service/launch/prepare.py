@@ -99,7 +99,8 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
         return asyncio.run(passwords.hash(password))
 
     try:
-        prepared = migrate.prepare(settings.database.url, administrator_hash, covered_by(shipped.model_text))
+        covered = covered_by(shipped.model_text)
+        prepared = migrate.prepare(settings.database.url, administrator_hash, covered, shipped.extensions)
     finally:
         passwords.close()
     if found := prepared.additions:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,11 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
+from service.kernel.extension import Extension
 from service.kernel.operator_error import OperatorError
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
+from service.records.extension_tables import is_migrated, migrate_extensions
 from service.records.policy import revisions
 from service.records.roles import rights
 from service.records.schema import SCHEMA
@@ -24,6 +26,7 @@ from service.records.seed.catalogue import Additions, Covered, bring, is_complet
 from service.records.seed.seed import is_new, seed
 
 _MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 LEAST_SERVER: Final = 17_00_00
 """The oldest supported PostgreSQL, as its version number: it has identity columns in partitioned tables."""
@@ -33,15 +36,23 @@ class SchemaError(OperatorError):
     """This version of the program can't work with the database; the message tells the operator why."""
 
 
-def migrate(url: str) -> bool:
+def migrate(url: str, extensions: Sequence[Extension] = ()) -> bool:
     """Migrate the database at ``url`` to this version's schema; True if there was anything to do.
 
+    The tables of ``extensions`` as well.
+
     Everything happens in one transaction under an advisory lock: of several processes one does the work
-    and the others wait for it. Raises SchemaError if the server is too old or the schema too new, and
-    Unavailable if the database is out of reach.
+    and the others wait for it. Raises SchemaError if the server is too old or the schema too new,
+    ExtensionError for a faulty migration of an extension, and Unavailable if the database is out of reach.
     """
     with _exclusively(url) as connection:
-        return _upgrade(connection)
+        upgraded = _upgrade(connection)
+        return migrate_extensions(connection, extensions, _SCRIPTS) or upgraded
+
+
+def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[str]:
+    """Return the names of the ``extensions`` whose tables are not those of their newest revision."""
+    return [one.name for one in extensions if not is_migrated(connection, one, _SCRIPTS)]
 
 
 def require_current(url: str) -> None:
@@ -59,32 +70,40 @@ class Prepared:
     additions: Additions
 
 
-def prepare(url: str, administrator_hash: Callable[[], str], covered: Covered) -> Prepared:
+def prepare(
+    url: str,
+    administrator_hash: Callable[[], str],
+    covered: Covered,
+    extensions: Sequence[Extension] = (),
+) -> Prepared:
     """Migrate the database at ``url``; seed it if it is new, else add what is new in this version.
+
+    The same for ``extensions``.
 
     All in one transaction; raises as ``migrate``. ``administrator_hash`` is called only to seed: it returns
     the Argon2 hash of the first administrator's password. ``covered`` tells which codes other codes cover.
     """
     with _exclusively(url) as connection:
         _upgrade(connection)
+        migrate_extensions(connection, extensions, _SCRIPTS)
         if is_new(connection):
-            seed(connection, administrator_hash)
+            seed(connection, administrator_hash, extensions)
             return Prepared(new=True, additions=Additions())
-        if is_complete(connection):
+        if is_complete(connection, extensions):
             return Prepared(new=False, additions=Additions())
         # No other transaction may change menus or rights meanwhile.
         for key in (revisions.LOCK, rights.LOCK):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
-        return Prepared(new=False, additions=bring(connection, covered))
+        return Prepared(new=False, additions=bring(connection, covered, extensions))
 
 
-def additions(url: str, covered: Covered) -> Additions:
+def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) -> Additions:
     """Return what the next start will add to the database at ``url``; nothing if it was never seeded.
 
     Only reads; the schema must be this version's. Raises Unavailable.
     """
     with out_of_reach(), engine(url).connect() as connection:
-        return Additions() if is_new(connection) else pending(connection, covered)
+        return Additions() if is_new(connection) else pending(connection, covered, extensions)
 
 
 def stored_schema(connection: Connection) -> str | None:
@@ -129,5 +148,5 @@ def _upgrade(connection: Connection) -> bool:
 
 def _steps(connection: Connection) -> tuple[Config, ScriptDirectory]:
     config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", str(_MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("script_location", _SCRIPTS)
     return config, ScriptDirectory.from_config(config)

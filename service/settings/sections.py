@@ -13,7 +13,7 @@ from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting
 from service.settings.throttling import Throttle
 from service.settings.uploading import Upload
-from service.settings.values import Digests, LogOutput, OptionalPath, Paths
+from service.settings.values import Digests, LogOutput, OptionalPath, Packages, Paths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,14 @@ class Policy:
         help="Further files of invariants, besides `invariants.yaml` of the folder: separated by commas in "
         "the environment, a list in the file. A change that breaks a statement is refused; name the same "
         "files on all nodes.",
+    )
+    extensions: Packages = setting(
+        Packages(),
+        env="PORTCULLIS_EXTENSIONS",
+        shown="none",
+        help="Python packages that add endpoints of their own, with policy lines, permissions and tables: "
+        "separated by commas in the environment, a list in the file. Their code runs in the service with all "
+        "its rights: name only what you trust, and the same on all nodes.",
     )
     own_digests: Digests = setting(
         Digests(),

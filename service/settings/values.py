@@ -25,6 +25,12 @@ class Paths(tuple[Path, ...]):
     __slots__ = ()
 
 
+class Packages(tuple[str, ...]):
+    """Python packages, by their dotted names."""
+
+    __slots__ = ()
+
+
 class Digests(tuple[str, ...]):
     """SHA-256 digests in hexadecimal."""
 
@@ -38,6 +44,7 @@ class Origins(tuple[str, ...]):
 
 
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
+_PACKAGE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?")
 _ORIGIN = re.compile(r"(https?)://(\[[0-9a-f:.]{2,45}\]|[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(?::([0-9]{1,5}))?")
@@ -129,6 +136,13 @@ def _networks(text: str) -> Networks:
         raise ValueError("must be networks in CIDR form, such as 10.0.0.0/8, without host bits") from None
 
 
+def _packages(text: str) -> Packages:
+    parts = [part.strip() for part in text.split(",")] if text.strip() else []
+    if not all(_PACKAGE.fullmatch(part) for part in parts) or len(set(parts)) != len(parts):
+        raise ValueError("must be names of Python packages, each once")
+    return Packages(parts)
+
+
 def _digests(text: str) -> Digests:
     parts = [part.strip() for part in text.split(",")] if text.strip() else []
     if not all(_DIGEST.fullmatch(part) for part in parts):
@@ -177,6 +191,7 @@ _KINDS: dict[Any, Kind] = {
     Networks: Kind("list of networks", _networks, is_list=True),
     Paths: Kind("list of paths", _paths, is_list=True),
     Digests: Kind("list of digests", _digests, is_list=True),
+    Packages: Kind("list of packages", _packages, is_list=True),
     Origins: Kind("list of origins", _origins, is_list=True),
 }
 

@@ -78,11 +78,13 @@ def test_the_fixed_names_give_their_settings() -> None:
         "REDIS_URL": "redis://store:6379/0",
         "OBJSTORE_ENDPOINT": "https://s3.example",
         "JWT_SECRET": SECRET,
+        "PORTCULLIS_EXTENSIONS": "shop, tools.desk",
     }
     settings = load({name: value for name, value in given.items() if name})
     assert settings.database.url == given["DATABASE_URL"]
     assert settings.redis.url == given["REDIS_URL"]
     assert settings.auth.jwt_secret == SECRET
+    assert settings.policy.extensions == ("shop", "tools.desk")
     assert dataclasses.astuple(settings.objstore)[:5] == (
         "https://s3.example",
         "given-bucket",

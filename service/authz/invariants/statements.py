@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from service.authz.engine.rules import NOBODY, UNREGISTERED
+from service.authz.engine.rules import NOBODY, UNREGISTERED, Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +90,20 @@ class Invariants:
         """Return the same for a node that closes requests that no registered resource fits."""
         return Invariants(tuple(map(_closed, self.statements)))
 
+    def with_own(self, lines: Iterable[Rule]) -> Invariants:
+        """Return the same for a node with further lines of its own, which no exact list has to name."""
+        added = tuple(lines)
+        return Invariants(tuple(_widened(one, added) for one in self.statements))
+
 
 NONE: Final = Invariants()
+
+
+def _widened(one: Statement, lines: Sequence[Rule]) -> Statement:
+    if not isinstance(one, Exactly):
+        return one
+    added = (rule.object for rule in lines if (rule.layer, rule.code) == (one.layer, one.word))
+    return replace(one, objects=(*one.objects, *added))
 
 
 def _closed(one: Statement) -> Statement:

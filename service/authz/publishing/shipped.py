@@ -19,6 +19,7 @@ from service.authz.engine.rules import (
     ENDPOINT,
     LOGIN,
     NO_SESSION,
+    NOBODY,
     RESOURCE,
     UNREGISTERED,
     Rule,
@@ -30,11 +31,12 @@ from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
+from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions
+from service.kernel.permission_catalogue import CATALOGUE, Page
 from service.kernel.services import split_object
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
-INVARIANTS: Final = "invariants.yaml"
 
 Lint = Callable[[str, str], None]
 """Checks the text of a model, given with its name; raises PolicyError."""
@@ -45,13 +47,26 @@ class Shipped:
     """The node's own part of the policy: it goes with the code and the settings of the node.
 
     A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires.
-    ``invariants`` are statements about the policy that must stay true; they decide no request.
+    ``invariants`` are statements about the policy that must stay true; they decide no request. Lines and
+    statements of ``extensions`` are among them.
     """
 
     model_text: str
     base: tuple[Rule, ...]
     endpoints: tuple[Rule, ...]
     invariants: Invariants = NONE
+    extensions: tuple[Extension, ...] = ()
+
+    @property
+    def catalogue(self) -> tuple[Page, ...]:
+        """The pages of the catalogue of permissions, those of the extensions last."""
+        return (*CATALOGUE, *(one.page for one in self.extensions))
+
+    @property
+    def cases_of_extensions(self) -> tuple[Path, ...]:
+        """The folders of decision tables that extensions bring."""
+        found = (one.policies / CASES for one in self.extensions)
+        return tuple(path for path in found if path.is_dir())
 
     @property
     def leaves_unregistered(self) -> bool:
@@ -104,7 +119,9 @@ def configured(settings: settings.Policy) -> Shipped:
     PolicyError also when the setting ``policy.own_digests`` does not let the result serve.
     """
     strict = settings.unregistered == "deny"
-    shipped = read_shipped(settings.model, settings.folder, settings.invariants, strict=strict)
+    shipped = read_shipped(
+        settings.model, settings.folder, settings.invariants, settings.extensions, strict=strict
+    )
     require_allowed(shipped.digest, settings.own_digests)
     return shipped
 
@@ -113,6 +130,7 @@ def read_shipped(
     model: Path | None = None,
     folder: Path | None = None,
     invariants: Iterable[Path] = (),
+    extensions: Iterable[str] = (),
     *,
     strict: bool = False,
     lint: Lint = lint_model,
@@ -120,6 +138,7 @@ def read_shipped(
     """Read ``model`` and ``folder``, else the shipped ``model.conf`` and ``policies``; lint all of it.
 
     ``invariants`` are further files of statements, besides the one in ``folder``, which may be missing.
+    ``extensions`` are packages, whose lines and statements are added: ExtensionError if one can't be used.
     ``lint`` checks the model; only policies by which nobody decides may be checked less strictly. ``strict``
     omits the lines for ``@unregistered``. Raises PolicyError with file, line and reason of every fault. Base
     lines must be of the resource layer, and endpoint lines of the endpoint layer.
@@ -130,10 +149,12 @@ def read_shipped(
     base = _read_openings(folder / "base.csv")
     if strict:
         base = tuple(rule for rule in base if rule.object != UNREGISTERED)
-    endpoints = _read_layer(folder / "endpoints.csv", ENDPOINT)
-    own = folder / INVARIANTS
-    stated = read_invariants((*([own] if own.exists() else ()), *invariants))
-    return Shipped(text, base, endpoints, stated.without_unregistered() if strict else stated)
+    added = load_extensions(extensions)
+    lines = tuple(line for one in added for line in _read_extension(one))
+    endpoints = (*_read_layer(folder / ENDPOINTS, ENDPOINT), *lines)
+    own = [place / INVARIANTS for place in (folder, *(one.policies for one in added))]
+    stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
+    return Shipped(text, base, endpoints, stated.without_unregistered() if strict else stated, added)
 
 
 def policy_folder(folder: Path | None) -> Path:
@@ -176,6 +197,22 @@ def _read_openings(path: Path) -> tuple[Rule, ...]:
         faults.append(f"{path}: the line '{line}' is missing: without it nobody could log in")
     if faults:
         raise PolicyError(*faults)
+    return rules
+
+
+def _read_extension(extension: Extension) -> tuple[Rule, ...]:
+    """Return the endpoint lines of an extension: about its own paths, for its own codes or words only."""
+    path = extension.policies / ENDPOINTS
+    rules = _read_layer(path, ENDPOINT)
+    strangers = [
+        rule
+        for rule in rules
+        if not extension.owns_path(rule.object.partition(" ")[2])
+        or not (rule.code in (ANYONE, LOGIN, NOBODY) or extension.owns_code(rule.code))
+    ]
+    if strangers:
+        allowed = f"paths below {extension.prefix} and codes that begin with '{extension.name}:'"
+        raise PolicyError(*(f"{path}: only {allowed}, not '{line}'" for line in strangers))
     return rules
 
 

@@ -45,6 +45,7 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
     ("policy-workers", policy_checks.policy_workers_agree),
     ("policy-own-parts", policy_checks.own_parts_agree),
     ("policy-tampering", policy_checks.tampering),
+    ("extensions", policy_checks.extensions),
     ("permission-codes", policy_checks.permission_codes),
     ("permission-bits", policy_checks.permission_bits),
     ("routes", policy_checks.routes),

@@ -17,6 +17,7 @@ from service.launch.additions import describe_additions
 from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.installation import Installation
 from service.records.menus import bit_positions
+from service.records.migrate import unmigrated
 from service.records.policy import revisions, workers
 from service.records.seed import catalogue
 from service.web.requests.routes import RoutesError
@@ -124,12 +125,24 @@ async def tampering(installation: Installation) -> Finding:
     )
 
 
+async def extensions(installation: Installation) -> Finding:
+    """An extension whose tables are older than its code fails in its requests."""
+    named = installation.policy.extensions
+    if not named:
+        return ok("there is none")
+    async with installation.records() as connection:
+        behind = await connection.run_sync(unmigrated, named)
+    if behind:
+        return fault(f"the tables of {', '.join(behind)} are not up to date", "portcullis db migrate")
+    return ok(f"{', '.join(one.name for one in named)}, with tables up to date")
+
+
 async def permission_codes(installation: Installation) -> Finding:
     """A code that no Button carries can be given to users only by a wildcard."""
-    covered = covered_by(installation.policy.model_text)
+    covered, extensions = covered_by(installation.policy.model_text), installation.policy.extensions
     async with installation.records() as connection:
-        additions = await connection.run_sync(catalogue.pending, covered)
-        lacking = await connection.run_sync(catalogue.lacking)
+        additions = await connection.run_sync(catalogue.pending, covered, extensions)
+        lacking = await connection.run_sync(catalogue.lacking, extensions)
     if additions:
         return warning(" ".join(describe_additions(additions)), "start the service, which adds them")
     if lacking:
@@ -137,7 +150,7 @@ async def permission_codes(installation: Installation) -> Finding:
             f"no enabled Button carries {', '.join(lacking)}: only wildcards grant it",
             "create or enable a Button with the code, or leave it to those who hold a wildcard",
         )
-    return ok(f"each of the {len(permissions())} codes has an enabled Button")
+    return ok(f"each of the {len(permissions(installation.policy.catalogue))} codes has an enabled Button")
 
 
 async def permission_bits(installation: Installation) -> Finding:

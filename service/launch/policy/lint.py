@@ -105,7 +105,7 @@ def lint(settings: Settings, accepted: Accepted, *, stored: bool) -> Linted:
 def _files(settings: Settings) -> list[Finding]:
     policy, folder = settings.policy, near(policy_folder(settings.policy.folder))
     try:
-        own = read_shipped(policy.model, folder, policy.invariants)
+        own = read_shipped(policy.model, folder, policy.invariants, policy.extensions)
     except PolicyError as error:
         return file_findings.refused(file_findings.POLICY, error.faults, str(folder))
     found = []

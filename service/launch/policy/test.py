@@ -11,6 +11,7 @@ from service import settings as table
 from service.authz.engine.errors import PolicyError
 from service.authz.publishing.shipped import policy_folder, read_shipped
 from service.authz.review.tested import Tested, as_text, run_tests
+from service.kernel.extension import CASES
 from service.launch.lazy_commands import add_json
 from service.launch.output import show
 from service.launch.paths import near
@@ -47,6 +48,6 @@ def run(options: Namespace, environ: Mapping[str, str]) -> int:
 def tested(settings: table.Policy, paths: Sequence[str], *, coverage: bool, mutate: bool) -> Tested:
     """Return the result of the tables of ``paths``, or of the policy's own; PolicyError if unreadable."""
     folder = near(policy_folder(settings.folder))
-    own = read_shipped(settings.model, folder, settings.invariants)
-    tables = [near(Path(path)) for path in paths] or [folder / "cases"]
+    own = read_shipped(settings.model, folder, settings.invariants, settings.extensions)
+    tables = [near(Path(path)) for path in paths] or [folder / CASES, *own.cases_of_extensions]
     return run_tests(own, tables, coverage=coverage, mutate=mutate)

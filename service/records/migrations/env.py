@@ -1,4 +1,7 @@
-"""Alembic's environment: runs the migrations on the caller's connection, in its transaction."""
+"""Alembic's environment: runs migrations on the caller's connection, in its transaction.
+
+They are those of the service, or of an extension whose schema the caller names.
+"""
 
 from __future__ import annotations
 
@@ -6,5 +9,6 @@ from alembic import context
 
 from service.records.schema import SCHEMA
 
-context.configure(connection=context.config.attributes["connection"], version_table_schema=SCHEMA)
+_given = context.config.attributes
+context.configure(connection=_given["connection"], version_table_schema=_given.get("schema", SCHEMA))
 context.run_migrations()

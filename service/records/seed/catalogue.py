@@ -1,4 +1,4 @@
-"""Seeds the Menus, Buttons and resources of this version's catalogue, each of them once.
+"""Seeds the Menus, Buttons and resources of this version's catalogue and of extensions, each of them once.
 
 ``sys.seeded`` remembers what was ever seeded, so that what an administrator deletes stays deleted.
 """
@@ -13,12 +13,15 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, insert, null, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from service.kernel.permission_catalogue import CATALOGUE, Page, permissions
+from service.kernel.extension import Extension, SeedResource
+from service.kernel.permission_catalogue import CATALOGUE, Page, codes_by_endpoint, permissions
 from service.records.schema import action_resource, menu, resource, role, role_menu, seeded
-from service.records.seed.data import RESOURCES, WILDCARDS, SeedResource
+from service.records.seed.data import RESOURCES, WILDCARDS
 
 ROOT: Final = "system"
 """The name of the Menu above all pages."""
+
+Extensions = Sequence[Extension]
 
 Covered = Callable[[Collection[str], Sequence[str]], tuple[str, ...]]
 """Returns those of some codes, the second argument, that the codes of the first cover, wildcards included."""
@@ -42,56 +45,65 @@ class Additions:
         return bool(self.codes or self.resources)
 
 
-def pending(connection: Connection, covered: Covered) -> Additions:
+def pending(connection: Connection, covered: Covered, extensions: Extensions = ()) -> Additions:
     """Return what this version adds: never seeded in this database, and not there. Changes nothing."""
     known = _known(connection)
     present = _buttons(connection)
-    codes = [code for code in _titles() if ("button", code) not in known and code not in present]
-    wanted = [one for one in RESOURCES if ("resource", one.code) not in known]
+    codes = [code for code in _titles(extensions) if ("button", code) not in known and code not in present]
+    wanted = [one for one in _resources(extensions) if ("resource", one.code) not in known]
     taken = _taken(connection, wanted)
     brought = (f"{one.method} {one.path}" for one in wanted if one.code not in taken)
     return Additions(tuple(codes), tuple(brought), _gained_by(connection, codes, covered))
 
 
-def bring(connection: Connection, covered: Covered) -> Additions:
+def bring(connection: Connection, covered: Covered, extensions: Extensions = ()) -> Additions:
     """Write what is ``pending``, and remember it; the caller holds the locks of the policy and of rights.
 
-    A Button is placed below the Menu of its page; if that was deleted, below the root or at the top. A new
-    page is shown to the roles whose wildcards grant one of its codes; that gives no right. A resource whose
-    codes no Button carries any more is left out: without a binding all logged-in users could reach it.
+    A Button is placed below the Menu of its page; if that was deleted, below the root, or at the top if it is
+    of an extension. A new page is shown to the roles whose wildcards grant one of its codes; that gives no
+    right. A resource whose codes no Button carries any more is left out: without a binding all logged-in
+    users could reach it.
     """
-    found = pending(connection, covered)
+    found = pending(connection, covered, extensions)
     known = _known(connection)
-    menus = _bring_menus(connection, known, found.gained_by)
-    _bring_buttons(connection, found.codes, menus)
-    _bring_resources(connection, found.resources)
-    rows = [{"kind": kind, "code": code} for kind, code in _all() if (kind, code) not in known]
+    menus = _bring_menus(connection, known, found.gained_by, extensions)
+    _bring_buttons(connection, found.codes, menus, extensions)
+    _bring_resources(connection, found.resources, extensions)
+    rows = [{"kind": kind, "code": code} for kind, code in _all(extensions) if (kind, code) not in known]
     if rows:
         connection.execute(upsert(seeded).on_conflict_do_nothing(), rows)
     return found
 
 
-def lacking(connection: Connection) -> list[str]:
+def lacking(connection: Connection, extensions: Extensions = ()) -> list[str]:
     """Return the codes of the catalogue that no enabled Button carries."""
     enabled = select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
     carried = set(connection.execute(enabled).scalars())
-    return [code for code in permissions() if code not in carried]
+    return [code for code in permissions(_pages(extensions)) if code not in carried]
 
 
-def is_complete(connection: Connection) -> bool:
-    """True if everything in this version's catalogue has been seeded."""
-    return set(_all()) <= _known(connection)
+def is_complete(connection: Connection, extensions: Extensions = ()) -> bool:
+    """True if everything in this version's catalogue and in ``extensions`` has been seeded."""
+    return set(_all(extensions)) <= _known(connection)
 
 
-def _all() -> Iterator[Key]:
-    yield from (("menu", name) for name in (ROOT, *(page.name for page in CATALOGUE)))
-    yield from (("button", code) for code in _titles())
-    yield from (("resource", one.code) for one in RESOURCES)
+def _pages(extensions: Extensions) -> tuple[Page, ...]:
+    return (*CATALOGUE, *(one.page for one in extensions))
 
 
-def _titles() -> dict[str, str]:
+def _resources(extensions: Extensions) -> tuple[SeedResource, ...]:
+    return (*RESOURCES, *(resource for one in extensions for resource in one.resources))
+
+
+def _all(extensions: Extensions) -> Iterator[Key]:
+    yield from (("menu", name) for name in (ROOT, *(page.name for page in _pages(extensions))))
+    yield from (("button", code) for code in _titles(extensions))
+    yield from (("resource", one.code) for one in _resources(extensions))
+
+
+def _titles(extensions: Extensions) -> dict[str, str]:
     """Return the title of each Button by its code, wildcards first."""
-    return {**dict(WILDCARDS), **{code: one.title for code, one in permissions().items()}}
+    return {**dict(WILDCARDS), **{code: one.title for code, one in permissions(_pages(extensions)).items()}}
 
 
 def _known(connection: Connection) -> set[Key]:
@@ -132,23 +144,27 @@ def _gained_by(connection: Connection, codes: Sequence[str], covered: Covered) -
 
 
 def _bring_menus(
-    connection: Connection, known: Collection[Key], gained_by: Mapping[str, Collection[str]]
+    connection: Connection,
+    known: Collection[Key],
+    gained_by: Mapping[str, Collection[str]],
+    extensions: Extensions,
 ) -> dict[str, int]:
     """Write the new Menus; return the ids of the Menus of the catalogue that exist, by name."""
     named = select(menu.c.name, menu.c.id).where(menu.c.menu_type == "Menu", menu.c.name.is_not(None))
     menus = {row.name: row.id for row in connection.execute(named.order_by(menu.c.id.desc()))}
     if ("menu", ROOT) not in known and ROOT not in menus:
         menus[ROOT] = _menu(connection, None, title="System", name=ROOT, path="/system", icon="settings")
-    for sort, page in enumerate(CATALOGUE):
+    for sort, page in enumerate(_pages(extensions)):
         if ("menu", page.name) in known or page.name in menus:
             continue
+        place = page.name if page.own_root else f"system/{page.name}"
         menus[page.name] = _menu(
             connection,
-            menus.get(ROOT),
+            None if page.own_root else menus.get(ROOT),
             title=page.title,
             name=page.name,
-            path=f"/system/{page.name}",
-            component=f"system/{page.name}/index",
+            path=f"/{place}",
+            component=f"{place}/index",
             icon=page.icon,
             sort=sort,
         )
@@ -164,23 +180,28 @@ def _show(connection: Connection, page: Page, menu_id: int, gained_by: Mapping[s
     _join(connection, role_menu, [{"role_id": role_id, "menu_id": menu_id} for role_id in ids])
 
 
-def _bring_buttons(connection: Connection, codes: Collection[str], menus: Mapping[str, int]) -> None:
-    places = {code: (ROOT, sort) for sort, (code, _) in enumerate(WILDCARDS)}
-    for page in CATALOGUE:
-        places |= {one.code: (page.name, sort) for sort, one in enumerate(page.permissions)}
-    titles = _titles()
+def _bring_buttons(
+    connection: Connection, codes: Collection[str], menus: Mapping[str, int], extensions: Extensions
+) -> None:
+    root = menus.get(ROOT)
+    places = {code: (root, sort) for sort, (code, _) in enumerate(WILDCARDS)}
+    for page in _pages(extensions):
+        above = menus.get(page.name, None if page.own_root else root)
+        places |= {one.code: (above, sort) for sort, one in enumerate(page.permissions)}
+    titles = _titles(extensions)
     for code in codes:
-        name, sort = places[code]
-        parent = menus.get(name, menus.get(ROOT))
+        parent, sort = places[code]
         button = {"parent_id": parent, "title": titles[code], "auth_mark": code, "sort": sort}
         _insert(connection, menu, menu_type="Button", **button)
 
 
-def _bring_resources(connection: Connection, brought: Collection[str]) -> None:
+def _bring_resources(connection: Connection, brought: Collection[str], extensions: Extensions) -> None:
     buttons = _buttons(connection)
-    for one in RESOURCES:
-        bound = sorted(buttons[code] for code in one.codes if code in buttons)
-        if f"{one.method} {one.path}" not in brought or (one.codes and not bound):
+    opened_by = codes_by_endpoint(_pages(extensions))
+    for one in _resources(extensions):
+        codes = opened_by.get(f"{one.method} {one.path}", frozenset())
+        bound = sorted(buttons[code] for code in codes if code in buttons)
+        if f"{one.method} {one.path}" not in brought or (codes and not bound):
             continue
         values = {"resource_code": one.code, "resource_name": one.name, "method": one.method}
         resource_id = _insert(connection, resource, **values, path=one.path)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from service.kernel.permission_catalogue import codes_by_endpoint, permissions
+from service.kernel.extension import SeedResource
+from service.kernel.permission_catalogue import permissions
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,21 +18,6 @@ class SeedRole:
     description: str
     codes: tuple[str, ...] = ()
     every_page: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SeedResource:
-    """A registered route, bound to the codes that open it; without codes it only requires a login."""
-
-    code: str
-    name: str
-    method: str
-    path: str
-
-    @property
-    def codes(self) -> frozenset[str]:
-        """The codes that open the route; any one of them is enough."""
-        return codes_by_endpoint().get(f"{self.method} {self.path}", frozenset())
 
 
 WILDCARDS: Final = (("*", "Everything"), ("system:*", "Everything below system"))

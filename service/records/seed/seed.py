@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, exists, func, insert, literal, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.extension import Extension
 from service.kernel.names import name_key
 from service.kernel.permission_catalogue import CATALOGUE, Page
 from service.records.schema import menu, role, role_menu, user, user_role
@@ -21,13 +22,17 @@ def is_new(connection: Connection) -> bool:
     return not connection.execute(select(used)).scalar_one()
 
 
-def seed(connection: Connection, administrator_hash: Callable[[], str]) -> None:
+def seed(
+    connection: Connection, administrator_hash: Callable[[], str], extensions: Sequence[Extension] = ()
+) -> None:
     """Write menus, roles, resources and the first administrator into a new database.
+
+    Those of ``extensions`` as well.
 
     ``administrator_hash`` returns the Argon2 hash of the administrator's password. The caller holds the
     migration lock.
     """
-    bring(connection, _nobody_yet)
+    bring(connection, _nobody_yet, extensions)
     roles = {granted.code: _role(connection, granted) for granted in ROLES}
     administrator = _insert(
         connection,

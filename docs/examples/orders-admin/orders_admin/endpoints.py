@@ -1,0 +1,92 @@
+"""The endpoints of the extension. The marks say who may call them, and what the operation log keeps."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from orders_admin.orders import OrderBook
+from service.extending import (
+    Conflict,
+    Id,
+    Moment,
+    NotFound,
+    Page,
+    PageQuery,
+    RequestContext,
+    Schema,
+    created,
+    example_body,
+    logged,
+    named,
+    needs,
+    refuses,
+    refuses_keys,
+)
+
+Number = Annotated[str, Meta(pattern=r"^[A-Z0-9-]{1,32}$", examples=["2026-0017"])]
+Customer = Annotated[str, Meta(min_length=1, max_length=100, examples=["Ada"])]
+
+
+class Order(Schema):
+    """An order of a customer."""
+
+    id: Id
+    number: Number
+    customer: Customer
+    create_time: Moment
+
+
+class NewOrder(Schema):
+    """An order to enter."""
+
+    number: Number
+    customer: Customer
+
+
+class Orders:
+    """``/api/orders``."""
+
+    def __init__(self, book: OrderBook) -> None:
+        self._book = book
+
+    @needs("orders:order:read")
+    @named("listOrders")
+    async def on_get(self, context: RequestContext, query: PageQuery) -> Page[Order]:
+        """List orders, the newest first."""
+        rows, total = await self._book.page(query.page, query.size)
+        return Page([Order.of(row) for row in rows], query.page, query.size, total)
+
+    @created("/api/orders/{id}")
+    @needs("orders:order:create")
+    @logged("orders", "enter an order", "INSERT")
+    @refuses(Conflict)
+    @example_body({"number": "2026-0017", "customer": "Ada"})
+    @named("createOrder")
+    @refuses_keys("its number names an order already, and is taken once")
+    async def on_post(self, context: RequestContext, body: NewOrder) -> Order:
+        """Enter an order."""
+        return Order.of(await self._book.enter(body.number, body.customer))
+
+
+class OneOrder:
+    """``/api/orders/{id}``."""
+
+    def __init__(self, book: OrderBook) -> None:
+        self._book = book
+
+    @needs("orders:order:read")
+    @refuses(NotFound)
+    @named("getOrder")
+    async def on_get(self, context: RequestContext, id: int) -> Order:
+        """Read an order."""
+        return Order.of(await self._book.one(id))
+
+    @needs("orders:order:delete")
+    @logged("orders", "delete an order", "DELETE")
+    @refuses(NotFound)
+    @named("deleteOrder")
+    async def on_delete(self, context: RequestContext, id: int) -> None:
+        """Delete an order."""
+        await self._book.delete(id)

@@ -1,0 +1,44 @@
+"""Registers the endpoints of extensions, each below its own prefix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from service.app.container import Container
+from service.authz.publishing.live import LivePolicy
+from service.kernel.extension import Extension
+from service.records.database.transactions import Database
+from service.web.requests.routes import Routes, RoutesError
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What a worker offers to the endpoints of extensions: its database, and the policy in force."""
+
+    database: Database
+    live: LivePolicy
+
+
+class ExtensionRoutes:
+    """The routes that one extension may add."""
+
+    def __init__(self, routes: Routes, extension: Extension) -> None:
+        self._routes = routes
+        self._extension = extension
+
+    def add(self, template: str, endpoint: object) -> None:
+        """Serve ``template`` by ``endpoint``, an object with ``on_get``, ``on_post`` and so on.
+
+        Every request passes the guard. Raises RoutesError unless ``template`` is below the prefix.
+        """
+        if not self._extension.owns_path(template):
+            raise RoutesError([f"{template} is not below {self._extension.prefix}"])
+        self._routes.add(template, endpoint)
+
+
+def add_extensions(routes: Routes, container: Container, extensions: Iterable[Extension]) -> None:
+    """Register the endpoints of ``extensions``; raises RoutesError for what is not below a prefix."""
+    offered = Dependencies(container.database, container.live)
+    for extension in extensions:
+        extension.add_routes(ExtensionRoutes(routes, extension), offered)

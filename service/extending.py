@@ -1,0 +1,58 @@
+"""What authors of extensions import.
+
+``docs/guides/add-endpoints.md`` explains one, and ``docs/examples/orders-admin`` holds it.
+An extension is a Python package with an ``Extension`` named ``extension``. ``PORTCULLIS_EXTENSIONS`` names
+the packages that a service loads.
+"""
+
+from __future__ import annotations
+
+from service.app.extensions import Dependencies, ExtensionRoutes
+from service.errors import Conflict, NotFound, PermissionDenied, Refusal, ValidationFailed
+from service.kernel.extension import Extension, SeedResource
+from service.kernel.permission_catalogue import Permission
+from service.records.database.transactions import Connection, Database
+from service.web.requests.context import RequestContext
+from service.web.requests.marks import (
+    created,
+    example_body,
+    logged,
+    login,
+    named,
+    needs,
+    public,
+    refuses,
+    refuses_keys,
+)
+from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, moment
+
+__all__ = [
+    "Conflict",
+    "Connection",
+    "Database",
+    "Dependencies",
+    "Extension",
+    "ExtensionRoutes",
+    "Id",
+    "Moment",
+    "NotFound",
+    "Page",
+    "PageQuery",
+    "Permission",
+    "PermissionDenied",
+    "Refusal",
+    "RequestContext",
+    "Schema",
+    "SeedResource",
+    "ValidationFailed",
+    "created",
+    "example_body",
+    "logged",
+    "login",
+    "moment",
+    "named",
+    "needs",
+    "public",
+    "refuses",
+    "refuses_keys",
+]

@@ -1,0 +1,139 @@
+"""Extensions: Python packages that add endpoints of their own to the service, under a prefix of their own.
+
+``service.extending`` is what their authors import.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from service.kernel.codes import is_code
+from service.kernel.operator_error import OperatorError
+from service.kernel.permission_catalogue import CATALOGUE, Page, Permission
+from service.kernel.services import PORTCULLIS
+
+ATTRIBUTE: Final = "extension"
+"""The attribute of the package that holds its ``Extension``."""
+ENDPOINTS: Final = "endpoints.csv"
+INVARIANTS: Final = "invariants.yaml"
+CASES: Final = "cases"
+
+_NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_LONGEST: Final = 32
+# First segments of the service's own paths that no page of the catalogue has, its schema, and PostgreSQL's.
+_RESERVED: Final = frozenset({"auth", "public", "service", "sys", "system", "information-schema", PORTCULLIS})
+
+
+class ExtensionError(OperatorError):
+    """An extension can't be used; ``faults`` has a sentence for each reason."""
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults))
+
+
+@dataclass(frozen=True, slots=True)
+class SeedResource:
+    """A route to register once, such as ``SeedResource("user.list", "List users", "GET", "/api/user/list")``.
+
+    It is bound to the Buttons of the codes that open it; without codes it only requires a login.
+    """
+
+    code: str
+    name: str
+    method: str
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extension:
+    """What a package adds.
+
+    ``name`` is the prefix of all that it has: paths ``/api/{name}/…``, permission codes ``{name}:…``, codes
+    of resources ``{name}.…``, and the schema of its tables, ``{name}`` with ``_`` in place of ``-``.
+    ``permissions`` become Buttons on a page of their own, and ``resources`` are registered, each of them
+    once. ``policies`` is the folder with ``endpoints.csv``, and if they are needed ``invariants.yaml`` and a
+    folder ``cases``. ``migrations`` is a folder of Alembic revisions, None without tables.
+
+    ``add_routes`` registers the endpoints: it is called with the routes, whose ``add`` takes a template and
+    an endpoint, and with the ``Dependencies`` that the worker offers.
+    """
+
+    name: str
+    title: str
+    add_routes: Callable[[Any, Any], None]
+    policies: Path
+    icon: str = "box"
+    permissions: tuple[Permission, ...] = ()
+    resources: tuple[SeedResource, ...] = ()
+    migrations: Path | None = None
+
+    @property
+    def prefix(self) -> str:
+        """The beginning of all its paths, such as ``/api/orders``."""
+        return f"/api/{self.name}"
+
+    @property
+    def schema(self) -> str:
+        """The database schema of its tables."""
+        return self.name.replace("-", "_")
+
+    @cached_property
+    def page(self) -> Page:
+        """Its page of the catalogue of permissions."""
+        return Page(self.name, self.title, self.icon, self.permissions, own_root=True)
+
+    def owns_path(self, path: str) -> bool:
+        """True for ``/api/{name}`` and all below it."""
+        return path == self.prefix or path.startswith(f"{self.prefix}/")
+
+    def owns_code(self, code: str) -> bool:
+        """True for permission codes that begin with its name."""
+        return is_code(code) and code.startswith(f"{self.name}:")
+
+    def faults(self) -> Iterator[str]:
+        """Yield a sentence for each thing that is not under its own prefix."""
+        if len(self.name) > _LONGEST or _NAME.fullmatch(self.name) is None:
+            yield f"the name {self.name!r} is no lower-case words joined by '-', of {_LONGEST} at most"
+            return
+        if self.name in _RESERVED or self.name in {page.name for page in CATALOGUE}:
+            yield f"the name {self.name!r} is the service's own"
+        for one in self.permissions:
+            if not self.owns_code(one.code):
+                yield f"the permission {one.code!r} does not begin with '{self.name}:'"
+            for endpoint in one.opens:
+                if not self.owns_path(endpoint.partition(" ")[2]):
+                    yield f"{one.code} opens {endpoint!r}, which is not below {self.prefix}"
+        for resource in self.resources:
+            if not resource.code.startswith(f"{self.name}."):
+                yield f"the resource {resource.code!r} does not begin with '{self.name}.'"
+            if not self.owns_path(resource.path):
+                yield f"the resource {resource.code} is {resource.path!r}, which is not below {self.prefix}"
+
+
+def load_extensions(packages: Iterable[str]) -> tuple[Extension, ...]:
+    """Import ``packages`` and return the extension of each; raises ExtensionError with every fault."""
+    found: dict[str, Extension] = {}
+    faults: list[str] = []
+    for package in packages:
+        try:
+            extension = getattr(importlib.import_module(package), ATTRIBUTE, None)
+        except ImportError as error:
+            faults.append(f"the extension {package} can't be imported: {error}")
+            continue
+        if not isinstance(extension, Extension):
+            faults.append(f"the extension {package} has no Extension named {ATTRIBUTE!r}")
+            continue
+        faults += [f"the extension {package}: {fault}" for fault in extension.faults()]
+        if extension.schema in found:
+            faults.append(f"the extension {package}: another one is named {extension.name!r}, or nearly so")
+        found[extension.schema] = extension
+    if faults:
+        raise ExtensionError(faults)
+    return tuple(found.values())
