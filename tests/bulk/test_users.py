@@ -53,7 +53,7 @@ async def give(service: Inside, *users: dict[str, Any]) -> Any:
     return await service.data("POST", IMPORT, {"users": list(users)})
 
 
-@pytest.mark.parametrize("form", ["csv", "json"])
+@pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
 async def test_what_is_exported_can_be_imported_and_changes_nothing(service: Inside, form: str) -> None:
     await give(
         service,
@@ -71,7 +71,7 @@ async def test_what_is_exported_can_be_imported_and_changes_nothing(service: Ins
     )
     before = await stored(service)
 
-    kind = "text/csv" if form == "csv" else "application/json"
+    kind = "text/csv" if form == "csv" else f"application/{form}"
     answer = await send(service, IMPORT, await exported(service, form), kind=kind)
 
     assert answer.json["data"] == {"dryRun": False, "created": 0, "updated": 0, "unchanged": 3, "rows": []}

@@ -129,9 +129,11 @@ async def test_json_lines_are_the_entries_of_the_list_one_a_line(service: Inside
     rows = [one | {"changes": None} for one in listed["items"]]
     assert [json.loads(line) for line in answer.body.splitlines()] == rows
     assert answer.body.endswith(b"}\n")
+    as_json = await service.ask("GET", f"{EXPORT}?module=lines&format=json&sort=createTime")
+    assert (as_json.header("content-type"), as_json.json) == ("application/json", {"items": rows})
 
 
-@pytest.mark.parametrize(("form", "length"), [("csv", 1), ("jsonl", 0)])
+@pytest.mark.parametrize(("form", "length"), [("csv", 1), ("json", 1), ("jsonl", 0)])
 async def test_an_export_of_nothing_is_a_file_without_rows(shared: Inside, form: str, length: int) -> None:
     answer = await shared.ask("GET", f"{EXPORT}?module=nothing&format={form}")
     assert (answer.status, len(answer.body.splitlines())) == (200, length)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from service.records.logs.paging import Log
 from service.records.logs.reader import LogReader
-from service.web.content.exports import CSV, JSON_LINES, export
+from service.web.content.exports import CSV, JSON, JSON_LINES, export
 from service.web.content.streams import Stream
 from service.web.content.timelines import (
     Cursor,
@@ -86,7 +86,7 @@ def export_of(view: LogView) -> type[LogEndpoint]:
     """Return the endpoint ``/api/{name}/export`` of a log."""
 
     @logged(view.name, "export", "EXPORT", response=False)
-    @sends(CSV, JSON_LINES)
+    @sends(CSV, JSON, JSON_LINES, of=_rows_of(view))
     async def on_get(self: LogEndpoint, context: RequestContext, query: Any) -> Stream:
         rows = batches_of(self.logs, view.exported, query.wanted, query, view.row)
         return export(rows, view.row, query.format, view.name)
@@ -95,6 +95,13 @@ def export_of(view: LogView) -> type[LogEndpoint]:
     on_get.__annotations__ |= {"query": _extended(view.query, _EXPORTED)}
     on_get = named(f"export{_words(view)}s")(on_get)
     return _endpoint(f"{view.name} export", needs(f"system:{view.name}:export")(on_get))
+
+
+def _rows_of(view: LogView) -> type[Struct]:
+    """Return the type of an export as JSON."""
+    items: tuple[str, Any] = ("items", list[view.row])  # type: ignore[name-defined]  # known at run time
+    told = {"__doc__": f"Exported {view.entries}."}
+    return msgspec.defstruct(f"Exported{_words(view)}s", [items], bases=(Schema,), namespace=told)
 
 
 def _words(view: LogView) -> str:

@@ -11,9 +11,10 @@ from service.errors import Conflict, RowsRefused
 from service.records.database.paging import batches
 from service.records.database.transactions import Database
 from service.records.roles import role_tables
+from service.web.content.exports import JSON, JSON_LINES
 from service.web.content.imports import NO_KEYS, ExportQuery, ImportQuery, ImportReport, report_of, table_rows
 from service.web.content.streams import Stream
-from service.web.content.table_files import JSON, table_file
+from service.web.content.table_files import table_file
 from service.web.content.tables import CSV, MAX_ROWS, Table
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_body, logged, named, needs, refuses, refuses_keys, sends
@@ -45,7 +46,7 @@ class RoleExport:
         self._database = database
 
     @needs("system:role:export")
-    @sends(CSV, JSON, of=ImportedRoles)
+    @sends(CSV, JSON, JSON_LINES, of=ImportedRoles)
     @logged("role", "export", "EXPORT", response=False)
     @named("exportRoles")
     async def on_get(self, context: RequestContext, query: ExportQuery) -> Stream:

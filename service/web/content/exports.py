@@ -1,4 +1,4 @@
-"""Lists as files: JSON Lines, and CSV without cells that spreadsheets would run as formulas."""
+"""Lists as files: JSON, JSON Lines, and CSV without cells that spreadsheets would run as formulas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -15,10 +15,13 @@ from service.kernel.clock import now
 from service.web.content.streams import Stream, attachment
 from service.web.requests.schema import Schema, json_text
 
-Format = Literal["csv", "jsonl"]
-"""CSV (RFC 4180) in UTF-8 with a header, or one JSON object per line."""
+T = TypeVar("T")
+
+Format = Literal["csv", "json", "jsonl"]
+"""CSV (RFC 4180) in UTF-8 with a header, one JSON document, or one JSON object per line."""
 
 CSV: Final = "text/csv; charset=utf-8"
+JSON: Final = "application/json"
 JSON_LINES: Final = "application/jsonl"
 
 
@@ -27,12 +30,28 @@ def export(
 ) -> Stream:
     """Return the rows of ``batches``, each a ``kind``, as a file named by ``name`` and the time.
 
-    A list is JSON in its cell of a CSV. The first batch, which may be empty, is read before anything is sent.
+    A list is JSON in its cell of a CSV; JSON has the rows as ``items``. The first batch, which may be empty,
+    is read before anything is sent.
     """
-    encode = _csv(kind) if form == "csv" else _json_lines
     file_name = f"{name}-{now():%Y%m%dT%H%M%SZ}.{form}"
     headers = {"Content-Disposition": attachment(file_name)}
+    if form == "json":
+        return Stream(json_document("items", batches, json_text), JSON, headers)
+    encode = _csv(kind) if form == "csv" else _json_lines
     return Stream(_chunks(batches, encode), CSV if form == "csv" else JSON_LINES, headers)
+
+
+async def json_document(
+    name: str, batches: AsyncGenerator[Sequence[T], None], encode: Callable[[T], bytes]
+) -> AsyncGenerator[bytes, None]:
+    """Yield ``{"name": […]}`` in chunks, each row of ``batches`` encoded by ``encode``."""
+    opening = separator = f'{{"{name}":['.encode()
+    async with aclosing(batches):
+        async for batch in batches:
+            if batch or separator is opening:
+                yield separator + b",\n".join(map(encode, batch))
+                separator = b",\n" if batch else b""
+    yield b"]}\n"
 
 
 async def _chunks(

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 from service.administration.table_import import TableRow
-from service.web.content.table_files import Form
+from service.web.content.exports import Format
 from service.web.requests.schema import Schema
 
 UNCHANGED = "unchanged"
@@ -18,9 +18,9 @@ NO_KEYS: Final = "sent again, an import finds its records by name and creates no
 
 
 class ExportQuery(Schema):
-    """The format of the file. An import reads both."""
+    """The format of the file. An import reads all of them."""
 
-    format: Form = "csv"
+    format: Format = "csv"
 
 
 class ImportQuery(Schema):

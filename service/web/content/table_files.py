@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import AsyncGenerator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final, Literal
+from typing import Any
 
 import msgspec
 
 from service.kernel.cells import escape_formula
 from service.kernel.clock import now
+from service.web.content.exports import JSON, JSON_LINES, Format, json_document
 from service.web.content.streams import Stream, attachment
 from service.web.content.tables import CSV, Table, rows_of
-
-Form = Literal["csv", "json"]
-JSON: Final = "application/json"
 
 
 def table_file(
     batches: AsyncGenerator[Sequence[object], None],
     kind: type[Table],
-    form: Form,
+    form: Format,
     name: str,
     *,
     without: Collection[str] = (),
@@ -38,7 +36,13 @@ def table_file(
     columns = {column.encode_name: column.name for column in row.fields if column.name not in without}
     if form == "csv":
         return Stream(_csv(batches, columns), f"{CSV}; charset=utf-8; header=present", headers)
-    return Stream(_json(batches, rows.encode_name, columns), JSON, headers)
+
+    def encode(record: object) -> bytes:
+        return msgspec.json.encode({key: getattr(record, name) for key, name in columns.items()})
+
+    if form == "jsonl":
+        return Stream(_lines(batches, encode), JSON_LINES, headers)
+    return Stream(json_document(rows.encode_name, batches, encode), JSON, headers)
 
 
 async def _csv(
@@ -57,17 +61,12 @@ async def _csv(
             yield text.getvalue().encode()
 
 
-async def _json(
-    batches: AsyncGenerator[Sequence[object], None], rows: str, columns: Mapping[str, str]
+async def _lines(
+    batches: AsyncGenerator[Sequence[object], None], encode: Callable[[object], bytes]
 ) -> AsyncGenerator[bytes, None]:
-    opening = separator = f'{{"{rows}":['.encode()
     async with aclosing(batches):
         async for batch in batches:
-            if batch or separator is opening:
-                named = ({key: getattr(row, name) for key, name in columns.items()} for row in batch)
-                yield separator + b",\n".join(map(msgspec.json.encode, named))
-                separator = b",\n" if batch else b""
-    yield b"]}\n"
+            yield b"".join(encode(row) + b"\n" for row in batch)
 
 
 def _cell(value: Any) -> str:

@@ -14,10 +14,12 @@ from msgspec.inspect import Field, ListType, NoneType, StructType, UnionType, ty
 
 from service.errors import BadRequest, RowFault, RowsRefused, UnsupportedMediaType, ValidationFailed
 from service.kernel.cells import unescape_formula
+from service.kernel.strict_json import strict_json
+from service.web.content.exports import JSON, JSON_LINES
 from service.web.requests.bodies import MAX_BODY, JsonBody
 from service.web.requests.request import Request
 from service.web.requests.schema import Schema
-from service.web.requests.violations import refusal_for
+from service.web.requests.violations import check_text, refusal_for
 
 CSV: Final = "text/csv"
 MAX_ROWS: Final = 1000
@@ -34,8 +36,9 @@ _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 class Table(Schema):
     """A body of rows: its only field is a list of Structs with a ``max_length``.
 
-    In CSV (RFC 4180, with a header, in UTF-8) the columns are the fields of the rows. A list is written as
-    words separated by spaces. An empty cell is an empty list, else null if allowed, else absent.
+    In JSON Lines each line is a row. In CSV (RFC 4180, with a header, in UTF-8) the columns are the fields of
+    the rows. A list is written as words separated by spaces. An empty cell is an empty list, else null if
+    allowed, else absent.
     """
 
 
@@ -78,8 +81,12 @@ class TableBody(Generic[T]):
             if _CSV.fullmatch(content_type) is None or request.raw_header(b"content-encoding") is not None:
                 raise UnsupportedMediaType("CSV must be in UTF-8, with a header, and not compressed")
             return self._made(self._from_csv(await request.body_within(MAX_BODY)), strict=False)
-        if not content_type.startswith("application/json"):
-            raise UnsupportedMediaType("The body must be application/json or text/csv, in UTF-8")
+        if content_type == JSON_LINES:
+            if request.raw_header(b"content-encoding") is not None:
+                raise UnsupportedMediaType("The body must not be compressed")
+            return self._made(self._from_lines(await request.body_within(MAX_BODY)), strict=True)
+        if not content_type.startswith(JSON):
+            raise UnsupportedMediaType(f"The body must be {JSON}, {JSON_LINES} or {CSV}, in UTF-8")
         rows = getattr(await self._json.read(request), self._name)
         return self._made(enumerate(rows, 1), strict=True)
 
@@ -105,6 +112,12 @@ class TableBody(Generic[T]):
             raise ValidationFailed((self._name, f"There must be at most {self._most} rows"))
         return [(number, self._cells(number, header, cells)) for number, cells in enumerate(lines[1:], 1)]
 
+    def _from_lines(self, body: bytes) -> list[Raw]:
+        lines = [line for line in body.split(b"\n") if line.strip()]
+        if len(lines) > self._most:
+            raise ValidationFailed((self._name, f"There must be at most {self._most} rows"))
+        return [(number, _object(number, line)) for number, line in enumerate(lines, 1)]
+
     def _header(self, names: Sequence[str]) -> Sequence[str]:
         if not names:
             raise ValidationFailed((self._name, "The first line must name the columns"))
@@ -129,6 +142,23 @@ class TableBody(Generic[T]):
                 return RowFault(number, name, "The text holds a NUL character")
             _put(row, self._columns[name], unescape_formula(cell))
         return row
+
+
+def _object(number: int, line: bytes) -> dict[str, Any] | RowFault:
+    """Return the row that a line of JSON Lines has."""
+    try:
+        strict_json(line, numbers_as_text=True)  # duplicate members, and all that other parsers refuse
+        row = msgspec.json.decode(line)
+    except (ValueError, RecursionError):
+        raise BadRequest(f"Line {number} is not well-formed JSON") from None
+    if not isinstance(row, dict):
+        return RowFault(number, _ROW, "The line is no JSON object")
+    try:
+        check_text(row)
+    except ValidationFailed as refusal:
+        (fault,) = refusal.extra["errors"]
+        return RowFault(number, fault["field"], fault["message"])
+    return row
 
 
 def _lines(body: bytes) -> list[list[str]]:

@@ -40,7 +40,10 @@ Address = Annotated[
     Meta(min_length=1, max_length=64, examples=["203.0.113.7"]),
     Meta(description="An address, or a network such as `10.0.0.0/8`."),
 ]
-FileFormat = Annotated[Format, Meta(description="CSV in UTF-8 with a header, or one JSON object per line.")]
+FileFormat = Annotated[
+    Format,
+    Meta(description="CSV with a header, JSON with the rows as `items`, or one JSON object per line."),
+]
 
 
 class TimelinePage(Schema, Generic[T]):

@@ -10,6 +10,7 @@ from service.authz.engine.rules import ANYONE, LOGIN
 from service.kernel.field_names import camel
 from service.kernel.permission_catalogue import permissions
 from service.web.content.downloads import ANY_TYPE
+from service.web.content.exports import JSON_LINES
 from service.web.content.tables import CSV, Table, header_of
 from service.web.openapi.headers import HEADERS, header_parameters, response_headers
 from service.web.openapi.names import envelope_of, with_names
@@ -142,6 +143,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         content: dict[str, Any] = dict.fromkeys(media_types(body), media)
         if issubclass(body, Table):
             content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
+            content[JSON_LINES] = {"schema": {"type": "string"}}
         made["requestBody"] = {"required": not is_optional(body), "content": content}
     elif field := operation.mark.file:
         made["requestBody"] = {"required": True, "content": {"multipart/form-data": _form(field)}}

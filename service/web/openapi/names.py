@@ -18,9 +18,9 @@ _ENUMERATIONS: Final = {
         "Decision": "allow deny",
         "DecisionReason": "opened not_held not_logged_in closed no_line",
         "EvaluationsSemantic": "execute_all deny_on_first_deny permit_on_first_permit",
+        "ExportFormat": "csv json jsonl",
         "Gender": "female male other",
         "ImportOutcome": "created updated",
-        "LogFormat": "csv jsonl",
         "LogSort": "createTime -createTime",
         "LoginEvent": "login lockout evict refresh reuse logout logout_all session_end password_change "
         "password_reset kick ban unban",
@@ -32,7 +32,6 @@ _ENUMERATIONS: Final = {
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",
         "RouteProtection": "public login permission outside",
-        "TableFormat": "csv json",
         "UserKind": "person service",
         "UserStatus": "enabled disabled",
     }.items()
