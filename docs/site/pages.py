@@ -48,7 +48,7 @@ def stage(target: Path, root: Path = ROOT) -> None:
         page.parent.mkdir(parents=True, exist_ok=True)
         page.write_text(text + (navigation(text) if name in LISTS else ""), "utf-8")
         for file in files:
-            copy = target / "files" / file
+            copy = target / copy_of(file)
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / file, copy)
 
@@ -84,9 +84,17 @@ def relinked(text: str, name: str, places: dict[str, str], root: Path) -> tuple[
         if file.startswith("..") or not (root / file).is_file():
             raise SiteError(f"{name} links to {link}, which is not there")
         files.add(file)
-        return f"[{found['text']}]({os.path.relpath(f'files/{file}', here)})"
+        return f"[{found['text']}]({os.path.relpath(copy_of(file), here)})"
 
     return _PARTS.sub(part, text), files
+
+
+def copy_of(file: str) -> str:
+    """Return the place in the site of a file of the checkout that is no page.
+
+    The site stands in the package, where a module would be taken as a part of it: so its copy is a text.
+    """
+    return f"files/{file}" + (".txt" if file.endswith(".py") else "")
 
 
 def navigation(text: str) -> str:

@@ -45,6 +45,11 @@ def test_links_lead_to_the_places_of_pages_and_to_copies_of_other_files(tmp_path
     assert ":caption: One\n\na b <guides/one" in text
 
 
+def test_no_file_of_the_site_can_be_imported() -> None:
+    assert pages.copy_of("docs/examples/policy-tests/conftest.py").endswith("conftest.py.txt")
+    assert pages.copy_of("model.conf") == "files/model.conf"
+
+
 def test_a_link_to_nothing_ends_the_build(tmp_path: Path) -> None:
     with pytest.raises(pages.SiteError, match=r"docs/README\.md links to guides/two\.md"):
         pages.stage(tmp_path / "staged", checkout(tmp_path, "[two](guides/two.md)\n"))
