@@ -80,6 +80,28 @@ async def test_rights_are_those_of_the_moment_of_the_question(access: Access) ->
         assert (by_name, by_id["decision"]) == (expected, expected), (method, path, body)
 
 
+async def test_no_question_is_answered_by_older_rights_while_many_ask(access: Access) -> None:
+    service, who = access.service, await member(access.service, "gina", READ)
+    (button,) = await ids_of(service, READ)
+    ended = False
+
+    async def ask_on() -> None:
+        while not ended:
+            await access.allows("gina", "read", "record-1")
+
+    asking = [asyncio.create_task(ask_on()) for _ in range(4)]
+    try:
+        for number in range(12):
+            allowed = number % 2 == 1
+            menus = {"menuIds": [button] if allowed else []}
+            await service.data("PUT", f"/api/role/{who.role_id}/permissions", menus)
+            answers = await asyncio.gather(*(access.allows("gina", "read", "record-1") for _ in range(4)))
+            assert answers == [allowed] * 4, number
+    finally:
+        ended = True
+        await asyncio.gather(*asking)
+
+
 async def test_a_name_is_that_of_the_user_who_has_it_now(access: Access) -> None:
     service, who = access.service, await member(access.service, "dave", READ)
     assert await access.allows("dave", "read", "record-1")
