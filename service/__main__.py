@@ -11,7 +11,7 @@ from pathlib import Path
 
 from service import __version__
 from service.installation import InstallationError, check_installation
-from service.launch import keys, policy, state
+from service.launch import keys, policy, resource, state
 from service.launch.lazy_commands import add_commands
 
 _SETTINGS = {
@@ -61,6 +61,8 @@ def _parser() -> argparse.ArgumentParser:
     stated = families.add_parser("state", help="roles, menus, resources and bindings as a reviewed file")
     add_commands(stated, state.__name__, state.COMMANDS)
     add_commands(families.add_parser("keys", help="the keys that sign tokens"), keys.__name__, keys.COMMANDS)
+    resources = families.add_parser("resource", help="resources of other services")
+    add_commands(resources, resource.__name__, resource.COMMANDS)
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
     _add_admin(families.add_parser, data)

@@ -14,14 +14,17 @@ from service.kernel.dry_run import DRY_RUN
 from service.kernel.field_names import camel
 from service.kernel.origin import ORIGIN
 from service.records.menus.menus import Menu
+from service.records.resources.openings import Opening
 from service.records.resources.resources import Resource
 from service.records.roles.roles import RoleValues
+from service.records.services.services import ServiceValues
 from service.records.users.listing import User, UserValues
 
 _ROLE = ("role_name", "description", "enabled")
 _USER = ("user_name", "nick_name", "email", "phone", "gender", "avatar", "status", "kind", "service")
 _MENU = ("title", "name", "path", "component", "icon", "auth_mark", "sort", "enabled")
-_RESOURCE = ("resource_name", "resource_code", "method", "path", "description", "enabled")
+_RESOURCE = ("service", "resource_name", "resource_code", "method", "path", "description", "enabled")
+_SERVICE = ("description", "ignore_case", "ignore_trailing_slash", "allow_preflight")
 
 
 def concerns(*targets: str) -> None:
@@ -68,8 +71,8 @@ def resource_target(resource: Resource) -> str:
 
 
 def requests_of(resource: Resource) -> str:
-    """Return method and path of a resource, such as ``GET /api/report/{id}``."""
-    return f"{resource.method} {resource.path}"
+    """Return the object of a resource, such as ``GET /api/report/{id}`` or ``orders GET /orders/{id}``."""
+    return resource.object
 
 
 def role_fields(values: RoleValues, permissions: Iterable[str] = ()) -> dict[str, Any]:
@@ -101,6 +104,21 @@ def menu_fields(menu: Menu, parent: str | None = None) -> dict[str, Any]:
 def resource_fields(resource: Resource, permissions: Iterable[str] = ()) -> dict[str, Any]:
     """Return the fields of a resource, with the codes of the Buttons that open it if they are known."""
     return _fields(resource, _RESOURCE) | {"permissions": frozenset(permissions)}
+
+
+def service_target(name: str) -> str:
+    """Return the name of another service in the log."""
+    return f"service:{name}"
+
+
+def service_fields(values: ServiceValues) -> dict[str, Any]:
+    """Return the fields of another service."""
+    return _fields(values, _SERVICE)
+
+
+def opening_target(opening: Opening) -> str:
+    """Return the name of an opening in the log."""
+    return f"opening:{opening.object}"
 
 
 def _fields(values: object, names: Iterable[str]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Final
 
 from service.administration.users.administrators import keeping_an_administrator
 from service.authz.engine.policy import Decision, Policy
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, UNREGISTERED
 from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
@@ -105,6 +105,25 @@ class DelegationCheck:
         """
         codes = await rights.codes_of_menus(connection, menu_ids)
         await self.require(codes, "Among the Buttons are permissions that you do not hold")
+
+    def require_service(self, action: str, service: str) -> None:
+        """Return when the caller may do ``action``, one of ``ACTIONS``, with resources of ``service``.
+
+        PermissionDenied else. A service that the change itself registers is asked of the candidate.
+        """
+        name = f"{service} {action}"
+        why = f"You may not administer the resources of {service} in this way"
+
+        def check(policy: Policy) -> None:
+            for held in self._held:
+                decision = policy.judge(SERVICE, name, held)
+                if not decision.allowed:
+                    raise PermissionDenied(why, decision)
+
+        if self._change is None or self._policy.rules.codes(SERVICE, name):
+            check(self._policy)
+        else:
+            self._change.ask(check)
 
     def require_request(self, method: str, path: str, template: str) -> None:
         """Return when the caller may send a request to ``path``, which the endpoint ``template`` serves.

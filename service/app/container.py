@@ -17,6 +17,8 @@ from service.administration.policy.restore import PolicyRestore
 from service.administration.resources.resources import ResourceChanges
 from service.administration.roles.importing import RoleImport
 from service.administration.roles.roles import RoleChanges
+from service.administration.services.openings import OpeningChanges
+from service.administration.services.services import ServiceChanges
 from service.administration.unit_of_work import UnitsOfWork
 from service.administration.users.accounts import Accounts
 from service.administration.users.api_keys import ApiKeys
@@ -154,10 +156,12 @@ class Container:
         )
         self.accounts = Accounts(self.database, delegation, self.revocations, self.passwords, password_rules)
         units = UnitsOfWork(self.database, self.changes, delegation, self.revocations)
-        self.menus, self.resources, self.roles, self.restore = (
+        self.menus, self.resources, self.roles, self.services, self.openings, self.restore = (
             MenuChanges(units),
             ResourceChanges(units),
             RoleChanges(units),
+            ServiceChanges(units),
+            OpeningChanges(units),
             PolicyRestore(units),
         )
         self.user_import = UserImport(

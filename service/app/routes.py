@@ -33,6 +33,7 @@ from service.endpoints.policy import (
 )
 from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
+from service.endpoints.services import openings, services
 from service.endpoints.sessions import key_set, online, own_sessions, tokens
 from service.endpoints.users import account_state, accounts, api_keys, profile, user_tables
 from service.evaluation.answers import Answers
@@ -67,9 +68,11 @@ TAGS: Final = {
     "online": "Who is logged in; kicks and bans.",
     "operation-log": "Calls of the service, with what they changed.",
     "policy": "The authorization policy: its revisions, and who may do what.",
+    "opening": "What other services have open without a permission code.",
     "public": "What is open to everybody who has a link.",
     "resource": "Registered API resources, and the Buttons that open them.",
     "role": "Roles, and the permissions that they give.",
+    "service": "Other services, whose routes resources guard.",
     "user": "Users, and the caller's own account.",
 }
 """What the operations below the first segment of a path are about."""
@@ -176,12 +179,26 @@ def _add_rights(routes: Routes, container: Container) -> None:
     routes.add("/api/policy/openings", access.Openings(container.live, container.turns))
     routes.add("/api/policy/revisions/{revision}/restore", restore.Restore(container.restore))
     routes.add("/api/policy/diff", revisions.Diff(container.database, container.past, container.turns))
-    routes.add("/api/resource/list", resources.ResourceList(container.database))
+    routes.add("/api/resource/list", resources.ResourceList(container.database, container.live))
     routes.add("/api/resource", resources.Resources(container.resources))
-    routes.add("/api/resource/{id}", resources.OneResource(container.database, container.resources))
+    routes.add(
+        "/api/resource/{id}",
+        resources.OneResource(container.database, container.live, container.resources),
+    )
     routes.add("/api/resource/{id}/enabled", resources.ResourceState(container.resources))
     routes.add(
-        "/api/resource/{id}/buttons", bindings.ResourceButtons(container.database, container.resources)
+        "/api/resource/{id}/buttons",
+        bindings.ResourceButtons(container.database, container.live, container.resources),
+    )
+    routes.add("/api/service/list", services.ServiceList(container.database, container.live))
+    routes.add("/api/service", services.Services(container.services))
+    routes.add(
+        "/api/service/{id}", services.OneService(container.database, container.live, container.services)
+    )
+    routes.add("/api/opening/list", openings.OpeningList(container.database, container.live))
+    routes.add("/api/opening", openings.Openings(container.openings))
+    routes.add(
+        "/api/opening/{id}", openings.OneOpening(container.database, container.live, container.openings)
     )
     routes.add("/api/menu/mine", own_menus.MenuMine(container.database, container.live))
     routes.add("/api/menu/list", menus.MenuList(container.database))

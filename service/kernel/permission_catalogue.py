@@ -119,6 +119,8 @@ CATALOGUE: Final = (
             "GET /api/resource/list",
             "GET /api/resource/{id}",
             "GET /api/resource/{id}/buttons",
+            "GET /api/opening/list",
+            "GET /api/opening/{id}",
         ),
         ("create", "Create resources", "POST /api/resource"),
         (
@@ -134,6 +136,40 @@ CATALOGUE: Final = (
             "Bind Buttons and resources",
             "PUT /api/resource/{id}/buttons",
             "PUT /api/menu/{id}/resources",
+        ),
+        (
+            "open",
+            "Open what other services have without a permission",
+            "POST /api/opening",
+            "DELETE /api/opening/{id}",
+        ),
+    ),
+    _page(
+        "service",
+        "Services",
+        "server",
+        ("list", "List and read other services", "GET /api/service/list", "GET /api/service/{id}"),
+        ("create", "Register other services", "POST /api/service"),
+        ("update", "Edit other services", "PUT /api/service/{id}", "PATCH /api/service/{id}"),
+        ("delete", "Delete other services", "DELETE /api/service/{id}"),
+        (
+            "resources",
+            "Administer the resources of single services",
+            "GET /api/service/list",
+            "GET /api/service/{id}",
+            "GET /api/resource/list",
+            "GET /api/resource/{id}",
+            "GET /api/resource/{id}/buttons",
+            "POST /api/resource",
+            "PUT /api/resource/{id}",
+            "PATCH /api/resource/{id}",
+            "PUT /api/resource/{id}/enabled",
+            "DELETE /api/resource/{id}",
+            "PUT /api/resource/{id}/buttons",
+            "GET /api/opening/list",
+            "GET /api/opening/{id}",
+            "POST /api/opening",
+            "DELETE /api/opening/{id}",
         ),
     ),
     _page(
@@ -235,7 +271,7 @@ def codes_by_endpoint(pages: Iterable[Page] = CATALOGUE) -> dict[str, frozenset[
     return {endpoint: frozenset(codes) for endpoint, codes in found.items()}
 
 
-_ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "policy")
+_ADMINISTERING_PAGES: Final = ("role", "menu", "resource", "service", "policy")
 # Without table exports and imports users can still do the same one by one, and to ask is not to administer.
 _SPARED: Final = ("export", "import", "evaluate")
 

@@ -27,6 +27,12 @@ class Service:
     allow_preflight: bool = False
 
 
+ACTIONS: Final = ("list", "create", "update", "delete", "bind", "open")
+"""What administrators do with the resources of a service, their bindings and its openings."""
+
+OWN_ACTIONS: Final = ACTIONS[:-1]
+"""The same for this service, which has no openings but those of its files."""
+
 OWN: Final = Service(PORTCULLIS)
 
 
@@ -49,6 +55,11 @@ def split_object(name: str) -> tuple[str, str]:
         service, _, rest = name.partition(" ")
         return service, rest
     return PORTCULLIS, name
+
+
+def is_own(name: str) -> bool:
+    """True if an object of the resource layer is one of this service, or of no service that there is."""
+    return split_object(name)[0] == PORTCULLIS and name != "@unknown"
 
 
 def object_of(service: str, route: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, NamedTuple, Protocol, cast
 
 from service.installation import check_installation
@@ -60,9 +61,8 @@ def add_commands(family: argparse.ArgumentParser, package: str, commands: Iterab
     """Add to ``family`` the ``commands``, each a module of ``package``."""
     parsers = family.add_subparsers(dest="action", required=True, parser_class=CommandParser)
     for name, text in commands:
-        parsers.add_parser(
-            name, help=text, description=_sentence(text), module=f"{package}.{name.replace('-', '_')}"
-        )
+        module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
+        parsers.add_parser(name, help=text, description=_sentence(text), module=f"{package}.{module}")
 
 
 def _sentence(text: str) -> str:

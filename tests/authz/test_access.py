@@ -108,7 +108,7 @@ def test_who_passes_a_request_is_what_is_decided_for_each_role_and_user(seed: in
             assert one.users == sum(
                 number for having, number in standing.users.items() if one.role_code in having
             )
-            for layer in (one.resource, one.endpoint):
+            for layer in filter(None, (one.resource, one.endpoint)):
                 judged = standing.policy.judge(
                     layer.layer, layer.object, None if found.asked.public else standing.held([one.role_code])
                 )

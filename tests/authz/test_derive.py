@@ -110,6 +110,11 @@ def test_a_resource_of_another_service_with_nothing_bound_stays_closed_until_a_l
         "p, resource, orders PUT /orders/{id}, @nobody",
         "p, service, orders, @ignore-case",
         "p, service, orders, @nobody",
+        *(
+            f"p, service, orders {action}, {code}:{action}"
+            for action in ("bind", "create", "delete", "list", "open", "update")
+            for code in ("service:orders", "system:resource")
+        ),
     ]
     opened = derive([free, bound, off], services=[ORDERS], openings=openings)
     assert [str(rule) for rule in opened][:5] == [

@@ -65,7 +65,7 @@ def test_without_the_line_for_unregistered_requests_all_of_it_is_closed() -> Non
         ("POST /api/policy/reload", ["POST /api/policy/reload"]),
         (
             "DELETE /api/{kind}/{id}",
-            ["DELETE /api/menu/{id}", "DELETE /api/resource/{id}", "DELETE /api/role/{id}"],
+            [f"DELETE /api/{kind}/{{id}}" for kind in ("menu", "opening", "resource", "role", "service")],
         ),
         ("GET /api/file/list", []),
         ("POST /api/role/import", []),

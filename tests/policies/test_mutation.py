@@ -95,8 +95,10 @@ def test_cases_depend_on_every_shipped_line_and_row_and_notice_every_mutant() ->
     assert [(row.row, row.layer) for row in coverage.rows if row.state == "idle"] == [
         ("@anyone", "grant"),
         ("@anyone", "permission"),
+        ("@anyone", "service"),
         ("@login", "grant"),
         ("@login", "permission"),
+        ("@login", "service"),
     ]
     assert mutation.survivors == ()
     assert mutation.score == 1
@@ -109,7 +111,9 @@ ITSELF = "wildcards widened: a * at the end may stand for no segment at all, in 
 
 
 def test_faults_for_one_layer_or_one_code_are_noticed_by_the_cases_of_held_codes() -> None:
-    before = noticed_without("held_codes.yaml", "wildcards.yaml", "grants.yaml", "permissions.yaml")
+    before = noticed_without(
+        "held_codes.yaml", "wildcards.yaml", "grants.yaml", "permissions.yaml", "services.yaml"
+    )
     after = noticed_without()
 
     assert [before[text] for text in (*ONE_LAYER, ONE_CODE)] == [False, False, False]

@@ -49,7 +49,7 @@ async def test_any_two_revisions_differ_by_what_their_lines_differ(connection: A
         kept = await revisions.read(connection, revision)
         assert kept is not None
         assert (kept.added, kept.removed) == (len(wanted - old), len(old - wanted))
-        at = await history.lines_at(connection, revision, ("GET", "/api/whatever"))
+        at = await history.lines_at(connection, revision, ("portcullis", "GET", "/api/whatever"))
         assert at == sorted(wanted)
 
 
@@ -86,9 +86,9 @@ async def test_only_lines_that_could_decide_are_read(connection: AsyncConnection
     }
     revision = await publish(connection, {fitting, grant, *others})
 
-    assert await history.lines_at(connection, revision, ("GET", "/api/report/7")) == [fitting]
+    assert await history.lines_at(connection, revision, ("portcullis", "GET", "/api/report/7")) == [fitting]
     assert await history.lines_at(connection, revision, "report:detail") == [grant]
-    assert await history.lines_at(connection, revision - 1, ("GET", "/api/report/7")) == []
+    assert await history.lines_at(connection, revision - 1, ("portcullis", "GET", "/api/report/7")) == []
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,10 @@ VERBS = (
     "patch|preview|refresh|reload|reset|restore|revoke|set|unban|update|upload"
 )
 OK = ("200", "201")
-CREATING = ("createUser", "createUserKey", "createRole", "createMenu", "createResource", "uploadFile")
+CREATING = (
+    *("createUser", "createUserKey", "createRole", "createMenu", "createResource", "createService"),
+    *("createServiceOpening", "uploadFile"),
+)
 """Operations that make a record."""
 
 

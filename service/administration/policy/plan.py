@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from service.administration.menus.tree import place_fault
+from service.administration.policy.services import plan_services
 from service.administration.policy.steps import (
     Bind,
+    Close,
     CreateButton,
     CreateResource,
     DeleteButton,
     DeleteResource,
+    OpenUp,
     Step,
     UpdateButton,
     UpdateResource,
     in_order,
 )
 from service.authz.engine.paths import shape
-from service.authz.engine.rules import GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE
+from service.authz.engine.rules import ANYONE, GRANT, LOGIN, NOBODY, PERMISSION, RESOURCE, UNREGISTERED
 from service.errors import Conflict
+from service.kernel.services import PORTCULLIS, split_object
 from service.records.database.transactions import Connection
 from service.records.menus import menus, uses
 from service.records.menus.menus import Menu, MenuValues
 from service.records.policy import history, past_rows
 from service.records.policy.past_rows import PastButton, PastResource
-from service.records.resources import bindings, resources
+from service.records.resources import bindings, openings, resources
+from service.records.resources.openings import Opening, OpenTo
 from service.records.resources.resources import Resource, ResourceValues
 
 MOST: Final = 1000
 """The most resources and permission codes whose lines a restore brings back or removes."""
+
+Route: TypeAlias = tuple[str, str, str]
+"""Service, method and path of a resource, or its shape in place of the path."""
 
 _NAMED: Final = 5  # roles of a Button that a refusal lists
 
@@ -45,17 +53,20 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A resource as it has to be: bound to the Buttons of ``codes``; ``row`` is as it was, if kept."""
+    """A resource as it has to be: bound to the Buttons of ``codes``; ``row`` is as it was, if kept.
+
+    ``word`` is that of its opening, None without one.
+    """
 
     name: str
     codes: tuple[str, ...]
     row: PastResource | None
+    word: OpenTo | None
 
     @property
-    def at(self) -> tuple[str, str]:
-        """Its method and path."""
-        method, _, path = self.name.partition(" ")
-        return method, path
+    def at(self) -> Route:
+        """Its service, method and path."""
+        return _route(self.name)
 
 
 async def plan(connection: Connection, revision: int, newest: int) -> tuple[list[Step], list[Obstacle]]:
@@ -82,7 +93,10 @@ async def plan(connection: Connection, revision: int, newest: int) -> tuple[list
             disabled=closed.difference(leaving),
         )
     await planner.buttons([line.object for line in found.added if line.layer == GRANT], leaving)
-    await planner.resources({name for layer, name in names if layer == RESOURCE})
+    await plan_services(connection, planner.rows, found, planner.steps)
+    changed = {name for layer, name in names if layer == RESOURCE}
+    await planner.rests({name for name in changed if name.endswith(UNREGISTERED)})
+    await planner.resources({name for name in changed if not name.endswith(UNREGISTERED)})
     return in_order(planner.steps), sorted(planner.obstacles, key=lambda one: one.name)
 
 
@@ -92,7 +106,7 @@ class _Planner:
     def __init__(self, connection: Connection, revision: int, rows: int) -> None:
         self._connection = connection
         self._revision = revision
-        self._rows = rows
+        self.rows = self._rows = rows
         self._exact = rows == revision
         self.steps: list[Step] = []
         self.obstacles: list[Obstacle] = []
@@ -125,6 +139,21 @@ class _Planner:
             else:
                 self.steps.append(DeleteButton(menu))
         self._codes = {*await menus.all_codes(connection)}.difference(leaving).union(returning)
+
+    async def rests(self, names: Collection[str]) -> None:
+        """Plan the openings of what is not registered in other services."""
+        lines = await history.codes_at(self._connection, self._revision, names)
+        for name in names:
+            stored = await openings.of(self._connection, split_object(name)[0], None)
+            self._open(name, None, stored, _word(name, lines.get(name, ())))
+
+    def _open(self, name: str, resource_id: int | None, stored: Opening | None, word: OpenTo | None) -> None:
+        if (None if stored is None else stored.code) == word:
+            return
+        if stored is not None:
+            self.steps.append(Close(stored))
+        if word is not None:
+            self.steps.append(OpenUp(name, resource_id, word))
 
     async def resources(self, names: set[str]) -> None:
         """Plan the resources of these names, and all that depends on the Buttons that change."""
@@ -163,18 +192,19 @@ class _Planner:
         for name, opens in lines.items():
             row = rows.get(name)
             codes = self._bound(name, opens, None if row is None else bound.get(row.resource_id, {}))
-            self._wanted[name] = _Wanted(name, codes, row)
+            self._wanted[name] = _Wanted(name, codes, row, _word(name, opens))
             for code in codes:
                 if self._states.setdefault(code, code in opens) != (code in opens):
                     self._refuse(name, f"whether the Button of {code} was enabled is not kept")
 
     def _bound(self, name: str, opens: list[str], bound: dict[str, bool] | None) -> tuple[str, ...]:
         """Return the codes that the resource was bound to: as kept, or as its lines tell."""
-        if bound is not None and _opens(bound) == opens:
+        opens = _codes(name, opens)
+        if bound is not None and _opens(name, bound) == opens:
             codes = tuple(code for code in bound if code in self._codes)
         else:
             codes = tuple(code for code in opens if code not in (LOGIN, NOBODY))
-        if opens == [NOBODY] and not codes:
+        if opens == [NOBODY] and not codes and split_object(name)[0] == PORTCULLIS:
             self._refuse(name, "by which disabled Buttons it was closed is not kept")
         return codes
 
@@ -182,7 +212,7 @@ class _Planner:
         """Plan the edits of resources; ``freed`` are disabled ones that are bound to Buttons that go."""
         wanted = {_requests(*one.at): one for one in self._wanted.values()}
         rows = [one.row for one in wanted.values() if one.row is not None]
-        shapes = {_requests(*name.split(" ", 1)) for name in names}
+        shapes = {_requests(*_route(name)) for name in names}
         found = await resources.matching(
             self._connection,
             shapes=shapes,
@@ -190,7 +220,7 @@ class _Planner:
             codes=[row.resource_code for row in rows],
         )
         stored = {one.id: one for one in found}
-        at = {_requests(one.method, one.path): one for one in stored.values()}
+        at = {_requests(one.service, one.method, one.path): one for one in stored.values()}
         free = (one for key, one in at.items() if key not in wanted)
         spare = {one.id: one for one in free if not one.enabled or _name(one) in names}
         going = {id_: one for id_, one in spare.items() if one.enabled}
@@ -209,12 +239,14 @@ class _Planner:
         bound = await bindings.codes_of(self._connection, [*(one.id for one, _ in adopted), *going])
         for there, one in adopted:
             self._adapt(there, one, bound.get(there.id, []))
+            opening = await openings.of(self._connection, there.service, there.id)
+            self._open(one.name, there.id, opening, one.word)
         deleted = await self._retire(going, bound)
         await self._create(missing, deleted)
 
     def _adapt(self, stored: Resource, wanted: _Wanted, bound: Collection[str]) -> None:
         """Plan the edits of a resource that there is."""
-        method, path = wanted.at
+        _, method, path = wanted.at
         if (stored.method, stored.path, stored.enabled) != (method, path, True):
             self.steps.append(UpdateResource(stored, method, path, enabled=True))
         self._bind(wanted.name, stored, bound, wanted.codes)
@@ -273,8 +305,10 @@ class _Planner:
                 self._refuse(one.name, f"its code {row.resource_code} is now that of resource {holder}")
             else:
                 at = (row.method, row.path)
-                values = ResourceValues(row.resource_name, row.resource_code, *at, row.description, True)
+                told = (row.resource_name, row.resource_code)
+                values = ResourceValues(*told, *at, row.description, True, row.service)
                 self.steps.append(CreateResource(values))
+                self._open(one.name, None, None, one.word)
                 if one.codes:
                     self.steps.append(Bind(one.name, None, (), tuple(sorted(one.codes))))
 
@@ -304,13 +338,14 @@ def _same(row: PastResource, spare: dict[int, Resource]) -> Resource | None:
     """Return the resource that ``row`` was, or that was created with its code when it was gone."""
     if row.resource_id in spare:
         return spare[row.resource_id]
-    return next((one for one in spare.values() if one.resource_code == row.resource_code), None)
+    alike = (one for one in spare.values() if one.service == row.service)
+    return next((one for one in alike if one.resource_code == row.resource_code), None)
 
 
-def _opens(bound: dict[str, bool]) -> list[str]:
+def _opens(name: str, bound: dict[str, bool]) -> list[str]:
     """Return the codes of the lines of a resource by the Buttons that it is bound to: see ``derive``."""
     if not bound:
-        return [LOGIN]
+        return [LOGIN] if split_object(name)[0] == PORTCULLIS else [NOBODY]
     return sorted(code for code, enabled in bound.items() if enabled) or [NOBODY]
 
 
@@ -323,9 +358,29 @@ def _fits(known: dict[int, Menu], parent_id: int | None) -> bool:
 
 
 def _name(resource: Resource) -> str:
-    return f"{resource.method} {resource.path}"
+    return resource.object
 
 
-def _requests(method: str, path: str) -> tuple[str, str]:
+def _route(name: str) -> Route:
+    service, route = split_object(name)
+    method, _, path = route.partition(" ")
+    return service, method, path
+
+
+def _word(name: str, codes: Iterable[str]) -> OpenTo | None:
+    """Return the word of the opening of an object of another service by the codes of its lines."""
+    if split_object(name)[0] == PORTCULLIS:
+        return None
+    return "@anyone" if ANYONE in codes else "@login" if LOGIN in codes else None
+
+
+def _codes(name: str, codes: list[str]) -> list[str]:
+    """Return the codes of a resource without that of its opening."""
+    if _word(name, codes) is None:
+        return codes
+    return [code for code in codes if code not in (ANYONE, LOGIN)] or [NOBODY]
+
+
+def _requests(service: str, method: str, path: str) -> Route:
     """Return a key that is equal for resources that match the same requests."""
-    return method, shape(path)
+    return service, method, shape(path)

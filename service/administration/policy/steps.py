@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, Protocol
 
 from service.administration.menus import edits as menu_edits
 from service.administration.resources import edits as resource_edits
+from service.administration.services import edits as service_edits
 from service.administration.unit_of_work import UnitOfWork, unconditionally
+from service.kernel.services import object_of, split_object
 from service.records.menus import menus
 from service.records.menus.menus import Menu, MenuValues
+from service.records.resources.openings import Opening, OpenTo
 from service.records.resources.resources import Resource, ResourceValues
+from service.records.services.services import ServiceValues, StoredService
 
 Method = Literal["POST", "PUT", "DELETE"]
 
@@ -125,8 +129,7 @@ class CreateResource:
     def edit(self) -> Edit:
         """What it does."""
         told = {"resourceName": self.values.resource_name, "resourceCode": self.values.resource_code}
-        name = f"{self.values.method} {self.values.path}"
-        return Edit("POST", "/api/resource", name, changes=_new(told))
+        return Edit("POST", "/api/resource", self.values.object, changes=_new(told))
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
         """Make it; raises as ``edits.create``."""
@@ -151,7 +154,8 @@ class UpdateResource:
             path=(before.path, self.path),
             enabled=(before.enabled, self.enabled),
         )
-        return Edit("PUT", "/api/resource/{id}", f"{self.method} {self.path}", before.id, changes)
+        name = object_of(before.service, f"{self.method} {self.path}")
+        return Edit("PUT", "/api/resource/{id}", name, before.id, changes)
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.update``."""
@@ -169,8 +173,7 @@ class DeleteResource:
     @property
     def edit(self) -> Edit:
         """What it does."""
-        name = f"{self.resource.method} {self.resource.path}"
-        return Edit("DELETE", "/api/resource/{id}", name, self.resource.id)
+        return Edit("DELETE", "/api/resource/{id}", self.resource.object, self.resource.id)
 
     async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
         """Make it; raises as ``edits.delete``."""
@@ -201,12 +204,105 @@ class Bind:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class CreateService:
+    """Registers a service that is gone."""
+
+    name: str
+    values: ServiceValues
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        return Edit("POST", "/api/service", self.name, changes=_new(_router(self.values)))
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:  # noqa: ARG002 - there is none yet
+        """Make it; raises as ``edits.create``."""
+        return (await service_edits.create(unit, self.name, self.values)).id
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateService:
+    """Lets requests to a service be read as before."""
+
+    service: StoredService
+    values: ServiceValues
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        before, after = _router(self.service), _router(self.values)
+        changes = _changed(**{name: (before[name], after[name]) for name in before})
+        return Edit("PUT", "/api/service/{id}", self.service.name, self.service.id, changes)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.update``."""
+        await service_edits.update(unit, record_id, asdict(self.values), unconditionally)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteService:
+    """Deletes a service that did not exist."""
+
+    service: StoredService
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        return Edit("DELETE", "/api/service/{id}", self.service.name, self.service.id)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.delete``."""
+        await service_edits.delete(unit, record_id, unconditionally)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenUp:
+    """Opens a resource of another service, or what is not registered there."""
+
+    name: str
+    resource_id: int | None
+    code: OpenTo
+
+    @property
+    def edit(self) -> Edit:
+        """What it does; the id is that of the resource, None for what is not registered or not there yet."""
+        return Edit("POST", "/api/opening", self.name, self.resource_id, _new({"code": self.code}))
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.open_up``."""
+        await service_edits.open_up(unit, split_object(self.name)[0], record_id or None, self.code)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Deletes an opening that did not exist."""
+
+    opening: Opening
+
+    @property
+    def edit(self) -> Edit:
+        """What it does."""
+        return Edit("DELETE", "/api/opening/{id}", self.opening.object, self.opening.id)
+
+    async def make(self, unit: UnitOfWork, record_id: int) -> int | None:
+        """Make it; raises as ``edits.close``."""
+        await service_edits.close(unit, record_id)
+        return None
+
+
 _ORDER: Final = (
-    (CreateButton, UpdateButton),
+    (CreateButton, UpdateButton, CreateService),
+    (Close,),
     (DeleteResource,),
+    (UpdateService,),
     (UpdateResource, CreateResource),
     (Bind,),
-    (DeleteButton,),
+    (OpenUp,),
+    (DeleteButton, DeleteService),
 )
 
 
@@ -218,6 +314,14 @@ def in_order(steps: Iterable[Step]) -> list[Step]:
         return number, step.edit.name
 
     return sorted(steps, key=place)
+
+
+def _router(values: ServiceValues) -> dict[str, Any]:
+    return {
+        "ignoreCase": values.ignore_case,
+        "ignoreTrailingSlash": values.ignore_trailing_slash,
+        "allowPreflight": values.allow_preflight,
+    }
 
 
 def _changed(**fields: tuple[Any, Any]) -> tuple[FieldChange, ...]:

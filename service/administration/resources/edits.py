@@ -6,26 +6,37 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from service.administration import change_log
-from service.administration.resources.reach import require_reach, require_taking
+from service.administration.resources.reach import Route, require_free, require_reach, require_taking
 from service.administration.unit_of_work import UnitOfWork
-from service.authz.engine.paths import shape
+from service.authz.engine.paths import registered_fault, shape
+from service.errors import Conflict, ValidationFailed
 from service.kernel.change_record import field_changes, values_change
 from service.kernel.keyed_write import authorized
+from service.kernel.services import OWN, PORTCULLIS, Service
 from service.records.database.row_mapper import merged
+from service.records.database.transactions import Connection
 from service.records.menus import menus
 from service.records.menus.menus import Button
-from service.records.resources import bindings, resources
+from service.records.resources import bindings, openings, resources
 from service.records.resources.resources import Resource, ResourceValues
+from service.records.services import services
 
 Match = Callable[[Resource], None]
 """Raises ``PreconditionFailed`` if the resource has changed since the caller read it."""
 
 
 async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
-    """Register a resource; raises ``Conflict`` if another one has the same requests."""
+    """Register a resource; raises ``Conflict`` if another one has the same requests.
+
+    ``ValidationFailed`` for an unknown service, and for a path that resources of the service can't have.
+    """
+    router = await router_of(unit.connection, values.service or PORTCULLIS)
+    unit.check.require_service("create", router.name)
+    route = _require_path(router, values)
     if values.enabled is not False:
-        await require_taking(unit.connection, unit.check, values.method, values.path)
+        await require_taking(unit.connection, unit.check, router, route)
     authorized()
+    await require_free(unit.connection, router, route)
     saved = await resources.create(unit.connection, values)
     fields = change_log.resource_fields(saved)
     unit.changes += field_changes(change_log.resource_target(saved), {}, fields)
@@ -33,38 +44,67 @@ async def create(unit: UnitOfWork, values: ResourceValues) -> Resource:
 
 
 async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], match: Match) -> Resource:
-    """Store the given fields of ``ResourceValues``; absent fields are unchanged.
+    """Store the given fields of ``ResourceValues``; absent fields are unchanged. It stays in its service.
 
-    Raises ``NotFound``, and ``Conflict`` if another one has the same requests.
+    Raises ``NotFound``, and ``Conflict`` if another one has the same requests, or if ``values`` name another
+    service.
     """
-    before = await _for_change(unit, resource_id, match)
+    before, router = await _for_change(unit, resource_id, "update", match)
     values = merged(ResourceValues, before, given)
-    moves = _requests(before.method, before.path) != _requests(values.method, values.path)
+    if values.service not in (None, before.service):
+        raise Conflict("A resource can't be moved to another service", field="service")
+    route = _require_path(router, values)
+    moves = _requests(before.method, before.path) != _requests(*route)
     if moves or values.enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
     if values.enabled and (moves or not before.enabled):
-        await require_taking(unit.connection, unit.check, values.method, values.path, but=resource_id)
+        await _require_opening(unit, before)
+        await require_taking(unit.connection, unit.check, router, route, but=resource_id)
+    await require_free(unit.connection, router, route, but=resource_id)
     return _edited(unit, before, await resources.update(unit.connection, resource_id, values))
 
 
 async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: Match) -> Resource:
     """Enable or disable a resource; raises ``NotFound``."""
-    before = await _for_change(unit, resource_id, match)
+    before, router = await _for_change(unit, resource_id, "update", match)
     if enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
         if enabled:
+            await _require_opening(unit, before)
             at = (before.method, before.path)
-            await require_taking(unit.connection, unit.check, *at, but=resource_id)
+            await require_taking(unit.connection, unit.check, router, at, but=resource_id)
     return _edited(unit, before, await resources.set_enabled(unit.connection, resource_id, enabled))
 
 
 async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
-    """Delete a resource with its bindings; ``NotFound``."""
-    before = await _for_change(unit, resource_id, match)
+    """Delete a resource with its bindings and its opening; ``NotFound``."""
+    before, _ = await _for_change(unit, resource_id, "delete", match)
     bound = await require_reach(unit.connection, unit.check, [resource_id])
     await resources.delete(unit.connection, resource_id)
     fields = change_log.resource_fields(before, bound.get(resource_id, ()))
     unit.changes += field_changes(change_log.resource_target(before), fields, {})
+
+
+async def router_of(connection: Connection, name: str) -> Service:
+    """Return the service of that name, as its router reads requests; ValidationFailed if there is none."""
+    if name == PORTCULLIS:
+        return OWN
+    found = await services.named(connection, name)
+    if found is None:
+        raise ValidationFailed(("service", "There is no such service"))
+    return found.router
+
+
+def _require_path(router: Service, values: ResourceValues) -> Route:
+    if fault := registered_fault(values.path, may_end_in_slash=router.name != PORTCULLIS):
+        raise ValidationFailed(("path", fault))
+    return values.method, values.path
+
+
+async def _require_opening(unit: UnitOfWork, stored: Resource) -> None:
+    """Check that the caller may open what the opening of a resource would open at its new place."""
+    if await openings.of(unit.connection, stored.service, stored.id) is not None:
+        unit.check.require_service("open", stored.service)
 
 
 async def bind_buttons(
@@ -80,6 +120,7 @@ async def bind_buttons(
     """
     stored = await resources.read(unit.connection, resource_id)
     change_log.concerns(target := change_log.resource_target(stored))
+    unit.check.require_service("bind", stored.service)
     before = await bindings.buttons_of(unit.connection, resource_id)
     match(before)
     if differing := {button.id for button in before} ^ set(menu_ids):
@@ -109,6 +150,8 @@ async def bind_resources(
     before = await bindings.resources_of(unit.connection, menu_id)
     match(before)
     if differing := {one.id for one in before} ^ set(resource_ids):
+        for service in sorted(await resources.services_of(unit.connection, differing)):
+            unit.check.require_service("bind", service)
         await unit.check.require([button.auth_mark], "The Button carries a permission that you do not hold")
         await require_reach(unit.connection, unit.check, differing)
     await bindings.bind_resources(unit.connection, menu_id, resource_ids)
@@ -119,11 +162,14 @@ async def bind_resources(
     return saved
 
 
-async def _for_change(unit: UnitOfWork, resource_id: int, match: Match) -> Resource:
+async def _for_change(
+    unit: UnitOfWork, resource_id: int, action: str, match: Match
+) -> tuple[Resource, Service]:
     stored = await resources.read(unit.connection, resource_id)
     change_log.concerns(change_log.resource_target(stored))
+    unit.check.require_service(action, stored.service)
     match(stored)
-    return stored
+    return stored, await router_of(unit.connection, stored.service)
 
 
 def _edited(unit: UnitOfWork, before: Resource, saved: Resource) -> Resource:

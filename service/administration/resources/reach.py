@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from typing import TypeAlias
 
 from service.administration.delegation import DelegationCheck
+from service.authz.engine.paths import shape
+from service.authz.engine.resource_index import comparable
 from service.authz.lint.overlap import losing
+from service.errors import Conflict
+from service.kernel.services import Service
 from service.records.database.transactions import Connection
 from service.records.resources import bindings, resources
+
+Route: TypeAlias = tuple[str, str]
+"""Method and path of a resource."""
 
 
 async def require_reach(
@@ -26,12 +34,33 @@ async def require_reach(
 
 
 async def require_taking(
-    connection: Connection, check: DelegationCheck, method: str, path: str, *, but: int = 0
+    connection: Connection, check: DelegationCheck, router: Service, route: Route, *, but: int = 0
 ) -> None:
-    """Check that the caller reaches every resource that would lose requests to an enabled one of this path.
+    """Check that the caller reaches every resource that would lose requests to an enabled one of ``route``.
 
     The most specific resource decides a request, so a new one could open what a more general one guards.
-    ``but`` is the resource that moves to the path. Raises PermissionDenied.
+    Paths are compared as the router of the service does. ``but`` is the resource that moves there. Raises
+    PermissionDenied.
     """
-    ids: Mapping[str, int] = await resources.paths_beside(connection, method, path, but=but)
-    await require_reach(connection, check, [ids[lost] for lost in losing(path, ids)])
+    method, path = route
+    beside = await resources.paths_beside(connection, router.name, method, path, but=but)
+    ids = {comparable(router, other): resource_id for other, resource_id in beside.items()}
+    await require_reach(connection, check, [ids[lost] for lost in losing(comparable(router, path), ids)])
+
+
+async def require_free(connection: Connection, router: Service, route: Route, *, but: int = 0) -> None:
+    """Check that the router takes no other registered path, disabled ones too, for that of ``route``.
+
+    Conflict else. Where a router tells all paths apart, the database does it.
+    """
+    if not (router.ignore_case or router.ignore_trailing_slash):
+        return
+    method, path = route
+    key = comparable(router, shape(path))
+    for other in await resources.of_service(connection, router.name):
+        if other.id != but and other.method == method and comparable(router, shape(other.path)) == key:
+            raise Conflict(
+                f"{other.object} (resource {other.id}) is the same path for the router of {router.name}",
+                field="path",
+                resourceId=other.id,
+            )

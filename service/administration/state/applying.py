@@ -11,6 +11,7 @@ from service.administration.menus import edits as menu_edits
 from service.administration.resources import edits as resource_edits
 from service.administration.roles import edits as role_edits
 from service.administration.roles.given import Given
+from service.administration.services import edits as service_edits
 from service.administration.state import stored
 from service.administration.state.edits import Edit, Edits, edits_between
 from service.administration.state.state import (
@@ -20,6 +21,7 @@ from service.administration.state.state import (
     MenuState,
     ResourceState,
     RoleState,
+    ServiceState,
     State,
     above,
     identity,
@@ -30,9 +32,13 @@ from service.errors import Refusal, Unavailable
 from service.kernel.change_record import ChangeRecord
 from service.kernel.identity import Caller
 from service.kernel.names import name_key
+from service.kernel.services import split_object
 from service.records.menus.menus import MenuType, MenuValues
+from service.records.resources import openings
+from service.records.resources.openings import OpenTo
 from service.records.resources.resources import ResourceValues
 from service.records.roles.roles import RoleValues
+from service.records.services.services import ServiceValues
 
 WITHIN: Final = 600.0
 """Seconds that the transaction may take: a thousand new resources take up to a minute on a busy machine."""
@@ -111,6 +117,7 @@ class _Application:
         """
         deleted = [edit for edit in self._edits if edit.action == "delete"]
         yield from (edit for edit in deleted if edit.kind in ("resource", "role"))
+        yield from (edit for edit in deleted if edit.kind == "service")
         yield from self._making_way()
         yield from (edit for edit in self._edits if edit.action != "delete")
         yield from (edit for edit in deleted if edit.kind == "button")
@@ -138,6 +145,8 @@ class _Application:
         match edit.after:
             case MenuState() | ButtonState():
                 await self._menu(edit, edit.after)
+            case ServiceState():
+                await self._service(edit, edit.after)
             case ResourceState():
                 await self._resource(edit, edit.after)
             case RoleState():
@@ -160,19 +169,47 @@ class _Application:
             await menu_edits.update(self._unit, self._id(edit), None, asdict(values), unconditionally)
 
     async def _resource(self, edit: Edit, item: ResourceState) -> None:
-        method, _, path = edit.key.partition(" ")
-        values = ResourceValues(item.name, item.code, method, path, item.description, item.enabled)
+        service, route = split_object(edit.key)
+        method, _, path = route.partition(" ")
+        values = ResourceValues(item.name, item.code, method, path, item.description, item.enabled, service)
         before = edit.before if isinstance(edit.before, ResourceState) else None
         if before is None:
             self._unit.require_request("POST", "/api/resource")
             self._note(edit, (await resource_edits.create(self._unit, values)).id)
-        elif edit.key != edit.old_key or replace(before, buttons=item.buttons) != item:
+        elif edit.key != edit.old_key or replace(before, buttons=item.buttons, opened=item.opened) != item:
             self._unit.require_request("PUT", "/api/resource/{id}", self._id(edit))
             await resource_edits.update(self._unit, self._id(edit), asdict(values), unconditionally)
         if item.buttons != (() if before is None else before.buttons):
             self._unit.require_request("PUT", "/api/resource/{id}/buttons", self._id(edit))
             buttons = [self._ids["button", code] for code in item.buttons]
             await resource_edits.bind_buttons(self._unit, self._id(edit), buttons, unconditionally)
+        await self._open(service, self._id(edit), None if before is None else before.opened, item.opened)
+
+    async def _service(self, edit: Edit, item: ServiceState) -> None:
+        said = {name: value for name, value in asdict(item).items() if name != "opened"}
+        values = ServiceValues(**said)
+        before = edit.before if isinstance(edit.before, ServiceState) else None
+        if before is None:
+            self._unit.require_request("POST", "/api/service")
+            self._note(edit, (await service_edits.create(self._unit, edit.key, values)).id)
+        elif replace(before, opened=item.opened) != item:
+            self._unit.require_request("PUT", "/api/service/{id}", self._id(edit))
+            await service_edits.update(self._unit, self._id(edit), said, unconditionally)
+        await self._open(edit.key, None, None if before is None else before.opened, item.opened)
+
+    async def _open(
+        self, service: str, resource_id: int | None, before: OpenTo | None, after: OpenTo | None
+    ) -> None:
+        """Make an opening what it is to be; ``resource_id`` is None for what is not registered."""
+        if before == after:
+            return
+        stored = await openings.of(self._unit.connection, service, resource_id)
+        if stored is not None:
+            self._unit.require_request("DELETE", "/api/opening/{id}", stored.id)
+            await service_edits.close(self._unit, stored.id)
+        if after is not None:
+            self._unit.require_request("POST", "/api/opening")
+            await service_edits.open_up(self._unit, service, resource_id, after)
 
     async def _role(self, edit: Edit, item: RoleState) -> None:
         values: dict[str, Any] = {
@@ -195,10 +232,15 @@ class _Application:
             await role_edits.set_menus(self._unit, self._id(edit), Given(given), unconditionally)
 
     async def _delete(self, edit: Edit) -> None:
-        noun = {"menu": "menu", "button": "menu", "resource": "resource", "role": "role"}[edit.kind]
+        noun = "menu" if edit.kind == "button" else edit.kind
         self._unit.require_request("DELETE", f"/api/{noun}/{{id}}", self._id(edit))
-        delete: Any = {"menu": menu_edits, "resource": resource_edits, "role": role_edits}[noun].delete
-        await delete(self._unit, self._id(edit), unconditionally)
+        edits: dict[str, Any] = {
+            "menu": menu_edits,
+            "service": service_edits,
+            "resource": resource_edits,
+            "role": role_edits,
+        }
+        await edits[noun].delete(self._unit, self._id(edit), unconditionally)
 
     def _id(self, edit: Edit) -> int:
         return self._ids[edit.kind, identity(edit.kind, edit.key)]
@@ -219,4 +261,7 @@ def _unique(item: Item) -> str:
 
 def _with_other_name(item: Item) -> Item:
     other = secrets.token_hex(16)
-    return replace(item, code=other) if isinstance(item, ResourceState) else replace(item, name=other)
+    if isinstance(item, RoleState):
+        return replace(item, name=other)
+    assert isinstance(item, ResourceState)  # noqa: S101 - those of _NAMED
+    return replace(item, code=other)

@@ -10,7 +10,7 @@ from service.administration.state.state import Item, Kind, State, identity, stat
 
 Action = Literal["create", "update", "delete"]
 
-KINDS: Final[tuple[Kind, ...]] = ("menu", "button", "resource", "role")
+KINDS: Final[tuple[Kind, ...]] = ("menu", "button", "service", "resource", "role")
 """All kinds, each after those that it refers to."""
 
 
@@ -45,7 +45,7 @@ class Edit:
             return {}
         found: dict[str, tuple[Any, Any]] = {}
         if self.before is not None and self.key != self.old_key:
-            found["path"] = (self.old_key.partition(" ")[2], self.key.partition(" ")[2])
+            found["path"] = (_path_of(self.old_key), _path_of(self.key))
         for one in fields(self.after):
             new = getattr(self.after, one.name)
             old = one.default if self.before is None else getattr(self.before, one.name)
@@ -53,6 +53,10 @@ class Edit:
                 kept = () if isinstance(new, tuple) else None
                 found[one.name] = (kept if self.before is None else old, new)
         return found
+
+
+def _path_of(key: str) -> str:
+    return key[key.index("/") :]
 
 
 @dataclass(frozen=True, slots=True)

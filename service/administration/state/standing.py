@@ -6,10 +6,12 @@ from collections.abc import Mapping
 
 from service.administration.state.state import State
 from service.authz.engine.policy import Policy
+from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.impact import Roles, Standing
-from service.kernel.bound_resource import BoundResource
+from service.kernel.bound_resource import BoundResource, PublishedOpening
+from service.kernel.services import Service, object_of, split_object
 
 
 def standing(state: State, shipped: Shipped, users: Mapping[Roles, int]) -> Standing:
@@ -28,11 +30,24 @@ def standing(state: State, shipped: Shipped, users: Mapping[Roles, int]) -> Stan
 def policy_of(state: State, shipped: Shipped) -> Policy:
     """Return the policy that would be published for ``state``, as revision 1; PolicyError for none."""
     registered = []
+    openings = [
+        PublishedOpening(object_of(name, UNREGISTERED), one.opened)
+        for name, one in state.services.items()
+        if one.opened is not None
+    ]
     for key, resource in state.resources.items():
         if resource.enabled:
-            method, _, path = key.partition(" ")
+            service, route = split_object(key)
+            method, _, path = route.partition(" ")
             bound = tuple((code, state.buttons[code].enabled) for code in resource.buttons)
-            registered.append(BoundResource(method, path, bound))
+            registered.append(BoundResource(method, path, bound, service))
+            if resource.opened is not None:
+                openings.append(PublishedOpening(key, resource.opened))
     # Bit positions only matter for tokens.
     disabled = {code for code, button in state.buttons.items() if not button.enabled}
-    return shipped.policy(derive(registered, state.buttons, disabled=disabled), {}, 1)
+    services = [
+        Service(name, one.ignore_case, one.ignore_trailing_slash, one.allow_preflight)
+        for name, one in state.services.items()
+    ]
+    shared = derive(registered, state.buttons, disabled=disabled, services=services, openings=openings)
+    return shipped.policy(shared, {}, 1)

@@ -9,8 +9,10 @@ from typing import Any, Final, Literal
 from urllib.parse import unquote
 
 from service.authz.engine.paths import shape
+from service.kernel.services import PORTCULLIS, split_object
+from service.records.resources.openings import OpenTo
 
-Kind = Literal["menu", "button", "resource", "role"]
+Kind = Literal["menu", "button", "service", "resource", "role"]
 """What an object of the state is."""
 
 _SPECIAL: Final = re.compile("[%/#\x00-\x1f\x7f]")
@@ -44,13 +46,28 @@ class ButtonState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceState:
-    """A resource, whose key is ``METHOD /path``; ``buttons`` are the sorted codes that it is bound to."""
+    """A resource, whose key is ``METHOD /path``, for another service ``orders METHOD /path``.
+
+    ``buttons`` are the sorted codes that it is bound to; ``opened`` is the word of its opening.
+    """
 
     code: str
     name: str
     description: str | None = None
     enabled: bool = True
+    opened: OpenTo | None = None
     buttons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceState:
+    """Another service, whose key is its name; ``opened`` is the word that opens what is not registered."""
+
+    description: str | None = None
+    ignore_case: bool = False
+    ignore_trailing_slash: bool = False
+    allow_preflight: bool = False
+    opened: OpenTo | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +81,7 @@ class RoleState:
     buttons: tuple[str, ...] = ()
 
 
-Item = MenuState | ButtonState | ResourceState | RoleState
+Item = MenuState | ButtonState | ServiceState | ResourceState | RoleState
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +90,7 @@ class State:
 
     menus: Mapping[str, MenuState]
     buttons: Mapping[str, ButtonState]
+    services: Mapping[str, ServiceState]
     resources: Mapping[str, ResourceState]
     roles: Mapping[str, RoleState]
 
@@ -81,6 +99,7 @@ class State:
         kinds: dict[Kind, Mapping[str, Item]] = {
             "menu": self.menus,
             "button": self.buttons,
+            "service": self.services,
             "resource": self.resources,
             "role": self.roles,
         }
@@ -89,9 +108,9 @@ class State:
 
 def state_of(objects: Mapping[Kind, Mapping[str, Any]]) -> State:
     """Return the state of these objects, by kind and key, each of the type of its kind."""
-    kinds: tuple[Kind, ...] = ("menu", "button", "resource", "role")
+    kinds: tuple[Kind, ...] = ("menu", "button", "service", "resource", "role")
     found = {kind: {key: objects[kind][key] for key in ordered(kind, objects[kind])} for kind in kinds}
-    return State(found["menu"], found["button"], found["resource"], found["role"])
+    return State(found["menu"], found["button"], found["service"], found["resource"], found["role"])
 
 
 def identity(kind: Kind, key: str) -> str:
@@ -105,12 +124,12 @@ def identity(kind: Kind, key: str) -> str:
 def ordered(kind: Kind, keys: Iterable[str]) -> list[str]:
     """Return ``keys`` in the order of a state.
 
-    Menus follow the Menu above them, resources are sorted by path and method, others by code.
+    Menus follow the Menu above them, resources are sorted by service, path and method, others by code.
     """
     if kind == "menu":
         return sorted(keys, key=lambda key: [_sortable(segment) for segment in key.split("/")])
     if kind == "resource":
-        return sorted(keys, key=lambda key: key.partition(" ")[::-2])
+        return sorted(keys, key=_resource_order)
     return sorted(keys)
 
 
@@ -141,6 +160,12 @@ def above(key: str) -> str | None:
 def last(key: str) -> str:
     """Return the last part of a Menu's key."""
     return key.rpartition("/")[2]
+
+
+def _resource_order(key: str) -> tuple[bool, str, str, str]:
+    service, route = split_object(key)
+    method, _, path = route.partition(" ")
+    return service != PORTCULLIS, service, path, method
 
 
 def _sortable(segment: str) -> tuple[str, int]:

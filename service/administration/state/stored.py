@@ -13,20 +13,26 @@ from service.administration.state.state import (
     MenuState,
     ResourceState,
     RoleState,
+    ServiceState,
     State,
     identity,
     ordered,
     segment_of,
     state_of,
 )
+from service.authz.engine.rules import UNREGISTERED
 from service.errors import Conflict
+from service.kernel.services import object_of
 from service.records.database.transactions import Connection
 from service.records.menus import menus
 from service.records.menus.menus import Menu
-from service.records.resources import bindings, resources
+from service.records.resources import bindings, openings, resources
+from service.records.resources.openings import OpenTo
 from service.records.resources.resources import Resource
 from service.records.roles import roles
 from service.records.roles.roles import Role
+from service.records.services import services
+from service.records.services.services import StoredService
 
 _MENU_FIELDS: Final = ("title", "name", "path", "component", "icon", "sort", "enabled")
 _BUTTON_FIELDS: Final = ("title", "name", "icon", "sort", "enabled")
@@ -45,7 +51,9 @@ class Stored:
 async def read(connection: Connection) -> Stored:
     """Return all that is stored; only reads. Raises Conflict for a tree of menus that can't be written."""
     tree = await menus.every(connection)
-    registered = await resources.registered(connection)
+    registered = await resources.every(connection)
+    opened = {one.object: one.code for one in await openings.every(connection)}
+    others = await services.every(connection)
     bound = await bindings.every(connection)
     known = await roles.every(connection)
     given = await roles.every_menu(connection)
@@ -54,12 +62,14 @@ async def read(connection: Connection) -> Stored:
         {
             "menu": _menus(tree, keys),
             "button": _buttons(tree, keys),
-            "resource": _resources(registered, bound, keys),
+            "service": {one.name: _service(one, opened) for one in others},
+            "resource": _resources(registered, bound, keys, opened),
             "role": _roles(known, given, keys),
         }
     )
     ids: dict[tuple[Kind, str], int] = {(kind, key): menu_id for menu_id, (kind, key) in keys.items()}
-    ids |= {("resource", identity("resource", _key_of(one))): one.id for one in registered}
+    ids |= {("resource", identity("resource", one.object)): one.id for one in registered}
+    ids |= {("service", one.name): one.id for one in others}
     ids |= {("role", one.role_code): one.id for one in known}
     return Stored(state, ids)
 
@@ -115,16 +125,29 @@ def _buttons(tree: Sequence[Menu], keys: Keys) -> dict[str, ButtonState]:
     return found
 
 
-def _resources(registered: Sequence[Resource], bound: Pairs, keys: Keys) -> dict[str, ResourceState]:
+def _service(one: StoredService, opened: Mapping[str, OpenTo]) -> ServiceState:
+    return ServiceState(
+        description=one.description,
+        ignore_case=one.ignore_case,
+        ignore_trailing_slash=one.ignore_trailing_slash,
+        allow_preflight=one.allow_preflight,
+        opened=opened.get(object_of(one.name, UNREGISTERED)),
+    )
+
+
+def _resources(
+    registered: Sequence[Resource], bound: Pairs, keys: Keys, opened: Mapping[str, OpenTo]
+) -> dict[str, ResourceState]:
     codes: dict[int, list[str]] = {one.id: [] for one in registered}
     for resource_id, menu_id in bound:
         codes[resource_id].append(keys[menu_id][1])
     return {
-        _key_of(one): ResourceState(
+        one.object: ResourceState(
             code=one.resource_code,
             name=one.resource_name,
             description=one.description,
             enabled=one.enabled,
+            opened=opened.get(one.object),
             buttons=tuple(sorted(codes[one.id])),
         )
         for one in registered
@@ -145,7 +168,3 @@ def _roles(known: Sequence[Role], given: Pairs, keys: Keys) -> dict[str, RoleSta
         )
         for one in known
     }
-
-
-def _key_of(one: Resource) -> str:
-    return f"{one.method} {one.path}"

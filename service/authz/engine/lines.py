@@ -149,19 +149,20 @@ _WHAT = {
 def _require_valid(changes: Changes) -> None:
     """Raise PolicyError with all faults of objects and codes; most codes are checked once only."""
     faults: list[str] = []
-    good: dict[str, set[str]] = {layer: set() for layer in LAYERS}
+    good: set[str] = set()
     for (layer, name), codes in cooperatively(changes.items()):
         if not codes:
             continue
         fault = object_fault(layer, name)
         if layer in OF_CODES and codes != (name,):
             fault = fault or f"a line of the {layer} layer names one code twice, not {name!r} and {codes!r}"
-        for code in () if fault or good[layer].issuperset(codes) else codes:
-            fault = fault or code_fault(layer, code)
+        checked_before = layer != SERVICE and good.issuperset(codes)
+        for code in () if fault or checked_before else codes:
+            fault = fault or code_fault(layer, name, code)
         if fault:
             faults.append(f"{_WHAT.get(layer, layer)} {name!r}: {fault}")
-        else:
-            good[layer].update(codes)
+        elif layer != SERVICE:  # which has words of its own
+            good.update(codes)
     if faults:
         raise PolicyError(*faults)
 

@@ -78,7 +78,7 @@ def _both(one: list[str], other: list[str]) -> list[str] | None:
     """Return the shape of the requests that fit both shapes; None when there are none."""
     met = []
     for mine, theirs in zip(one, other, strict=True):
-        if mine != theirs and PARAMETER not in (mine, theirs):
-            return None
+        if mine != theirs and (PARAMETER not in (mine, theirs) or "" in (mine, theirs)):
+            return None  # the empty segment of a slash at the end is no value
         met.append(theirs if mine == PARAMETER else mine)
     return met

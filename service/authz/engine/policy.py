@@ -140,6 +140,11 @@ class Policy:
         """The other services, by name, with how their routers read requests."""
         return self._elsewhere.services
 
+    @property
+    def registered_elsewhere(self) -> frozenset[str]:
+        """The registered resources of other services, such as ``orders GET /orders/{id}``."""
+        return self._elsewhere.resources
+
     def service(self, name: str) -> Service | None:
         """Return the service of that name, with how its router reads requests; None if there is none."""
         return OWN if name == PORTCULLIS else self._elsewhere.services.get(name)

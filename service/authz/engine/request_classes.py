@@ -14,11 +14,12 @@ from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes, Met
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ANYONE, ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED
+from service.authz.engine.rules import ANYONE, ENDPOINT, NO_SESSION, RESOURCE, UNKNOWN, UNREGISTERED
 from service.kernel.codes import HeldCodes
+from service.kernel.services import PORTCULLIS, object_of
 
 # A value that no registered path has, so that only parameters fit it.
-_ANY: Final = "\x01"
+ANY: Final = "\x01"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,15 +28,24 @@ class RequestClass:
 
     ``route`` is the object of the endpoint layer. ``path`` is that of one such request; its values that are
     literal in no registered resource are a character that no path has. ``name`` is for people: method and
-    path, with the parameters of the route where any other value would do.
+    path, with the parameters of the route where any other value would do. A class of another ``service`` has
+    as ``route`` its method, or ``@unregistered``, whose path is empty.
     """
 
     route: str
     path: str
     name: str
+    service: str = PORTCULLIS
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """True if they are requests to another service: only the resource layer is asked about them."""
+        return self.service != PORTCULLIS
 
     def is_public(self, policy: Policy) -> bool:
         """True if the route is open to everybody and authenticates nobody."""
+        if self.is_elsewhere:
+            return False
         return policy.rules.codes(ENDPOINT, self.route) == (ANYONE,)
 
     def resource(self, policy: Policy) -> str:
@@ -43,6 +53,11 @@ class RequestClass:
 
         ``@no-session`` where the route is public, since it authenticates nobody.
         """
+        if self.is_elsewhere:
+            if self.route == UNREGISTERED:
+                known = policy.service(self.service) is not None
+                return object_of(self.service, UNREGISTERED) if known else UNKNOWN
+            return policy.object_at(self.service, self.route, self.path)
         if self.is_public(policy):
             return NO_SESSION
         return policy.resource_at(self.route.partition(" ")[0], self.path) or UNREGISTERED
@@ -52,6 +67,8 @@ class RequestClass:
 
         None is a caller who is not logged in, as everybody is for a public route.
         """
+        if self.is_elsewhere:
+            return policy.judge(RESOURCE, self.resource(policy), held).allowed
         asking = None if self.is_public(policy) else held
         resource = NO_SESSION if asking is None else self.resource(policy)
         return (
@@ -112,7 +129,7 @@ def compared_classes(before: Policy, after: Policy) -> Iterator[Compared]:
         narrower = (met for _, met in alone.meeting(segments))
         for met in (segments, *narrower):
             method, _, shaped = "/".join(met).partition(" ")
-            path = shaped.replace(PARAMETER, _ANY)
+            path = shaped.replace(PARAMETER, ANY)
             if (method, path) in seen:
                 continue
             seen.add((method, path))
@@ -143,4 +160,4 @@ def _class_of(route: str, segments: list[str]) -> RequestClass:
         told if segment == PARAMETER else segment
         for told, segment in zip(path.split("/"), shaped.split("/"), strict=True)
     )
-    return RequestClass(route, shaped.replace(PARAMETER, _ANY), f"{method} {named}")
+    return RequestClass(route, shaped.replace(PARAMETER, ANY), f"{method} {named}")

@@ -31,7 +31,11 @@ class RoutesElsewhere:
         them. Resources of a service without lines of its own are left out: it is unknown.
         """
         self.services: Final[Mapping[str, Service]] = MappingProxyType(
-            {name: _service(name, lines.codes(SERVICE, name)) for name in lines.objects(SERVICE)}
+            {
+                name: _service(name, lines.codes(SERVICE, name))
+                for name in lines.objects(SERVICE)
+                if " " not in name
+            }
         )
         self.resources: Final = frozenset(_elsewhere(lines.objects(RESOURCE)) if self.services else ())
         """The registered resources of other services."""

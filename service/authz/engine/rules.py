@@ -15,7 +15,13 @@ from typing import Final, NamedTuple
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.paths import registered_fault
 from service.kernel.codes import is_code
-from service.kernel.services import PORTCULLIS, is_other_service, split_object
+from service.kernel.services import (
+    ACTIONS,
+    PORTCULLIS,
+    is_other_service,
+    is_service_name,
+    split_object,
+)
 
 RESOURCE: Final = "resource"
 """The layer of resources that administrators registered and bound."""
@@ -26,7 +32,7 @@ GRANT: Final = "grant"
 PERMISSION: Final = "permission"
 """The layer of codes that other services ask about: may the caller do what a permission code stands for?"""
 SERVICE: Final = "service"
-"""The layer of other services: its lines say how their routers read requests."""
+"""The layer of services: who may administer the resources of each, and how routers of others read."""
 LAYERS: Final = (RESOURCE, ENDPOINT, GRANT, PERMISSION, SERVICE)
 
 OF_CODES: Final = frozenset({GRANT, PERMISSION})
@@ -74,10 +80,19 @@ def object_fault(layer: str, name: str) -> str | None:
     if layer in OF_CODES:
         return None if is_code(name) else f"the object is a permission code, not {name!r}"
     if layer == SERVICE:
-        return None if is_other_service(name) else f"the object is the name of another service, not {name!r}"
+        return _service_fault(name)
     if name in _SITUATIONS:
         return None if layer == RESOURCE else f"{name} is an object of the {RESOURCE} layer"
     return _route_fault(*split_object(name) if layer == RESOURCE else (PORTCULLIS, name), whole=name)
+
+
+def _service_fault(name: str) -> str | None:
+    service, space, action = name.partition(" ")
+    if not space:
+        return None if is_other_service(name) else f"the object is the name of another service, not {name!r}"
+    if action in ACTIONS and is_service_name(service):
+        return None
+    return f"the object is '<service> <action>' with an action of {', '.join(ACTIONS)}, not {name!r}"
 
 
 def _route_fault(service: str, route: str, *, whole: str) -> str | None:
@@ -93,9 +108,11 @@ def _route_fault(service: str, route: str, *, whole: str) -> str | None:
     return f"{fault}; not {path!r}" if fault else None
 
 
-def code_fault(layer: str, code: str) -> str | None:
-    """Return why ``code`` can't be the code of a line of ``layer``; None if it can."""
+def code_fault(layer: str, name: str, code: str) -> str | None:
+    """Return why ``code`` can't be the code of a line of object ``name`` in ``layer``; None if it can."""
     if layer == SERVICE:
+        if " " in name:
+            return None if is_code(code) else f"the code is a permission code, not {code!r}"
         return None if code in _ROUTER else f"the code is one of {', '.join(_ROUTER)}, not {code!r}"
     if code in _WORDS or is_code(code):
         return None
@@ -109,7 +126,7 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
     codes.
     """
     faults: list[str] = []
-    good_codes: set[tuple[str, str]] = set()
+    good_codes: set[str] = set()
     good_place: tuple[str, str] | None = None
     for where, columns in rows:
         if len(columns) != len(Rule._fields):
@@ -120,8 +137,8 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
         rule = Rule(*map(sys.intern, columns))
         # Most lines have the same object as the previous one, and a code seen before.
         fault = None if rule[:2] == good_place else object_fault(rule.layer, rule.object)
-        checked_before = (rule.layer, rule.code) in good_codes
-        fault = fault or (None if checked_before else code_fault(rule.layer, rule.code))
+        checked_before = rule.layer != SERVICE and rule.code in good_codes
+        fault = fault or (None if checked_before else code_fault(*rule))
         if rule.layer in OF_CODES and rule.code != rule.object:
             fault = (
                 fault
@@ -132,7 +149,8 @@ def checked(rows: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Rule]:
             faults.append(f"{where}: {fault}")
             continue
         good_place = rule[:2]
-        good_codes.add((rule.layer, rule.code))
+        if rule.layer != SERVICE:  # which has words of its own
+            good_codes.add(rule.code)
         yield rule
     if faults:
         raise PolicyError(*faults)

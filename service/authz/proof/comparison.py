@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
+from service.authz.engine.classes_elsewhere import every_compared_class
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import compared_classes
 from service.authz.engine.rules import OF_CODES
 from service.authz.proof.conditions import Condition, condition_of, escaping_both
 from service.authz.proof.line_answers import line_answers
@@ -79,7 +79,7 @@ class _Comparison:
         self._known: dict[tuple[Condition, Condition], _Found] = {}
 
     def requests(self) -> Iterator[DifferingRequest]:
-        for old, new in compared_classes(self._before, self._after):
+        for old, new in every_compared_class(self._before, self._after):
             gains, loses = self._between(condition_of(self._before, old), condition_of(self._after, new))
             could = old is not None and old.passes(self._before, None)
             can = new is not None and new.passes(self._after, None)

@@ -99,6 +99,8 @@ def condition_of(policy: Policy, one: RequestClass | None) -> Condition:
         return Condition(answers, _OPEN if one is not None and one.passes(policy, None) else _CLOSED)
     rules = policy.rules
     resource = rules.codes(RESOURCE, one.resource(policy))
+    if one.is_elsewhere:
+        return Condition(answers, (resource,))
     return Condition(answers, (resource, rules.codes(ENDPOINT, one.route)))
 
 

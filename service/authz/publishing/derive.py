@@ -27,7 +27,7 @@ from service.authz.engine.rules import (
 from service.kernel.bound_resource import BoundResource, PublishedOpening
 from service.kernel.codes import is_code
 from service.kernel.cooperative_yield import cooperatively, in_parts
-from service.kernel.services import PORTCULLIS, Service, object_of, split_object
+from service.kernel.services import ACTIONS, PORTCULLIS, Service, object_of, split_object
 
 _NOTHING: Final = Lines()
 
@@ -62,12 +62,23 @@ def derive(
         if (found := cached.get(bound)) is None:
             found = cached[bound] = _codes(name, bound)
         opened[name] = found
-    routers = {one.name: _words(one) for one in services}
-    _open(opened, openings, routers)
+    others = {one.name: one for one in services}
+    _open(opened, openings, others)
+    of_services = {name: _words(one) for name, one in others.items()}
+    of_services |= {
+        f"{name} {action}": tuple(sorted(administering(name, action)))
+        for name in others
+        for action in ACTIONS
+    }
     granted = {code: (code,) for code in codes}
     permitted = {code: line for code, line in granted.items() if code not in disabled}
-    derived: Objects = {RESOURCE: opened, GRANT: granted, PERMISSION: permitted, SERVICE: routers}
+    derived: Objects = {RESOURCE: opened, GRANT: granted, PERMISSION: permitted, SERVICE: of_services}
     return known.changed(changes(known.by_object, derived))
+
+
+def administering(service: str, action: str) -> tuple[str, str]:
+    """Return the codes that let their holders administer another service: all services, or this one."""
+    return f"system:resource:{action}", f"service:{service}:{action}"
 
 
 def _open(

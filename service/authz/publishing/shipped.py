@@ -21,6 +21,7 @@ from service.authz.engine.rules import (
     NO_SESSION,
     NOBODY,
     RESOURCE,
+    SERVICE,
     UNREGISTERED,
     Rule,
     as_csv,
@@ -33,7 +34,7 @@ from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
 from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions
 from service.kernel.permission_catalogue import CATALOGUE, Page
-from service.kernel.services import split_object
+from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 
 MODEL: Final = "model.conf"
 POLICIES: Final = "policies"
@@ -46,9 +47,9 @@ Lint = Callable[[str, str], None]
 class Shipped:
     """The node's own part of the policy: it goes with the code and the settings of the node.
 
-    A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires.
-    ``invariants`` are statements about the policy that must stay true; they decide no request. Lines and
-    statements of ``extensions`` are among them.
+    A linted model and checked lines: ``base`` are the openings, ``endpoints`` what the code requires, with
+    the lines of who may administer the resources of this service. ``invariants`` are statements about the
+    policy that must stay true; they decide no request. Lines and statements of ``extensions`` are among them.
     """
 
     model_text: str
@@ -73,6 +74,11 @@ class Shipped:
         """True if requests without a matching resource go on to the endpoint layer."""
         return any(rule.object == UNREGISTERED for rule in self.base)
 
+    @property
+    def routes(self) -> tuple[str, ...]:
+        """The objects of the endpoint layer, as often as each has lines, in order."""
+        return tuple(rule.object for rule in self.endpoints if rule.layer == ENDPOINT)
+
     @cached_property
     def digest(self) -> str:
         """The SHA-256, in hexadecimal, of the parsed model, without comments and layout, and the lines."""
@@ -96,6 +102,7 @@ class Shipped:
         """
         own = [
             *shared.objects(ENDPOINT),
+            *(name for name in shared.objects(SERVICE) if name.split(" ")[0] == PORTCULLIS),
             *(name for name in (UNREGISTERED, NO_SESSION) if name in shared.objects(RESOURCE)),
         ]
         if own:
@@ -151,7 +158,7 @@ def read_shipped(
         base = tuple(rule for rule in base if rule.object != UNREGISTERED)
     added = load_extensions(extensions)
     lines = tuple(line for one in added for line in _read_extension(one))
-    endpoints = (*_read_layer(folder / ENDPOINTS, ENDPOINT), *lines)
+    endpoints = (*_read_endpoints(folder / ENDPOINTS), *lines)
     own = [place / INVARIANTS for place in (folder, *(one.policies for one in added))]
     stated = read_invariants((*(path for path in own if path.exists()), *invariants)).with_own(lines)
     return Shipped(text, base, endpoints, stated.without_unregistered() if strict else stated, added)
@@ -216,9 +223,27 @@ def _read_extension(extension: Extension) -> tuple[Rule, ...]:
     return rules
 
 
-def _read_layer(path: Path, layer: str) -> tuple[Rule, ...]:
+def _read_endpoints(path: Path) -> tuple[Rule, ...]:
+    """Return what endpoints require, and who may administer the resources of this service."""
+    rules = _read_layer(path, ENDPOINT, SERVICE)
+    of_services = [rule for rule in rules if rule.layer == SERVICE]
+    wanted = {f"{PORTCULLIS} {action}" for action in OWN_ACTIONS}
+    faults = [
+        f"{path}: lines of the {SERVICE} layer are about {', '.join(sorted(wanted))} here, not '{rule}'"
+        for rule in of_services
+        if rule.object not in wanted
+    ]
+    missing = wanted.difference(rule.object for rule in of_services)
+    faults += (f"{path}: '{name}' has no line of the {SERVICE} layer" for name in sorted(missing))
+    if faults:
+        raise PolicyError(*faults)
+    return rules
+
+
+def _read_layer(path: Path, *layers: str) -> tuple[Rule, ...]:
     rules = read_rules(path)
-    strangers = [str(rule) for rule in rules if rule.layer != layer]
+    strangers = [str(rule) for rule in rules if rule.layer not in layers]
     if strangers:
-        raise PolicyError(*(f"{path}: lines of the {layer} layer only, not '{line}'" for line in strangers))
+        told = " and ".join(layers)
+        raise PolicyError(*(f"{path}: lines of the {told} layer only, not '{line}'" for line in strangers))
     return rules

@@ -72,7 +72,7 @@ async def differences(connection: Connection, routes: Iterable[KnownRoute]) -> D
 
 async def register(connection: Connection, proposals: Iterable[Proposal]) -> None:
     """Register and bind the proposals, within a change of ``PolicyChanges``."""
-    taken = {one.resource_code for one in await resources.registered(connection)}
+    taken = {one.resource_code for one in await resources.every(connection)}
     for proposal in proposals:
         method, _, path = proposal.route.object.partition(" ")
         code = _free_code(method, path, taken)

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from service.authz.engine.paths import canonical, registered_fault, shape
+from service.authz.engine.paths import canonical, canonical_elsewhere, registered_fault, shape
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, GRANT
+from service.authz.engine.rules import ENDPOINT, GRANT, UNREGISTERED
 from service.authz.publishing.discovery import any_request
 from service.authz.review.batch_decider import BatchDecider, all_requests
 from service.authz.review.explain import (
     Explanation,
     LayerExplained,
+    Located,
     explain,
     explain_at,
     explain_code,
@@ -23,18 +24,19 @@ from service.authz.review.explain import (
 )
 from service.authz.review.impact import Roles, Standing
 from service.kernel.codes import HeldCodes
+from service.kernel.services import PORTCULLIS, split_object
 
 NO_CODES = HeldCodes()
 
 
 @dataclass(frozen=True, slots=True)
 class PassingRole:
-    """A role that is enough to pass: ``users`` enabled users have it; the answers of both layers."""
+    """A role that is enough to pass: ``users`` enabled users have it; the answers of the layers asked."""
 
     role_code: str
     users: int
     resource: LayerExplained
-    endpoint: LayerExplained
+    endpoint: LayerExplained | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +66,16 @@ class WhoPasses:
     others: tuple[str, ...]
 
 
-def request_path(path: str) -> str:
+def request_path(path: str, service: str = PORTCULLIS) -> str:
     """Return the path to decide about: a request's, decoded, or one of any request to a template.
 
     A template such as ``/api/user/{id}`` stands for the requests whose values no other resource names. Raises
     BadRequest for a path that no request may have.
     """
-    if shape(path) != path and registered_fault(path) is None:
+    elsewhere = service != PORTCULLIS
+    if shape(path) != path and registered_fault(path, may_end_in_slash=elsewhere) is None:
         return any_request(path)
-    return canonical(path)
+    return canonical_elsewhere(path) if elsewhere else canonical(path)
 
 
 def shape_of(place: str) -> str:
@@ -80,12 +83,14 @@ def shape_of(place: str) -> str:
     return place.replace(any_request("{_}"), "{}")
 
 
-def who(standing: Standing, method: str, place: str) -> WhoPasses:
-    """Return who passes a request of ``method`` to ``place``, a path of ``request_path``."""
+def who(standing: Standing, method: str, place: str, service: str = PORTCULLIS) -> WhoPasses:
+    """Return who passes a request of ``method`` to ``place``, a path of ``request_path``, in ``service``."""
     policy = standing.policy
-    located = locate(policy, method, place)
+    located = locate(policy, method, place, service)
     asked = explain_at(policy, located, NO_CODES)
     one = None if located.route is None else RequestClass(located.route, place, place)
+    if located.elsewhere:
+        one = RequestClass(method, place, place, service)
     decider = BatchDecider(policy)
     lines = decider.lines(one)
     passing: dict[Roles, bool] = {}
@@ -99,7 +104,7 @@ def who(standing: Standing, method: str, place: str) -> WhoPasses:
     roles = []
     for role_code in sorted(filter(lambda code: passes([code]), standing.codes)):
         found = explain_at(policy, located, standing.held([role_code]))
-        if found.endpoint is not None:
+        if found.endpoint is not None or found.elsewhere:
             users = sum(number for having, number in standing.users.items() if role_code in having)
             roles.append(PassingRole(role_code, users, found.resource, found.endpoint))
     enough = {one.role_code for one in roles}
@@ -145,7 +150,10 @@ class Access:
         """Return the answers of the layers that decide about it, in order."""
         if self.one is None:
             return explain_code(policy, GRANT, self.object, held).layers
-        return explain(policy, self.object.partition(" ")[0], self.one.path, held).layers
+        if self.one.route == UNREGISTERED:
+            return explain_at(policy, Located(None, self.object, elsewhere=True), held).layers
+        method = split_object(self.object)[1].partition(" ")[0]
+        return explain(policy, method, self.one.path, held, self.one.service).layers
 
 
 def what(policy: Policy, held: HeldCodes | None) -> list[Access]:

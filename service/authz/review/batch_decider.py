@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from service.authz.engine.classes_elsewhere import classes_elsewhere
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
@@ -37,6 +38,8 @@ class BatchDecider:
         """Return, for both layers, the codes of the lines that decide; none for what no route serves."""
         if one is None:
             return _CLOSED
+        if one.is_elsewhere:
+            return self._policy.rules.codes(RESOURCE, one.resource(self._policy)), (ANYONE,)
         if one.is_public(self._policy):  # decides alike about everybody
             return EVERYBODY if one.passes(self._policy, None) else _CLOSED
         rules = self._policy.rules
@@ -67,10 +70,11 @@ class BatchDecider:
 def all_requests(policy: Policy, routes: Iterable[str] | None = None) -> list[RequestClass]:
     """Return the classes of requests that ``policy`` tells apart, by path and method.
 
-    All of them, or those that ``routes`` serve.
+    All of them, those to other services at the end, or those that ``routes`` serve.
     """
     served = policy.rules.objects(ENDPOINT)
     chosen = None if routes is None else set(routes)
     wanted = [name for name in served if chosen is None or name in chosen]
     found = request_classes(wanted, registered(policy), serving=ResourceIndex(served))
-    return sorted(found, key=lambda one: (one.name.partition(" ")[2], one.name))
+    own = sorted(found, key=lambda one: (one.name.partition(" ")[2], one.name))
+    return own if routes is not None else [*own, *classes_elsewhere(policy)]

@@ -19,6 +19,7 @@ from service.authz.engine.rules import (
     Rule,
 )
 from service.kernel.codes import HeldCodes
+from service.kernel.services import PORTCULLIS
 
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
 
@@ -59,12 +60,14 @@ class LayerExplained:
 class Explanation:
     """The guard's answer to a request; ``endpoint`` is None if no route serves it (404 or 405).
 
-    ``public`` routes do not authenticate: every caller counts as one without a session.
+    ``public`` routes do not authenticate: every caller counts as one without a session. For a request to
+    another service, ``elsewhere``, only the resource layer is asked.
     """
 
     public: bool
     resource: LayerExplained
     endpoint: LayerExplained | None
+    elsewhere: bool = False
 
     @property
     def layers(self) -> tuple[LayerExplained, ...]:
@@ -74,6 +77,8 @@ class Explanation:
     @property
     def allowed(self) -> bool:
         """True if both layers allow the request."""
+        if self.elsewhere:
+            return self.resource.allowed
         return self.resource.allowed and self.endpoint is not None and self.endpoint.allowed
 
 
@@ -101,22 +106,30 @@ class CodeExplanation:
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The route of a request, None if none serves it, and the resource layer's object for a login."""
+    """The route of a request, None if none serves it, and the resource layer's object for a login.
+
+    ``elsewhere``: it is a request to another service, whose routes are unknown here.
+    """
 
     route: str | None
     resource: str
+    elsewhere: bool = False
 
 
-def explain(policy: Policy, method: str, path: str, held: HeldCodes | None) -> Explanation:
+def explain(
+    policy: Policy, method: str, path: str, held: HeldCodes | None, service: str = PORTCULLIS
+) -> Explanation:
     """Explain the decision on a request with this canonical ``path`` by a caller who holds ``held``.
 
     None is a caller without a session. Both layers are asked, even if the first one refuses.
     """
-    return explain_at(policy, locate(policy, method, path), held)
+    return explain_at(policy, locate(policy, method, path, service), held)
 
 
-def locate(policy: Policy, method: str, path: str) -> Located:
-    """Return what decides a request with this canonical ``path``."""
+def locate(policy: Policy, method: str, path: str, service: str = PORTCULLIS) -> Located:
+    """Return what decides a request to ``service`` with this canonical ``path``."""
+    if service != PORTCULLIS:
+        return Located(None, policy.object_at(service, method, path), elsewhere=True)
     route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
     return Located(route, policy.resource_at(method, path) or UNREGISTERED)
 
@@ -124,6 +137,8 @@ def locate(policy: Policy, method: str, path: str) -> Located:
 def explain_at(policy: Policy, located: Located, held: HeldCodes | None) -> Explanation:
     """Explain the decision on a request that was located, as ``explain`` does."""
     route = located.route
+    if located.elsewhere:
+        return Explanation(False, _layer(policy, RESOURCE, located.resource, held), None, elsewhere=True)
     public = route is not None and policy.rules.codes(ENDPOINT, route) == (ANYONE,)
     asking = None if public else held
     resource = _layer(policy, RESOURCE, NO_SESSION if asking is None else located.resource, asking)

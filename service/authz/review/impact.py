@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from service.authz.engine.classes_elsewhere import every_compared_class
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import compared_classes
 from service.authz.review.batch_decider import EVERYBODY, BatchDecider, DecidingLines, all_requests
 from service.authz.review.passing_classes import Classes, PassingClasses, credited, numbers_of
 from service.kernel.codes import HeldCodes
@@ -96,7 +96,7 @@ class _Comparison:
 
     def _alike(self) -> list[_Alike]:
         found: dict[tuple[DecidingLines, DecidingLines], _Alike] = {}
-        for old, new in compared_classes(self._before.policy, self._after.policy):
+        for old, new in every_compared_class(self._before.policy, self._after.policy):
             before, after = self._old.lines(old), self._new.lines(new)
             if (one := new or old) is not None and not before == after == EVERYBODY:
                 found.setdefault((before, after), _Alike(before, after)).names.append(one.name)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from service.authz.engine.rules import LAYERS, LOGIN, RESOURCE, Rule
+from service.authz.engine.rules import ANYONE, LAYERS, LOGIN, RESOURCE, Rule
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.judge import Answer, Judge
 from service.authz.review.matcher_rows import matcher_of, name_of
@@ -177,7 +177,9 @@ class Bench:
         registered = [
             name
             for (layer, name), probes in self._by_object.items()
-            if layer == RESOURCE and name[0] != "@" and any(not _opens(probe, LOGIN) for probe in probes)
+            if layer == RESOURCE
+            and "@" not in name
+            and any(not (_opens(probe, LOGIN) or _opens(probe, ANYONE)) for probe in probes)
         ]
         yield from line_mutants(self._own, registered)
         yield from matcher_mutants(self._matcher, self._own)

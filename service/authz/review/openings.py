@@ -12,6 +12,7 @@ from service.authz.review.batch_decider import BatchDecider
 from service.authz.review.explain import LayerExplained
 from service.kernel.codes import HeldCodes
 from service.kernel.cooperative_yield import cooperatively
+from service.kernel.services import split_object
 from service.records.database.transactions import Connection
 from service.records.menus import menus
 from service.records.menus.menus import Button
@@ -42,8 +43,10 @@ async def would_open(connection: Connection | None, policy: Policy, denied: Laye
     given, enabled = await roles.held_codes(connection), await menus.enabled_buttons(connection)
     # Thousands of roles and Buttons would hold up the event loop.
     opening, buttons = await asyncio.to_thread(_opening, policy, denied, given, enabled)
-    method, _, path = denied.object.partition(" ")
-    disabled = await bindings.disabled_marks(connection, method, path) if denied.layer == RESOURCE else ()
+    service, route = split_object(denied.object)
+    method, _, path = route.partition(" ")
+    asked = denied.layer == RESOURCE
+    disabled = await bindings.disabled_marks(connection, service, method, path) if asked else ()
     return WouldOpen(denied.required, opening, buttons, disabled)
 
 

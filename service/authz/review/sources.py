@@ -22,6 +22,7 @@ from service.authz.publishing.shipped import MODEL, POLICIES, Lint, Shipped, rea
 from service.authz.review.export import LINES
 from service.authz.review.impact import Standing
 from service.authz.review.past import PastPolicies
+from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history, revisions
 from service.records.roles import holdings
@@ -85,7 +86,8 @@ def _read_export(folder: Path, lint: Lint) -> Policy:
     endpoints: list[Rule] = []
     shared: list[Rule] = []
     for rule in read_rules(folder / LINES):
-        part = endpoints if rule.layer == ENDPOINT else base if rule.object.startswith("@") else shared
+        of_code = rule.layer == ENDPOINT or rule.object.startswith(f"{PORTCULLIS} ")
+        part = endpoints if of_code else base if rule.object.startswith("@") else shared
         part.append(rule)
     return Shipped(model_text, tuple(base), tuple(endpoints)).policy(Lines(shared), {}, 0)
 

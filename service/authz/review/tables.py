@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -11,13 +11,14 @@ import msgspec
 
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.lines import Lines
-from service.authz.engine.paths import canonical
+from service.authz.engine.paths import canonical, canonical_elsewhere
+from service.authz.engine.policy import is_registered
 from service.authz.engine.resource_index import ResourceIndex
+from service.authz.engine.routes_elsewhere import RoutesElsewhere
 from service.authz.engine.rules import (
     ANYONE,
     ENDPOINT,
     NO_SESSION,
-    OF_CODES,
     RESOURCE,
     UNREGISTERED,
 )
@@ -25,11 +26,12 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.explain import Reason
 from service.errors import BadRequest
-from service.kernel.bound_resource import BoundResource
+from service.kernel.bound_resource import BoundResource, PublishedOpening
 from service.kernel.codes import HeldCodes, is_code
+from service.kernel.services import PORTCULLIS, Service, split_object
 from service.kernel.strict_yaml import Document, YamlError, read_yaml
 
-Layer = Literal["resource", "endpoint", "grant", "permission"]
+Layer = Literal["resource", "endpoint", "grant", "permission", "service"]
 
 
 class _Strict(msgspec.Struct, forbid_unknown_fields=True):
@@ -69,13 +71,26 @@ class Case(_Strict):
     reason: Reason | None = None
 
 
+class Router(_Strict):
+    """How the router of another service reads requests."""
+
+    ignore_case: bool = False
+    ignore_trailing_slash: bool = False
+    allow_preflight: bool = False
+
+
 class TableFile(_Strict):
-    """A file of cases, with what administrators have registered and the codes of Buttons."""
+    """A file of cases, with what administrators have registered and the codes of Buttons.
+
+    ``services`` are other services; ``openings`` give the word that opens one of their objects.
+    """
 
     callers: dict[str, list[str] | None]
     cases: list[Case]
     registered: dict[str, list[str | Disabled]] = {}
     codes: list[str | Disabled] = []
+    services: dict[str, Router] = {}
+    openings: dict[str, Literal["@login", "@anyone"]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +151,7 @@ def read_tables(paths: Iterable[Path], own: Shipped) -> tuple[Table, ...]:
     Raises PolicyError with file, line and reason of every fault: a file that is no table, a caller that the
     table does not name, codes and requests outside the grammar.
     """
-    endpoints = ResourceIndex({rule.object for rule in own.endpoints})
+    endpoints = ResourceIndex(set(own.routes))
     tables: list[Table] = []
     faults: list[str] = []
     for path in table_files(paths):
@@ -163,9 +178,16 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
         registered = [_registered(name, codes) for name, codes in file.registered.items()]
         buttons = _buttons(file.codes)
         disabled = {code for code, enabled in buttons if not enabled}
-        shared = derive(registered, [code for code, _ in buttons], disabled=disabled)
+        shared = derive(
+            registered,
+            [code for code, _ in buttons],
+            disabled=disabled,
+            services=[Service(name, **msgspec.structs.asdict(one)) for name, one in file.services.items()],
+            openings=[PublishedOpening(*one) for one in file.openings.items()],
+        )
         rules = Lines(own.base).joined(Lines(own.endpoints), shared)
-        resolver = _Resolver(rules, ResourceIndex(file.registered), endpoints)
+        resources = ResourceIndex(filter(is_registered, file.registered))
+        resolver = _Resolver(rules, resources, RoutesElsewhere(rules), endpoints)
     except PolicyError as error:
         raise PolicyError(*faults, *(f"{read.path}: {fault}" for fault in error.faults)) from error
     asked: list[Asked] = []
@@ -181,8 +203,9 @@ def _table(read: Document[TableFile], own: Shipped, endpoints: ResourceIndex) ->
 
 
 def _registered(name: str, codes: list[str | Disabled]) -> BoundResource:
-    method, _, path = name.partition(" ")
-    return BoundResource(method, path, _buttons(codes))
+    service, route = split_object(name)
+    method, _, path = route.partition(" ")
+    return BoundResource(method, path, _buttons(codes), service)
 
 
 def _buttons(codes: list[str | Disabled]) -> list[tuple[str, bool]]:
@@ -208,11 +231,15 @@ class _Resolver:
 
     rules: Lines
     resources: ResourceIndex
+    elsewhere: RoutesElsewhere
     endpoints: ResourceIndex
 
     def questions(self, asks: str | Asks, held: HeldCodes | None) -> tuple[Question, ...]:
         if isinstance(asks, Asks):
             return (self._one(asks, held),)
+        service, request = split_object(asks)
+        if service != PORTCULLIS:
+            return (Question(RESOURCE, self._elsewhere(service, request), held),)
         route = self._route(asks)
         # A public route authenticates nobody.
         caller = None if self.rules.codes(ENDPOINT, route) == (ANYONE,) else held
@@ -223,12 +250,18 @@ class _Resolver:
             raise PolicyError("a question is about an object or about a request")
         if asks.object:
             return Question(asks.layer, asks.object, held)
-        if asks.layer in OF_CODES:
-            raise PolicyError(f"the layer {asks.layer} is asked about a permission code, not about a request")
+        if asks.layer not in (RESOURCE, ENDPOINT):
+            raise PolicyError(f"the layer {asks.layer} is asked about an object, not about a request")
         name = self._route(asks.request) if asks.layer == ENDPOINT else self._resource(asks.request, held)
         return Question(asks.layer, name, held)
 
+    def _elsewhere(self, service: str, request: str) -> str:
+        return self.elsewhere.object_at(service, *_split(request, canonical_elsewhere))
+
     def _resource(self, request: str, held: HeldCodes | None) -> str:
+        service, route = split_object(request)
+        if service != PORTCULLIS:
+            return self._elsewhere(service, route)
         method, path = _split(request)
         return NO_SESSION if held is None else self.resources.find(method, path) or UNREGISTERED
 
@@ -237,7 +270,7 @@ class _Resolver:
         return self.endpoints.find(*_split(request)) or request
 
 
-def _split(request: str) -> tuple[str, str]:
+def _split(request: str, canonical: Callable[[str], str] = canonical) -> tuple[str, str]:
     method, space, path = request.partition(" ")
     try:
         if space and canonical(path) == path:

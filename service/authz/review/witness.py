@@ -50,7 +50,7 @@ class Universe:
         """Take the own part of a policy, and its matcher."""
         rules = (*own.base, *own.endpoints)
         codes = [*codes_of(rules), *_MADE_UP]
-        beside = [_registered(name, "a:b") for name in dict.fromkeys(rule.object for rule in own.endpoints)]
+        beside = [_registered(name, "a:b") for name in dict.fromkeys(own.routes)]
         bound = [_registered(f"GET /bound/{at}", code) for at, code in enumerate(codes)]
         words = [BoundResource("GET", "/free", []), BoundResource("GET", "/closed", [("a", False)])]
         shared = derive([*beside, *bound, *words], codes)

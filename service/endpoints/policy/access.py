@@ -9,6 +9,7 @@ from msgspec import Meta
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE
 from service.authz.publishing.live import LivePolicy
+from service.authz.review import access
 from service.authz.review.access import (
     NO_CODES,
     Access,
@@ -24,7 +25,9 @@ from service.authz.review.sources import standing_of
 from service.authz.review.subjects import Subject, subject_of
 from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.layers import AskedLayer, Code, Name, PassedLayer, RoleCode, passed
+from service.endpoints.services.shown import ServiceName
 from service.errors import BadRequest, ValidationFailed
+from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.roles import holdings
 from service.web.requests.context import RequestContext
@@ -48,23 +51,27 @@ class WhoQuery(PageQuery, kw_only=True):
 
     method: Method
     path: Path
+    service: ServiceName = PORTCULLIS
 
     @property
     def place(self) -> str:
         """The path to decide about; ValidationFailed if no request may have it."""
-        return place_of(self.path)
+        return place_of(self.path, self.service)
 
 
-def place_of(path: str) -> str:
+def place_of(path: str, service: str = PORTCULLIS) -> str:
     """Return what ``request_path`` does; ValidationFailed for the field ``path``."""
     try:
-        return request_path(path)
+        return request_path(path, service)
     except BadRequest as refusal:
         raise ValidationFailed(("path", refusal.detail)) from None
 
 
 class PassingRole(Schema):
-    """A role that is enough to pass, how many users have it, and the lines by which it passes."""
+    """A role that is enough to pass, how many users have it, and the lines by which it passes.
+
+    `endpoint` has no line for a request to another service: only the resource layer is asked.
+    """
 
     role_code: RoleCode
     users: Users
@@ -117,11 +124,18 @@ def who_answer(found: WhoPasses, revision: int, query: WhoQuery) -> Who:
         users=found.users,
         together=[PassingTogether.of(one) for one in found.together],
         others=list(found.others),
-        items=[PassingRole.of(one) for one in query.part(found.roles)],
+        items=[_passing(one) for one in query.part(found.roles)],
         page=query.page,
         size=query.size,
         total=len(found.roles),
     )
+
+
+def _passing(one: access.PassingRole) -> PassingRole:
+    resource = PassedLayer.of(one.resource)
+    not_asked = PassedLayer(resource.object, None, [], [])
+    endpoint = not_asked if one.endpoint is None else PassedLayer.of(one.endpoint)
+    return PassingRole(one.role_code, one.users, resource, endpoint)
 
 
 class WhoMay:
@@ -141,7 +155,7 @@ class WhoMay:
         async with self._turns.turn():
             async with self._database.snapshot(within=WITHIN) as connection:
                 standing = await standing_of(context.policy, connection)
-            found = await self._turns.computed(who, standing, query.method, place)
+            found = await self._turns.computed(who, standing, query.method, place, query.service)
         return who_answer(found, context.policy.revision, query)
 
 
@@ -169,7 +183,7 @@ class WhoUsers:
         context.policy, place = self._live.current, query.place
         async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
             standing = await standing_of(context.policy, connection)
-            found = await self._turns.computed(who, standing, query.method, place)
+            found = await self._turns.computed(who, standing, query.method, place, query.service)
             users = await holdings.holders(connection, found.role_sets, page=query.page, size=query.size)
         return page_answer(query, users, PassingUser)
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from service.authz.engine.policy import Policy
+from service.authz.engine.policy import Policy, is_registered
 from service.authz.engine.rules import ANYONE, LOGIN, RESOURCE
 from service.authz.publishing.discovery import guard_of, unrouted
 from service.authz.publishing.live import LivePolicy
@@ -59,7 +59,7 @@ class PolicyCoverage:
         guards += [
             RouteGuard(one.method, one.template, "outside", [], None, []) for one in self._routes.outside
         ]
-        registered = (name for name in policy.rules.objects(RESOURCE) if not name.startswith("@"))
+        registered = filter(is_registered, policy.rules.objects(RESOURCE))
         routes = [one.object for one in self._routes.operations]
         # A hundred thousand resources take a while to compare.
         async with self._turns.turn():

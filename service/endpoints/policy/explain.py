@@ -29,8 +29,10 @@ from service.authz.review.turns import ReviewTurns
 from service.endpoints.policy.access import Method, place_of
 from service.endpoints.policy.layers import Code, FiredCode, Line, RoleCode, Rows
 from service.endpoints.policy.revisions import require_kept
+from service.endpoints.services.shown import ServiceName
 from service.errors import Conflict, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH, HeldCodes, is_code
+from service.kernel.services import PORTCULLIS
 from service.records.database.transactions import Connection, Database
 from service.records.policy import history
 from service.records.policy.history import Place
@@ -48,13 +50,14 @@ class Question(Schema):
     """A question to the policy: a subject, and what it asks for; of a past revision, if one is named.
 
     The subject is a user by name, a role, or a holder of `permissions`; with none of them, a visitor. It asks
-    for a request by `method` and `path`, for a `grant`: the permission code to hand out or to act on, or for
-    a `permission`: the code that another service asks about. A past `decisionId` names its revision, and the
-    answer says whether it decided the same question.
+    for a request by `method` and `path`, to another `service` if one is named; for a `grant`: the permission
+    code to hand out or to act on; or for a `permission`: the code that another service asks about. A past
+    `decisionId` names its revision, and the answer says whether it decided the same question.
     """
 
     method: Method | None = None
     path: Annotated[str, Meta(max_length=2048, examples=["/api/role/list"])] | None = None
+    service: ServiceName = PORTCULLIS
     grant: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])] | None = None
     permission: Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["orders:order:read"])] | None = None
     user_name: Annotated[str, Meta(min_length=1, max_length=64, examples=["admin"])] | None = None
@@ -213,8 +216,10 @@ def asked(body: Question) -> tuple[Place, Explains]:
     if method is None or path is None:
         missing = [name for name, value in (("method", method), ("path", path)) if value is None]
         raise ValidationFailed(*((name, "The field is required") for name in missing))
-    place = place_of(path)
-    return (method, place), lambda policy, held: explain(policy, method, place, held)
+    place = place_of(path, body.service)
+    return (body.service, method, place), lambda policy, held: explain(
+        policy, method, place, held, body.service
+    )
 
 
 def _explained_code(layer: str, code: str, policy: Policy, held: HeldCodes | None) -> CodeExplanation:
@@ -241,7 +246,7 @@ async def explained_answer(
     }
     return Explained(
         revision=policy.revision,
-        path=None if isinstance(place, str) else shape_of(place[1]),
+        path=None if isinstance(place, str) else shape_of(place[2]),
         allowed=found.allowed,
         public=found.public,
         kept_out=asking.kept_out,

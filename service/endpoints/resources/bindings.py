@@ -8,6 +8,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from service.administration.resources.resources import ResourceChanges
+from service.authz.publishing.live import LivePolicy
+from service.endpoints.services.shown import require_shown
 from service.errors import NotFound, PreconditionFailed
 from service.records.database.transactions import Database
 from service.records.menus import menus
@@ -48,6 +50,7 @@ class BoundResource(Schema):
     resource_code: Annotated[str, Meta(examples=["user.list"])]
     method: Annotated[str, Meta(examples=["GET"])]
     path: Annotated[str, Meta(examples=["/api/user/list"])]
+    service: Annotated[str, Meta(examples=["portcullis"])]
     enabled: bool
 
 
@@ -92,24 +95,26 @@ class ResourceIds(Schema):
 class ResourceButtons:
     """``/api/resource/{id}/buttons``."""
 
-    def __init__(self, database: Database, changes: ResourceChanges) -> None:
+    def __init__(self, database: Database, live: LivePolicy, changes: ResourceChanges) -> None:
         self._database = database
+        self._live = live
         self._changes = changes
 
-    @needs("system:resource:list")
+    @needs("system:resource:list", "system:service:resources")
     @refuses(NotFound)
     @tagged
     @named("getResourceButtons")
     async def on_get(self, context: RequestContext, id: int) -> ButtonsOfResource:
         """Read the Buttons that open a resource."""
         async with self._database.snapshot() as connection:
-            await resources.read(connection, id)
+            stored = await resources.read(connection, id)
+            require_shown(context, self._live, stored.service)
             found = await bindings.buttons_of(connection, id)
         shown = _buttons(found)
         answer_tag(context, content_tag(shown))
         return shown
 
-    @needs("system:resource:bind")
+    @needs("system:resource:bind", "system:service:resources")
     @dry_run
     @logged("resource", "bind", "UPDATE")
     @publishes
@@ -120,8 +125,8 @@ class ResourceButtons:
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:
         """Replace the Buttons that open a resource.
 
-        An empty list opens it to everybody who is logged in. Callers can't add or remove a Button whose code
-        they lack, and must hold one code of a bound resource.
+        An empty list opens it to everybody who is logged in, and closes a resource of another service.
+        Callers can't add or remove a Button whose code they lack, and must hold one code of a bound resource.
         """
         found, context.policy = await self._changes.bind_buttons(
             context.user,
@@ -166,7 +171,8 @@ class ButtonResources:
     async def on_put(self, context: RequestContext, body: ResourceIds, id: int) -> SavedResources:
         """Replace the resources that a Button opens.
 
-        A resource that loses its last Button is open to everybody who is logged in. Callers must hold the
+        A resource that loses its last Button is open to everybody who is logged in, or closed if it is of
+        another service. Callers must hold the
         code of the Button, and one code of each bound resource that is added.
         """
         found, context.policy = await self._changes.bind_resources(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType
@@ -9,6 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration.resources.resources import ResourceChanges
 from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
 from service.authz.engine.policy import Policy
+from service.authz.publishing.live import LivePolicy
+from service.endpoints.services.shown import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.records.database.transactions import Database
 from service.records.resources import resources
@@ -54,6 +57,7 @@ class Resource(Schema):
     resource_code: Annotated[str, Meta(examples=["report.detail"])]
     method: Method
     path: Annotated[str, Meta(examples=["/api/report/{id}"])]
+    service: Annotated[str, Meta(examples=["portcullis"])]
     description: str | None
     enabled: bool
     version: Annotated[int, Meta(ge=1, examples=[3])]
@@ -84,7 +88,7 @@ Path = Annotated[
 
 
 class ResourceBody(Schema):
-    """A new resource, enabled by default."""
+    """The values of a resource."""
 
     resource_name: Name
     resource_code: Code
@@ -92,6 +96,12 @@ class ResourceBody(Schema):
     path: Path
     description: Annotated[str, Meta(max_length=1000)] | None = None
     enabled: bool | UnsetType = UNSET
+
+
+class NewResource(ResourceBody):
+    """A new resource, enabled by default, of this service (`portcullis`) or of another one for good."""
+
+    service: ServiceName | UnsetType = UNSET
 
 
 @replacement_of(ResourceBody)
@@ -117,6 +127,7 @@ class ResourceQuery(PageQuery):
     resource_code: Annotated[str, Meta(max_length=64)] | None = None
     method: Annotated[list[Method], SEVERAL] | None = None
     path: Annotated[str, Meta(max_length=256)] | None = None
+    service: ServiceName | None = None
     enabled: bool | None = None
     sort: Annotated[str, sort_keys("ResourceSort", resources.SORTS)] = "id"
 
@@ -129,14 +140,16 @@ def answer(context: RequestContext, saved: resources.Resource, policy: Policy) -
 class ResourceList:
     """``/api/resource/list``."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, live: LivePolicy) -> None:
         self._database = database
+        self._live = live
 
-    @needs("system:resource:list")
+    @needs("system:resource:list", "system:service:resources")
     @named("listResources")
     async def on_get(self, context: RequestContext, query: ResourceQuery) -> Page[Resource]:
-        """List resources."""
-        wanted = query.filter(resources.ResourceFilter)
+        """List resources of the services that the caller may administer."""
+        shown = shown_services(context, self._live)
+        wanted = replace(query.filter(resources.ResourceFilter), services=shown)
         async with self._database.snapshot() as connection:
             found = await resources.page(
                 connection, wanted, page=query.page, size=query.size, sort=query.sort
@@ -152,7 +165,7 @@ class Resources:
 
     @created("/api/resource/{id}")
     @idempotent(answer)
-    @needs("system:resource:create")
+    @needs("system:resource:create", "system:service:resources")
     @dry_run
     @logged("resource", "create", "INSERT")
     @publishes
@@ -167,11 +180,12 @@ class Resources:
     )
     @tagged
     @named("createResource")
-    async def on_post(self, context: RequestContext, body: ResourceBody) -> SavedResource:
+    async def on_post(self, context: RequestContext, body: NewResource) -> SavedResource:
         """Register a resource.
 
-        From then on its own bindings decide; without any, it is open to everybody who is logged in. Callers
-        can't take requests from a more general resource without holding one of its codes.
+        From then on its own bindings decide; without any, it is open to everybody who is logged in, or
+        closed if it is of another service, until there is an opening. Callers can't take requests from a
+        more general resource without holding one of its codes.
         """
         saved, policy = await self._changes.create(context.user, resources.ResourceValues(**_given(body)))
         return answer(context, saved, policy)
@@ -180,11 +194,12 @@ class Resources:
 class OneResource:
     """``/api/resource/{id}``."""
 
-    def __init__(self, database: Database, changes: ResourceChanges) -> None:
+    def __init__(self, database: Database, live: LivePolicy, changes: ResourceChanges) -> None:
         self._database = database
+        self._live = live
         self._changes = changes
 
-    @needs("system:resource:list")
+    @needs("system:resource:list", "system:service:resources")
     @refuses(NotFound)
     @tagged
     @named("getResource")
@@ -192,10 +207,11 @@ class OneResource:
         """Read a resource."""
         async with self._database.transaction() as connection:
             found = await resources.read(connection, id)
+        require_shown(context, self._live, found.service)
         answer_tag(context, version_tag(found.version))
         return Resource.of(found)
 
-    @needs("system:resource:update")
+    @needs("system:resource:update", "system:service:resources")
     @dry_run
     @logged("resource", "update", "UPDATE")
     @publishes
@@ -219,7 +235,7 @@ class OneResource:
         """
         return answer(context, *await self._edit(context, id, body))
 
-    @needs("system:resource:update")
+    @needs("system:resource:update", "system:service:resources")
     @dry_run
     @logged("resource", "update", "UPDATE")
     @publishes
@@ -236,7 +252,7 @@ class OneResource:
     ) -> tuple[resources.Resource, Policy]:
         return await self._changes.update(context.user, id, _given(body), unchanged(context))
 
-    @needs("system:resource:delete")
+    @needs("system:resource:delete", "system:service:resources")
     @dry_run
     @logged("resource", "delete", "DELETE")
     @publishes
@@ -257,7 +273,7 @@ class ResourceState:
     def __init__(self, changes: ResourceChanges) -> None:
         self._changes = changes
 
-    @needs("system:resource:update")
+    @needs("system:resource:update", "system:service:resources")
     @dry_run
     @logged("resource", "enable", "UPDATE")
     @publishes
@@ -274,6 +290,7 @@ class ResourceState:
 def _given(body: Schema) -> dict[str, Any]:
     """Return the values that ``body`` has, if its path can be registered; ValidationFailed else."""
     given = body.given()
-    if "path" in given and (fault := registered_fault(given["path"])):
+    # The change refuses a slash at the end where the service has none.
+    if "path" in given and (fault := registered_fault(given["path"], may_end_in_slash=True)):
         raise ValidationFailed(("path", fault))
     return given

@@ -10,6 +10,7 @@ from service.authz.engine.rules import METHODS
 from service.authz.review.sources import Source
 from service.authz.review.subjects import Subject, holder_of, subject_of
 from service.endpoints.policy.explain import Explained, Layer, Opening, Question, asked, explained_answer
+from service.kernel.services import PORTCULLIS, is_own
 from service.launch.output import show
 from service.launch.policy.reviewing import WITHIN, Review, add_review, review_one
 
@@ -25,6 +26,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     subject.add_argument("--visitor", action="store_true", help="somebody who is not logged in")
     parser.add_argument("method", metavar="METHOD", type=str.upper, choices=(*METHODS, _GRANT, _PERMISSION))
     parser.add_argument("path", metavar="PATH", help=f"the path; after {_GRANT} or {_PERMISSION}, a code")
+    parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
     add_review(parser)
 
 
@@ -37,6 +39,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
     question = Question(
         method=None if is_code else options.method,
         path=None if is_code else options.path,
+        service=options.service,
         grant=options.path if options.method == _GRANT else None,
         permission=options.path if options.method == _PERMISSION else None,
         user_name=options.user,
@@ -77,7 +80,8 @@ def _lines(answer: Explained) -> Iterator[str]:
         yield f"Held codes: {', '.join(answer.permissions) or 'none'}"
     for layer in filter(None, (answer.resource, answer.endpoint, answer.grant, answer.permission)):
         yield from _layer(layer)
-    if answer.path is not None and answer.endpoint is None:
+    elsewhere = answer.resource is not None and not is_own(answer.resource.object)
+    if answer.path is not None and answer.endpoint is None and not elsewhere:
         yield "No route serves it (404 or 405)."
 
 

@@ -20,6 +20,7 @@ from service.authz.review import file_findings, stored_findings
 from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.sources import standing_of
 from service.authz.review.stored_findings import StoredResource
+from service.kernel.services import PORTCULLIS
 from service.launch.database import with_database
 from service.launch.lazy_commands import add_data, add_json
 from service.launch.output import counted, show
@@ -124,7 +125,11 @@ def _stored(settings: Settings) -> list[Finding]:
             policy = await derived_policy(connection, shipped)
             standing = await standing_of(policy, connection)
             broken = await broken_invariants(connection, shipped.invariants, policy)
-            bound = {f"{one.method} {one.path}": one.buttons for one in await bindings.bound(connection)}
+            bound = {
+                f"{one.method} {one.path}": one.buttons
+                for one in await bindings.bound(connection)
+                if one.service == PORTCULLIS
+            }
             known = [
                 StoredResource(name, one.enabled, tuple((code, works) for code, works in bound.get(name, ())))
                 for one in await resources.registered(connection)

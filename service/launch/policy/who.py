@@ -10,6 +10,7 @@ from service.authz.engine.rules import METHODS
 from service.authz.review.access import who
 from service.authz.review.sources import Source
 from service.endpoints.policy.access import PassingUser, Who, WhoQuery, who_answer
+from service.kernel.services import PORTCULLIS, is_own
 from service.launch.output import ALL, aligned, counted, show
 from service.launch.policy.passages import by
 from service.launch.policy.reviewing import WITHIN, Review, add_review, review_one
@@ -24,17 +25,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         "path", metavar="PATH", help="such as /api/user/1, or /api/user/{id} for any other value"
     )
     parser.add_argument("--users", action="store_true", help="print the users who pass, not the roles")
+    parser.add_argument("--service", metavar="NAME", default=PORTCULLIS, help="another service")
     add_review(parser)
 
 
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Print who passes; raises ``ValidationFailed`` for a path that no request may have, ``PolicyError``."""
-    query = WhoQuery(method=options.method, path=options.path, page=1, size=ALL)
+    query = WhoQuery(method=options.method, path=options.path, service=options.service, page=1, size=ALL)
 
     async def ask(review: Review, source: Source) -> tuple[Who | Page[PassingUser], bool]:
         place = query.place
         standing = await review.standing(source)
-        found = who(standing, query.method, place)
+        found = who(standing, query.method, place, query.service)
         if not options.users:
             return who_answer(found, standing.policy.revision, query), review.database is not None
         if review.database is None:
@@ -51,10 +53,13 @@ def _text(answer: Who, roles_known: bool) -> str:
     layers = [("resource", answer.resource), ("endpoint", answer.endpoint)]
     lines = [f"{answer.method} {answer.path}"]
     lines += [f"  {name}: {line}" for name, layer in layers if layer for line in layer.lines or ["no line"]]
-    if answer.endpoint is None:
+    if answer.endpoint is None and is_own(answer.resource.object):
         return "\n".join([*lines, "No route serves it: nobody passes."])
     rows = [("ROLE", "USERS", "RESOURCE", "ENDPOINT")]
-    rows += [(one.role_code, str(one.users), by(one.resource), by(one.endpoint)) for one in answer.items]
+    rows += [
+        (one.role_code, str(one.users), by(one.resource), by(one.endpoint) if answer.endpoint else "-")
+        for one in answer.items
+    ]
     if answer.items:
         lines.append(aligned(rows))
     lines += [f"{' + '.join(one.roles)} together: {counted(one.users, 'user')}" for one in answer.together]

@@ -11,6 +11,7 @@ from service.administration.state.state import Kind
 from service.endpoints.menus.menus import MenuPath, Sort, Text, Title
 from service.endpoints.resources.resources import Code, Name
 from service.endpoints.roles.roles import Description, RoleName
+from service.endpoints.services.openings import OpenTo
 from service.web.requests.schema import ONE_LINE, Schema
 
 FORMAT: Final = 1
@@ -19,10 +20,14 @@ FORMAT: Final = 1
 SECTIONS: Final[dict[Kind, str]] = {
     "menu": "menus",
     "button": "buttons",
+    "service": "services",
     "resource": "resources",
     "role": "roles",
 }
 """The top-level key of each kind."""
+
+OPTIONAL: Final = frozenset({"services"})
+"""Sections that a file may leave out: those that files of earlier versions do not have."""
 
 
 class MenuEntry(Schema):
@@ -48,6 +53,16 @@ class ButtonEntry(Schema):
     enabled: bool = True
 
 
+class ServiceEntry(Schema):
+    """Another service; ``opened`` opens what is not registered there."""
+
+    description: Description | None = None
+    ignore_case: bool = False
+    ignore_trailing_slash: bool = False
+    allow_preflight: bool = False
+    opened: OpenTo | None = None
+
+
 class ResourceEntry(Schema):
     """A resource; without ``buttons`` it would be open to everybody logged in, so they must be given."""
 
@@ -56,6 +71,7 @@ class ResourceEntry(Schema):
     buttons: list[str]
     description: Description | None = None
     enabled: bool = True
+    opened: OpenTo | None = None
 
 
 class RoleEntry(Schema):
@@ -71,6 +87,7 @@ class RoleEntry(Schema):
 ENTRIES: Final[dict[Kind, type[Schema]]] = {
     "menu": MenuEntry,
     "button": ButtonEntry,
+    "service": ServiceEntry,
     "resource": ResourceEntry,
     "role": RoleEntry,
 }

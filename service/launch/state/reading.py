@@ -19,6 +19,7 @@ from service.administration.state.state import (
     MenuState,
     ResourceState,
     RoleState,
+    ServiceState,
     State,
     above,
     identity,
@@ -34,14 +35,16 @@ from service.endpoints.resources.resources import Method
 from service.endpoints.roles.roles import RoleCode
 from service.kernel.codes import is_code
 from service.kernel.names import name_key, text_fault
+from service.kernel.services import PORTCULLIS, is_other_service, split_object
 from service.kernel.strict_yaml import Document, Keys, YamlError, read_yaml
 from service.kernel.text import printable
-from service.launch.state.entries import ENTRIES, FORMAT, SECTIONS
+from service.launch.state.entries import ENTRIES, FORMAT, OPTIONAL, SECTIONS
 from service.web.requests.violations import refusal_for
 
 _STATES: Final[dict[Kind, Callable[..., Item]]] = {
     "menu": MenuState,
     "button": ButtonState,
+    "service": ServiceState,
     "resource": ResourceState,
     "role": RoleState,
 }
@@ -91,6 +94,8 @@ class _Reader:
             if key not in sections | {"format"}:
                 self._fault((str(key),), "there is no such section")
         for name in SECTIONS.values():
+            if name in OPTIONAL and name not in content:
+                continue
             if not isinstance(content.get(name), dict):
                 self._fault((name,), "must be there, as a mapping; {} if there is nothing in it")
         return content
@@ -121,13 +126,23 @@ class _Reader:
                 if not is_code(key):
                     self._fault(place, "is no permission code")
             case "resource":
-                method, _, path = key.partition(" ")
-                if method not in get_args(Method):
-                    self._fault(place, f"must start with one of {', '.join(get_args(Method))}")
-                elif fault := registered_fault(path):
-                    self._fault(place, fault)
+                self._check_resource_key(key, place)
+            case "service":
+                if not is_other_service(key):
+                    self._fault(place, "is no name of another service")
             case "role":
                 self._converted(key, RoleCode, place)
+
+    def _check_resource_key(self, key: str, place: Keys) -> None:
+        service, route = split_object(key)
+        method, _, path = route.partition(" ")
+        elsewhere = service != PORTCULLIS
+        if elsewhere and service not in self._keys["service"]:
+            self._fault(place, f"there is no service {printable(service)} in this file")
+        elif method not in get_args(Method):
+            self._fault(place, f"must start with one of {', '.join(get_args(Method))}")
+        elif fault := registered_fault(path, may_end_in_slash=elsewhere):
+            self._fault(place, fault)
 
     def _check_menu_key(self, key: str, place: Keys) -> None:
         parsed = parsed_segment(last(key))
@@ -188,6 +203,9 @@ class _Reader:
                 self._fault((*place, "menu"), f"there is no Menu {printable(menu)} in this file")
             elif menu.count("/") + 2 > MAX_DEPTH:
                 self._fault((*place, "menu"), f"the tree has at most {MAX_DEPTH} levels")
+        own = kind == "resource" and split_object(str(place[-1]))[0] == PORTCULLIS
+        if own and values.get("opened") is not None:
+            self._fault((*place, "opened"), "only resources of other services can be opened")
         name = values.get("name")
         if kind == "role" and isinstance(name, str) and (fault := text_fault(name)):
             self._fault((*place, "name"), fault)

@@ -91,5 +91,8 @@ class _OperatorCheck(DelegationCheck):
     async def require_any(self, codes: Iterable[str], why: str) -> None:
         """Return."""
 
+    def require_service(self, action: str, service: str) -> None:
+        """Return."""
+
     def require_request(self, method: str, path: str, template: str) -> None:
         """Return."""

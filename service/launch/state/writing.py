@@ -10,7 +10,8 @@ import yaml
 
 from service.administration.state.edits import KINDS
 from service.administration.state.state import Item, Kind, MenuState, State
-from service.launch.state.entries import FORMAT, SECTIONS
+from service.kernel.field_names import camel
+from service.launch.state.entries import FORMAT, OPTIONAL, SECTIONS
 
 _HEAD: Final = """\
 # Roles, menus, resources and bindings of a Portcullis installation, without users and secrets.
@@ -19,7 +20,8 @@ _HEAD: Final = """\
 #
 # A Menu is known by the names of the Menus above it and its own, a Button and a role by its code, a resource
 # by method and path: under another key it is another object. A resource opens to those who hold the code of
-# any one of its buttons, and without buttons to everybody who is logged in.
+# any one of its buttons, and without buttons to everybody who is logged in, or to nobody if it is of another
+# service and not opened.
 """
 _ALWAYS: Final = {("menu", "name"), ("resource", "buttons")}  # what is written also if it is empty
 _PLAIN: Final = re.compile(r"[A-Za-z/][A-Za-z0-9_./:{}@ ()-]*")
@@ -47,6 +49,8 @@ def as_yaml(state: State) -> str:
     parts = [_HEAD, _yaml({"format": FORMAT})]
     for kind in KINDS:
         entries = {key: _entry(kind, item) for key, item in state.of(kind).items()}
+        if SECTIONS[kind] in OPTIONAL and not entries:
+            continue
         parts.append("\n" + _yaml({SECTIONS[kind]: entries}))
     return "".join(parts)
 
@@ -60,7 +64,7 @@ def _entry(kind: Kind, item: Item) -> dict[str, Any]:
             value = list(value)
         default = [] if field.default == () else field.default
         if default is MISSING or value != default or (kind, field.name) in _ALWAYS:
-            entry[field.name] = value
+            entry[camel(field.name)] = value
     if isinstance(item, MenuState) and item.name is not None:
         del entry["name"]  # its key tells it
     return entry

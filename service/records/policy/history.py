@@ -29,11 +29,12 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.services import PORTCULLIS
 from service.records.database.greenlets import give_way_if_async
 from service.records.schema import policy_line, policy_revision
 
-Place: TypeAlias = tuple[str, str] | str
-"""What a policy is asked about: a method and a canonical path, or a permission code."""
+Place: TypeAlias = tuple[str, str, str] | str
+"""What a policy is asked about: a service, method and canonical path, or a permission code."""
 
 READ_WITHIN: Final = 30.0
 """Seconds that reading history may take; the lines of a hundred thousand resources take a few."""
@@ -172,8 +173,13 @@ async def lines_at(
         deciding = true()
     elif isinstance(place, str):
         deciding = line.layer.in_(("grant", "permission")) & (line.object == place)
+    elif place[0] != PORTCULLIS:
+        of_service = line.object.startswith(f"{place[0]} ", autoescape=True)
+        deciding = (line.layer == "resource") & of_service | (line.layer == "service") & (
+            line.object == place[0]
+        )
     else:
-        method, path = place
+        _, method, path = place
         segments = func.cardinality(func.string_to_array(func.split_part(line.object, " ", 2), "/"))
         same_method = func.split_part(line.object, " ", 1) == method
         deciding = (line.layer == "resource") & same_method & (segments == len(path.split("/")))
@@ -208,7 +214,7 @@ def _select() -> Select[tuple[str, str, str]]:
 
 
 def _ordered(line: ReadOnlyColumnCollection[str, Any]) -> Select[tuple[str, str, str]]:
-    layers = case({"resource": 1, "endpoint": 2, "grant": 3}, value=line.layer, else_=4)
+    layers = case({"resource": 1, "endpoint": 2, "grant": 3, "permission": 4}, value=line.layer, else_=5)
     return select(line.layer, line.object, line.code).order_by(
         layers, line.object.collate("C"), line.code.collate("C")
     )

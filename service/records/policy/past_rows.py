@@ -6,12 +6,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import ColumnElement, Table, func, select
+from sqlalchemy import ColumnElement, Table, case, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.kernel.services import PORTCULLIS
 from service.records.database.row_mapper import RowMapper
 from service.records.resources.resources import ResourceValues
-from service.records.schema import binding_history, button_history, policy_revision, resource_history
+from service.records.schema import (
+    binding_history,
+    button_history,
+    policy_revision,
+    resource_history,
+    service_history,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,11 +27,7 @@ class PastResource(ResourceValues):
 
     resource_id: int
     enabled: bool
-
-    @property
-    def object(self) -> str:
-        """The name by which policy lines know it, such as ``GET /api/report/{id}``."""
-        return f"{self.method} {self.path}"
+    service: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +66,19 @@ async def resources_at(
 ) -> list[PastResource]:
     """Return the resources of ``revision`` with these objects (``GET /api/report/{id}``), or these ids."""
     row = resource_history.c
-    wanted = (row.method + " " + row.path).in_(objects) | row.resource_id.in_(ids)
+    route = row.method + " " + row.path
+    named = case((row.service == PORTCULLIS, route), else_=row.service + " " + route)
+    wanted = named.in_(objects) | row.resource_id.in_(ids)
     statement = select(*_RESOURCE.columns).where(_at(resource_history, revision), wanted)
     return await _RESOURCE.all(connection, statement.order_by(row.resource_id))
+
+
+async def service_at(connection: AsyncConnection, revision: int, name: str) -> str | None:
+    """Return the description of the service of that name in ``revision``; None also if it is not kept."""
+    wanted = service_history.c.name == name
+    statement = select(service_history.c.description).where(_at(service_history, revision), wanted)
+    found: str | None = (await connection.execute(statement)).scalar_one_or_none()
+    return found
 
 
 async def buttons_at(

@@ -96,13 +96,16 @@ async def codes_of(connection: AsyncConnection, resource_ids: Collection[int]) -
     return {row[0]: row[1] for row in await connection.execute(statement)}
 
 
-async def disabled_marks(connection: AsyncConnection, method: str, path: str) -> tuple[str, ...]:
-    """Return the codes of the disabled Buttons bound to the resource with that method and path."""
+async def disabled_marks(
+    connection: AsyncConnection, service: str, method: str, path: str
+) -> tuple[str, ...]:
+    """Return the codes of the disabled Buttons bound to the resource of that service, method and path."""
     statement = (
         select(menu.c.auth_mark)
         .join(action_resource, action_resource.c.menu_id == menu.c.id)
         .join(resource, resource.c.id == action_resource.c.resource_id)
-        .where(resource.c.method == method, resource.c.path == path, ~menu.c.enabled)
+        .where(resource.c.service == service, resource.c.method == method, resource.c.path == path)
+        .where(~menu.c.enabled)
         .order_by(menu.c.auth_mark)
     )
     return tuple((await connection.execute(statement)).scalars())

@@ -5,28 +5,111 @@ Callers that change one hold ``policy_revisions.lock``.
 
 from __future__ import annotations
 
-from sqlalchemy import case, literal, select
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Final, Literal
+
+from sqlalchemy import case, func, insert, literal, select
+from sqlalchemy import delete as delete_from
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.errors import Conflict, NotFound
 from service.kernel.bound_resource import PublishedOpening
 from service.kernel.services import object_of
+from service.records.database.filters import conditions_of, equals, one_of
+from service.records.database.paging import Page, sorted_page
+from service.records.database.row_mapper import RowMapper
 from service.records.schema import opening, resource
+
+OpenTo = Literal["@login", "@anyone"]
+"""Whom an opening lets in: everybody who is logged in, or everybody."""
+
+_UNREGISTERED: Final = "@unregistered"
+_JOINED: Final = opening.outerjoin(resource, resource.c.id == opening.c.resource_id)
+_SERVICE: Final = func.coalesce(opening.c.service, resource.c.service)
+_ROUTE: Final = case(
+    (opening.c.resource_id.is_(None), literal(_UNREGISTERED)),
+    else_=resource.c.method + " " + resource.c.path,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is open in another service: ``route`` is that of a resource, or ``@unregistered``."""
+
+    id: int
+    service: str
+    route: str
+    resource_id: int | None
+    code: OpenTo
+    create_time: datetime
+
+    @property
+    def object(self) -> str:
+        """The name by which policy lines know it, such as ``orders @unregistered``."""
+        return object_of(self.service, self.route)
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningFilter:
+    """A filter of openings: the service, the word; ``services`` are those of which one may be shown."""
+
+    service: Annotated[str | None, equals(_SERVICE)] = None
+    code: Annotated[Collection[str] | None, one_of(opening.c.code)] = None
+    services: Annotated[tuple[str, ...] | None, one_of(_SERVICE)] = None
+
+
+SORTS: Final = {"id": opening.c.id, "service": _SERVICE, "code": opening.c.code}
+"""The columns by which a list of openings can be sorted."""
+
+_OPENING: Final = RowMapper(Opening, opening, service=_SERVICE, route=_ROUTE)
 
 
 async def published(connection: AsyncConnection) -> list[PublishedOpening]:
     """Return the openings that the policy has lines for: not those of disabled resources."""
-    route = case(
-        (opening.c.resource_id.is_(None), literal("@unregistered")),
-        else_=resource.c.method + " " + resource.c.path,
-    )
-    service = case((opening.c.resource_id.is_(None), opening.c.service), else_=resource.c.service)
-    statement = (
-        select(service, route, opening.c.code)
-        .select_from(opening.outerjoin(resource, resource.c.id == opening.c.resource_id))
-        .where(opening.c.resource_id.is_(None) | resource.c.enabled)
-        .order_by(opening.c.id)
-    )
-    return [
-        PublishedOpening(object_of(name, told), code)
-        for name, told, code in await connection.execute(statement)
-    ]
+    shown = opening.c.resource_id.is_(None) | resource.c.enabled
+    statement = select(*_OPENING.columns).select_from(_JOINED).where(shown).order_by(opening.c.id)
+    return [PublishedOpening(one.object, one.code) for one in await _OPENING.all(connection, statement)]
+
+
+async def page(
+    connection: AsyncConnection, wanted: OpeningFilter, *, page: int = 1, size: int = 20, sort: str = "id"
+) -> Page[Opening]:
+    """Return page ``page`` (from 1) of the matching openings; ValidationFailed for an unknown sort."""
+    statement = select(*_OPENING.columns).select_from(_JOINED).where(*conditions_of(wanted))
+    return await sorted_page(connection, statement, _OPENING, SORTS, page=page, size=size, sort=sort)
+
+
+async def every(connection: AsyncConnection) -> list[Opening]:
+    """Return all openings, those of disabled resources too, by id."""
+    statement = select(*_OPENING.columns).select_from(_JOINED).order_by(opening.c.id)
+    return await _OPENING.all(connection, statement)
+
+
+async def read(connection: AsyncConnection, opening_id: int) -> Opening:
+    """Return the opening with that id; NotFound if there is none."""
+    statement = select(*_OPENING.columns).select_from(_JOINED).where(opening.c.id == opening_id)
+    if (found := await _OPENING.one_or_none(connection, statement)) is None:
+        raise NotFound("There is no such opening")
+    return found
+
+
+async def of(connection: AsyncConnection, service: str, resource_id: int | None) -> Opening | None:
+    """Return the opening of a resource, or with None of what is not registered in ``service``."""
+    same = opening.c.service == service if resource_id is None else opening.c.resource_id == resource_id
+    return await _OPENING.one_or_none(connection, select(*_OPENING.columns).select_from(_JOINED).where(same))
+
+
+async def create(connection: AsyncConnection, service: str, resource_id: int | None, code: OpenTo) -> Opening:
+    """Open a resource, or with None what is not registered in ``service``; Conflict if it is open."""
+    if (other := await of(connection, service, resource_id)) is not None:
+        raise Conflict(f"{other.object} is opened to {other.code} already", openingId=other.id)
+    kept = {"service": service} if resource_id is None else {"resource_id": resource_id}
+    made = await connection.execute(insert(opening).values(**kept, code=code).returning(opening.c.id))
+    return await read(connection, made.scalar_one())
+
+
+async def delete(connection: AsyncConnection, opening_id: int) -> None:
+    """Delete an opening."""
+    await connection.execute(delete_from(opening).where(opening.c.id == opening_id))

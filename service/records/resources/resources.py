@@ -17,6 +17,7 @@ from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Conflict, NotFound
+from service.kernel.services import PORTCULLIS, object_of
 from service.records.database.filters import conditions_of, contains, equals, one_of
 from service.records.database.paging import Page, sorted_page
 from service.records.database.row_mapper import RowMapper, column_values
@@ -25,7 +26,10 @@ from service.records.schema import resource
 
 @dataclass(frozen=True, slots=True)
 class ResourceValues:
-    """The editable fields of a resource; None for ``enabled`` leaves it unchanged."""
+    """The editable fields of a resource; None for ``enabled`` and ``service`` leaves them unchanged.
+
+    A new one is enabled and of this service by default.
+    """
 
     resource_name: str
     resource_code: str
@@ -33,6 +37,12 @@ class ResourceValues:
     path: str
     description: str | None = None
     enabled: bool | None = None
+    service: str | None = None
+
+    @property
+    def object(self) -> str:
+        """The name by which policy lines know it, such as ``orders GET /orders/{id}``."""
+        return object_of(self.service or PORTCULLIS, f"{self.method} {self.path}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +51,7 @@ class Resource(ResourceValues):
 
     id: int
     enabled: bool
+    service: str
     version: int
     create_time: datetime
     update_time: datetime
@@ -48,12 +59,17 @@ class Resource(ResourceValues):
 
 @dataclass(frozen=True, slots=True)
 class ResourceFilter:
-    """A filter of resources: part of the name, code or path, the method, the state; None matches all."""
+    """A filter of resources: part of the name, code or path; method, service and state; None matches all.
+
+    ``services`` are those of which one may be shown.
+    """
 
     resource_name: Annotated[str | None, contains(func.lower(resource.c.resource_name), str.lower)] = None
     resource_code: Annotated[str | None, contains(resource.c.resource_code)] = None
     method: Annotated[Collection[str] | None, one_of(resource.c.method)] = None
     path: Annotated[str | None, contains(resource.c.path)] = None
+    service: Annotated[str | None, equals(resource.c.service)] = None
+    services: Annotated[tuple[str, ...] | None, one_of(resource.c.service)] = None
     enabled: Annotated[bool | None, equals(resource.c.enabled)] = None
 
 
@@ -63,6 +79,7 @@ SORTS: Final = {
     "resourceCode": resource.c.resource_code,
     "method": resource.c.method,
     "path": resource.c.path,
+    "service": resource.c.service,
     "enabled": resource.c.enabled,
     "createTime": resource.c.create_time,
     "updateTime": resource.c.update_time,
@@ -91,35 +108,61 @@ async def read(connection: AsyncConnection, resource_id: int) -> Resource:
 
 
 async def registered(connection: AsyncConnection) -> list[Resource]:
-    """Return all resources, disabled ones too, by path and method."""
-    ordered = select(*RESOURCE.columns).order_by(resource.c.path, resource.c.method)
+    """Return all resources of this service, disabled ones too, by path and method."""
+    own = select(*RESOURCE.columns).where(resource.c.service == PORTCULLIS)
+    ordered = own.order_by(resource.c.path, resource.c.method)
     return await RESOURCE.all(connection, ordered)
+
+
+async def every(connection: AsyncConnection) -> list[Resource]:
+    """Return all resources of all services, disabled ones too, by service, path and method."""
+    ordered = select(*RESOURCE.columns).order_by(resource.c.service, resource.c.path, resource.c.method)
+    return await RESOURCE.all(connection, ordered)
+
+
+async def of_service(connection: AsyncConnection, service: str) -> list[Resource]:
+    """Return the resources of one service, disabled ones too, by path and method."""
+    found = select(*RESOURCE.columns).where(resource.c.service == service)
+    return await RESOURCE.all(connection, found.order_by(resource.c.path, resource.c.method))
+
+
+async def services_of(connection: AsyncConnection, resource_ids: Collection[int]) -> set[str]:
+    """Return the services of the resources with these ids."""
+    found = select(resource.c.service).where(resource.c.id.in_(resource_ids)).distinct()
+    return set((await connection.execute(found)).scalars())
 
 
 async def matching(
     connection: AsyncConnection,
     *,
-    shapes: Collection[tuple[str, str]] = (),
+    shapes: Collection[tuple[str, str, str]] = (),
     ids: Collection[int] = (),
     codes: Collection[str] = (),
 ) -> list[Resource]:
-    """Return the resources, disabled ones too, that have one of the ids, codes, or methods with shapes."""
-    same_requests = tuple_(resource.c.method, resource.c.shape).in_(shapes)
+    """Return the resources, disabled ones too, that have one of the ids or codes, or match the requests.
+
+    ``shapes`` are services with methods and shapes.
+    """
+    same_requests = tuple_(resource.c.service, resource.c.method, resource.c.shape).in_(shapes)
     wanted = same_requests | resource.c.id.in_(ids) | resource.c.resource_code.in_(codes)
     return await RESOURCE.all(connection, select(*RESOURCE.columns).where(wanted).order_by(resource.c.id))
 
 
-async def paths_beside(connection: AsyncConnection, method: str, path: str, *, but: int) -> dict[str, int]:
-    """Return, by path, the ids of the enabled resources of that method with as many segments as ``path``.
+async def paths_beside(
+    connection: AsyncConnection, service: str, method: str, path: str, *, but: int
+) -> dict[str, int]:
+    """Return, by path, the ids of the enabled resources that may match a request that ``path`` matches.
 
-    Only these can match a request that ``path`` matches. The resource ``but`` is left out.
+    They are of that service and method and have as many segments as ``path``, or differ by a slash at the
+    end. The resource ``but`` is left out.
     """
-    segments = func.cardinality(func.string_to_array(resource.c.path, "/"))
+    segments = func.cardinality(func.string_to_array(func.rtrim(resource.c.path, "/"), "/"))
     statement = select(resource.c.path, resource.c.id).where(
+        resource.c.service == service,
         resource.c.method == method,
         resource.c.enabled,
         resource.c.id != but,
-        segments == len(path.split("/")),
+        segments == len(path.rstrip("/").split("/")) if path != "/" else resource.c.path == "/",
     )
     return {row.path: row.id for row in await connection.execute(statement)}
 
@@ -164,7 +207,11 @@ async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, 
     """Raise Conflict, naming the other resource, if its code or its requests are those of ``values``."""
     # The same expression as the column's: shapes are compared as the unique constraint does.
     shape = func.regexp_replace(values.path, r"\{[^/]*\}", "{}", "g")
-    same_requests = (resource.c.method == values.method) & (resource.c.shape == shape)
+    same_requests = (
+        (resource.c.service == (values.service or PORTCULLIS))
+        & (resource.c.method == values.method)
+        & (resource.c.shape == shape)
+    )
     same_code = resource.c.resource_code == values.resource_code
     fits = same_requests.label("fits")
     others = select(*RESOURCE.columns, fits).where(resource.c.id != but, same_requests | same_code)
@@ -172,7 +219,7 @@ async def _refuse_taken(connection: AsyncConnection, values: ResourceValues, *, 
         other = RESOURCE.of(row)
         if row.fits:
             raise Conflict(
-                f"{other.method} {other.path} (resource {other.id}) fits the same requests already",
+                f"{other.object} (resource {other.id}) fits the same requests already",
                 field="path",
                 resourceId=other.id,
             )

@@ -5,18 +5,129 @@ Callers that change one hold ``policy_revisions.lock``.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated, Final
 
-from sqlalchemy import select
+from sqlalchemy import delete as delete_from
+from sqlalchemy import func, insert, select
+from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from service.errors import Conflict, NotFound
 from service.kernel.services import Service
-from service.records.database.row_mapper import RowMapper
+from service.records.database.filters import conditions_of, contains, one_of
+from service.records.database.paging import Page, sorted_page
+from service.records.database.row_mapper import RowMapper, column_values
 from service.records.schema import service
 
+
+@dataclass(frozen=True, slots=True)
+class ServiceValues:
+    """The editable fields of another service; its name stays."""
+
+    description: str | None = None
+    ignore_case: bool = False
+    ignore_trailing_slash: bool = False
+    allow_preflight: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredService(ServiceValues):
+    """Another service; ``version`` rises with each edit."""
+
+    id: int
+    name: str
+    version: int
+    create_time: datetime
+    update_time: datetime
+
+    @property
+    def router(self) -> Service:
+        """The service as the policy knows it."""
+        return router_of(self.name, self)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceFilter:
+    """A filter of services: part of the name; ``names`` are those of which one may be shown."""
+
+    name: Annotated[str | None, contains(service.c.name)] = None
+    names: Annotated[Collection[str] | None, one_of(service.c.name)] = None
+
+
+SORTS: Final = {
+    "id": service.c.id,
+    "name": service.c.name,
+    "createTime": service.c.create_time,
+    "updateTime": service.c.update_time,
+}
+"""The columns by which a list of services can be sorted."""
+
 _PUBLISHED: Final = RowMapper(Service, service)
+_STORED: Final = RowMapper(StoredService, service)
+
+
+def router_of(name: str, values: ServiceValues) -> Service:
+    """Return the service ``name`` with these values as the policy knows it."""
+    return Service(name, values.ignore_case, values.ignore_trailing_slash, values.allow_preflight)
 
 
 async def published(connection: AsyncConnection) -> list[Service]:
     """Return what the policy says of each service, by name."""
     return await _PUBLISHED.all(connection, select(*_PUBLISHED.columns).order_by(service.c.name))
+
+
+async def page(
+    connection: AsyncConnection, wanted: ServiceFilter, *, page: int = 1, size: int = 20, sort: str = "name"
+) -> Page[StoredService]:
+    """Return page ``page`` (from 1) of the matching services; ValidationFailed for an unknown sort."""
+    statement = select(*_STORED.columns).where(*conditions_of(wanted))
+    return await sorted_page(connection, statement, _STORED, SORTS, page=page, size=size, sort=sort)
+
+
+async def every(connection: AsyncConnection) -> list[StoredService]:
+    """Return all services by name."""
+    return await _STORED.all(connection, select(*_STORED.columns).order_by(service.c.name))
+
+
+async def read(connection: AsyncConnection, service_id: int) -> StoredService:
+    """Return the service with that id; NotFound if there is none."""
+    found = await _STORED.one_or_none(connection, select(*_STORED.columns).where(service.c.id == service_id))
+    if found is None:
+        raise NotFound("There is no such service")
+    return found
+
+
+async def named(connection: AsyncConnection, name: str) -> StoredService | None:
+    """Return the service of that name; None if there is none."""
+    return await _STORED.one_or_none(connection, select(*_STORED.columns).where(service.c.name == name))
+
+
+async def create(connection: AsyncConnection, name: str, values: ServiceValues) -> StoredService:
+    """Register a service; Conflict if there is one of that name."""
+    if (other := await named(connection, name)) is not None:
+        raise Conflict(f"There is a service {name} already", field="name", serviceId=other.id)
+    stored = insert(service).values(name=name, **asdict(values))
+    return await _STORED.one(connection, stored.returning(*_STORED.columns))
+
+
+async def update(connection: AsyncConnection, service_id: int, values: ServiceValues) -> StoredService:
+    """Store ``values`` in an existing service."""
+    written = (
+        change(service)
+        .where(service.c.id == service_id)
+        .values(
+            **column_values(service, asdict(values)),
+            version=service.c.version + 1,
+            update_time=func.now(),
+        )
+        .returning(*_STORED.columns)
+    )
+    return await _STORED.one(connection, written)
+
+
+async def delete(connection: AsyncConnection, service_id: int) -> None:
+    """Delete a service that has no resources, with the opening of what is not registered there."""
+    await connection.execute(delete_from(service).where(service.c.id == service_id))

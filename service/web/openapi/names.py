@@ -26,6 +26,7 @@ _ENUMERATIONS: Final = {
         "password_reset kick ban unban",
         "LoginOutcome": "success failure",
         "MenuType": "Menu Button",
+        "OpenTo": "@login @anyone",
         "OpeningNeeds": "nothing login",
         "OperationKind": "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN",
         "PartState": "up degraded read_only down",

@@ -1,0 +1,169 @@
+"""Reads the operations of an OpenAPI document as resources of another service."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from service.authz.engine.paths import registered_fault, shape
+from service.authz.engine.resource_index import comparable
+from service.authz.engine.rules import METHODS
+from service.kernel.codes import MAX_CODE_LENGTH
+from service.kernel.operator_error import OperatorError
+from service.kernel.services import Service, object_of
+
+_LONGEST_NAME: Final = 128
+_LONGEST_CODE: Final = 64
+_FIELDS: Final = ("get", "put", "post", "delete", "options", "head", "patch", "trace", "query")
+_PARAMETER: Final = re.compile(r"\{([^{}/]*)\}")
+_ACTIONS: Final = {"POST": "create", "PUT": "update", "PATCH": "update", "DELETE": "delete"}
+
+
+class DocumentError(OperatorError):
+    """The document can't be imported; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """An operation as a resource: ``suggested`` is a permission code for its Button."""
+
+    object: str
+    method: str
+    path: str
+    name: str
+    code: str
+    suggested: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """An operation that can't be registered, such as ``GET /files/{name}.json``, and why."""
+
+    operation: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """What a document describes: ``base`` is the path before all of its paths, empty if there is none."""
+
+    base: str
+    imported: tuple[Imported, ...]
+    unusable: tuple[Unusable, ...]
+
+
+def operations_of(document: object, service: Service, base: str | None = None) -> Operations:
+    """Return the operations of an OpenAPI 3 or Swagger 2.0 document as resources of ``service``.
+
+    Paths begin with ``base``, by default with the path of the document's ``servers`` or ``basePath``. Path
+    parameters get names that resources may have. Raises DocumentError for another kind of document, and where
+    the paths of several servers differ or have variables, so that ``base`` must be named.
+    """
+    if not isinstance(document, dict) or not isinstance(document.get("paths"), dict):
+        raise DocumentError("This is no OpenAPI document: it has no paths")
+    if not str(document.get("openapi", "")).startswith("3.") and str(document.get("swagger", "")) != "2.0":
+        raise DocumentError("Neither openapi: 3.x nor swagger: 2.0 stands in the document")
+    prefix = _base(document) if base is None else base.rstrip("/")
+    imported: list[Imported] = []
+    unusable: list[Unusable] = []
+    seen: dict[tuple[str, str], str] = {}
+    for path, item in document["paths"].items():
+        for method, operation in _operations(item):
+            told = f"{method} {path}"
+            reason = _reason(method, prefix, item, operation)
+            whole, fault = _converted(f"{prefix}{path}")
+            if (reason := reason or fault) is not None:
+                unusable.append(Unusable(told, reason))
+                continue
+            key = method, comparable(service, shape(whole))
+            if (other := seen.setdefault(key, told)) != told:
+                unusable.append(Unusable(told, f"the router of {service.name} takes it for {other}"))
+                continue
+            imported.append(_imported(service.name, method, whole, operation))
+    return Operations(prefix, tuple(imported), tuple(unusable))
+
+
+def _base(document: Mapping[str, Any]) -> str:
+    if "swagger" in document:
+        return str(document.get("basePath") or "").rstrip("/")
+    paths = {_path_of(one) for one in document.get("servers") or []}
+    if len(paths) > 1:
+        raise DocumentError(
+            f"The servers have different paths, {', '.join(sorted(paths))}: name one by --base"
+        )
+    found = paths.pop() if paths else ""
+    if "{" in found:
+        raise DocumentError(f"The path of the servers, {found}, has variables: name it by --base")
+    return found
+
+
+def _path_of(server: object) -> str:
+    url = str(server.get("url", "")) if isinstance(server, dict) else ""
+    return urlsplit(url).path.rstrip("/")
+
+
+def _operations(item: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(item, dict):
+        for field in _FIELDS:
+            if isinstance(operation := item.get(field), dict):
+                yield field.upper(), operation
+
+
+def _reason(method: str, base: str, item: Mapping[str, Any], operation: Mapping[str, Any]) -> str | None:
+    if method == "HEAD":
+        return "HEAD is decided as GET"
+    if method not in METHODS:
+        return f"resources have a method of {', '.join(METHODS)}"
+    servers = operation.get("servers") or item.get("servers") or []
+    if any(_path_of(one) != base for one in servers):
+        return "it has servers of its own, with another path"
+    return None
+
+
+def _converted(path: str) -> tuple[str, str | None]:
+    """Return ``path`` with names of parameters that resources may have, and why it can't be registered."""
+    for segment in path.split("/"):
+        if "{" in segment and not _PARAMETER.fullmatch(segment):
+            return path, "a parameter must be a whole segment"
+    found = _PARAMETER.sub(lambda match: f"{{{_parameter(match[1])}}}", path)
+    return found, registered_fault(found, may_end_in_slash=True)
+
+
+def _parameter(name: str) -> str:
+    cleaned = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
+
+
+def _imported(service: str, method: str, path: str, operation: Mapping[str, Any]) -> Imported:
+    told = operation.get("summary") or operation.get("operationId") or f"{method} {path}"
+    name = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", str(told)).split())[:_LONGEST_NAME].strip()
+    words = [service, method.lower(), *re.findall(r"[A-Za-z0-9_-]+", path)]
+    return Imported(
+        object_of(service, f"{method} {path}"),
+        method,
+        path,
+        name or f"{method} {path}"[:_LONGEST_NAME],
+        ".".join(words)[:_LONGEST_CODE],
+        _suggested(service, method, path),
+    )
+
+
+def _suggested(service: str, method: str, path: str) -> str:
+    """Return a code such as ``orders:order:read``: the service, what the path is about, what is done."""
+    segments = [one for one in path.split("/") if one]
+    literal = [one for one in segments if not one.startswith("{")]
+    noun = _singular(re.sub(r"[^a-z0-9_-]", "-", (literal or [service])[-1].lower()))
+    one = bool(segments) and segments[-1].startswith("{")
+    action = _ACTIONS.get(method, "read" if one or not segments else "list")
+    return f"{service}:{noun}:{action}"[:MAX_CODE_LENGTH]
+
+
+def _singular(noun: str) -> str:
+    if noun.endswith("ies") and len(noun) > 4:  # noqa: PLR2004 - "ties", and not "ies" alone
+        return f"{noun[:-3]}y"
+    if noun.endswith(("sses", "xes", "ches", "shes")):
+        return noun[:-2]
+    return noun[:-1] if noun.endswith("s") and not noun.endswith(("ss", "us", "is")) else noun

@@ -1,0 +1,1 @@
+"""Writing other services and what is open there."""

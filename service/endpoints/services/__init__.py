@@ -1,0 +1,1 @@
+"""Endpoints of other services, and of what is open there."""

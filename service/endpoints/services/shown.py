@@ -1,0 +1,36 @@
+"""Of which services a caller may see resources and openings: the layer ``service`` decides."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from service.authz.engine.policy import Decision, Policy
+from service.authz.engine.rules import SERVICE
+from service.authz.publishing.live import LivePolicy
+from service.errors import PermissionDenied
+from service.kernel.services import NAME, PORTCULLIS
+from service.web.requests.context import RequestContext
+from service.web.requests.schema import whole
+
+ServiceName = Annotated[str, Meta(max_length=32, pattern=whole(NAME.pattern), examples=["orders"])]
+"""The name of a service; `portcullis` is this one."""
+
+
+def shown_services(context: RequestContext, live: LivePolicy) -> tuple[str, ...]:
+    """Return the services whose resources the caller may list, by the policy that admitted the request."""
+    policy = context.policy or live.current
+    names = (PORTCULLIS, *policy.other_services)
+    return tuple(name for name in names if _decided(context, policy, name).allowed)
+
+
+def require_shown(context: RequestContext, live: LivePolicy, service: str) -> None:
+    """Return when the caller may see resources of ``service``; PermissionDenied else."""
+    decision = _decided(context, context.policy or live.current, service)
+    if not decision.allowed:
+        raise PermissionDenied(f"You may not see the resources of {service}", decision)
+
+
+def _decided(context: RequestContext, policy: Policy, service: str) -> Decision:
+    return policy.decide(SERVICE, f"{service} list", context.user)

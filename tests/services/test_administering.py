@@ -1,0 +1,227 @@
+"""Other services, their resources and openings, written through the API under rights for each service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.support.members import Member, ids_of, member
+
+pytestmark = pytest.mark.anyio
+
+READ = {
+    "resourceName": "Read an order",
+    "resourceCode": "orders.read",
+    "method": "GET",
+    "path": "/orders/{id}",
+    "service": "orders",
+}
+ROUTE = "method=GET&path=/orders/7&service=orders"
+
+
+async def explained(running: Inside, **question: Any) -> tuple[bool, str, list[str]]:
+    asked = {"method": "GET", "path": "/orders/7", "service": "orders"} | question
+    found = await running.data("POST", "/api/policy/explain", asked)
+    assert found["endpoint"] is None
+    return found["allowed"], found["resource"]["object"], found["resource"]["lines"]
+
+
+async def button(service: Inside, code: str) -> int:
+    made = await service.data(
+        "POST", "/api/menu", {"menuType": "Button", "title": code, "authMark": code, "parentId": None}
+    )
+    number: int = made["id"]
+    return number
+
+
+async def test_a_service_is_closed_until_buttons_are_bound_or_openings_made(service: Inside) -> None:
+    registered = await service.data("POST", "/api/service", {"name": "orders"})
+    made = await service.data("POST", "/api/resource", READ)
+    assert (made["service"], made["path"]) == ("orders", "/orders/{id}")
+    name = "orders GET /orders/{id}"
+    assert await explained(service, permissions=["*"]) == (False, name, [f"p, resource, {name}, @nobody"])
+
+    code = await button(service, "orders:order:read")
+    await service.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [code]})
+    holder = {"permissions": ["orders:order:read"]}
+    assert (await explained(service, **holder))[0]
+    assert not (await explained(service, permissions=["orders:order:list"]))[0]
+    assert (await explained(service, path="/none", **holder))[:2] == (False, "orders @unregistered")
+    assert (await explained(service, service="bills", **holder))[:2] == (False, "@unknown")
+
+    opening = await service.data("POST", "/api/opening", {"service": "orders", "code": "@login"})
+    assert opening["object"] == "orders @unregistered"
+    assert (await explained(service, path="/none", permissions=[]))[0]
+    assert not (await explained(service, path="/none"))[0]
+    public = {"service": "orders", "resourceId": made["id"], "code": "@anyone"}
+    public_id = (await service.data("POST", "/api/opening", public))["id"]
+    assert (await explained(service))[0]
+    assert (await service.ask("POST", "/api/opening", public)).status == 409
+    assert [one["object"] for one in (await service.data("GET", "/api/opening/list"))["items"]] == [
+        "orders @unregistered",
+        name,
+    ]
+    assert (await service.data("GET", f"/api/opening/{public_id}"))["code"] == "@anyone"
+    shown = await service.data("GET", "/api/policy/openings")
+    assert {name, "orders @unregistered"} <= {one["object"] for one in shown["items"]}
+
+    await service.data("DELETE", f"/api/opening/{public_id}")
+    assert not (await explained(service))[0]
+    assert (await service.ask("DELETE", f"/api/service/{registered['id']}")).status == 409
+
+
+async def test_questions_of_reviewers_answer_about_other_services(service: Inside) -> None:
+    await service.data("POST", "/api/service", {"name": "orders"})
+    made = await service.data("POST", "/api/resource", READ)
+    code = await button(service, "orders:order:read")
+    before = (await service.data("GET", "/api/policy"))["revision"]
+    role = await service.data("POST", "/api/role", {"roleName": "Clerk", "roleCode": "clerk"})
+    await service.data("PUT", f"/api/role/{role['id']}/permissions", {"menuIds": [code]})
+
+    bind = f"/api/resource/{made['id']}/buttons"
+    dry = await service.data("PUT", f"{bind}?dryRun=true", {"menuIds": [code]})
+    gains = {one["roleCode"]: one["access"] for one in dry["gains"]}
+    assert gains["clerk"] == ["orders GET /orders/{id}"]
+    bound = await service.data("PUT", bind, {"menuIds": [code]})
+
+    who = await service.data("GET", f"/api/policy/who?{ROUTE}")
+    assert {"clerk"} <= {one["roleCode"] for one in who["items"]}
+    assert {one["endpoint"]["line"] for one in who["items"]} == {None}
+    assert (who["endpoint"], who["anyLogin"], who["visitors"]) == (None, False, False)
+    what = await service.data("GET", "/api/policy/what?roleCode=clerk&size=200")
+    assert "orders GET /orders/{id}" in {one["object"] for one in what["items"]}
+    matrix = await service.data("GET", "/api/policy/matrix?size=200")
+    rows = {one["object"]: one for one in matrix["items"]}
+    assert "clerk" in {one["roleCode"] for one in rows["orders GET /orders/{id}"]["roles"]}
+    diff = f"/api/policy/diff?from={before}&to={bound['policyRevision']}&access=true"
+    assert "orders GET /orders/{id}" in str(await service.data("GET", diff))
+    past = {"permissions": ["orders:order:read"], "revision": before}
+    assert not (await explained(service, **past))[0]
+
+
+@pytest.fixture
+async def orders_admin(service: Inside) -> Member:
+    """Somebody who may administer the resources of ``orders`` and no others."""
+    for name in ("orders", "bills"):
+        await service.data("POST", "/api/service", {"name": name})
+    await button(service, "service:orders:*")
+    await button(service, "orders:order:read")
+    return await member(
+        service, "keeper", "system:service:resources", "service:orders:*", "orders:order:read"
+    )
+
+
+async def test_an_administrator_of_one_service_administers_no_other(
+    service: Inside, orders_admin: Member
+) -> None:
+    mine = await orders_admin.ask("POST", "/api/resource", READ)
+    assert mine.status == 201
+    number = mine.json["data"]["id"]
+    others = READ | {"service": "bills", "resourceCode": "bills"}
+    own = READ | {"service": "portcullis", "resourceCode": "own", "path": "/api/x/{id}"}
+    foreign = (await service.data("POST", "/api/resource", others))["id"]
+    for wanted in (others | {"path": "/b"}, own):
+        refused = await orders_admin.ask("POST", "/api/resource", wanted | {"resourceCode": "more"})
+        assert (refused.status, refused.json["layer"]) == (403, "service")
+        assert f"service:{wanted['service']}:create" in refused.json["required"] or wanted is own
+    attempts: list[tuple[str, str, Any]] = [
+        ("PUT", f"/api/resource/{foreign}/enabled", {"enabled": False}),
+        ("PUT", f"/api/resource/{foreign}/buttons", {"menuIds": []}),
+        ("PATCH", f"/api/resource/{foreign}", {"description": "x"}),
+        ("DELETE", f"/api/resource/{foreign}", None),
+        ("GET", f"/api/resource/{foreign}", None),
+        ("GET", f"/api/resource/{foreign}/buttons", None),
+        ("POST", "/api/opening", {"service": "bills", "code": "@anyone"}),
+        ("DELETE", "/api/resource/1", None),
+        ("GET", "/api/resource/1", None),
+    ]
+    for method, path, body in attempts:
+        assert (await orders_admin.ask(method, path, body)).status == 403, (method, path)
+    listed = (await orders_admin.ask("GET", "/api/resource/list")).json["data"]
+    assert {one["service"] for one in listed["items"]} == {"orders"}
+    services = (await orders_admin.ask("GET", "/api/service/list")).json["data"]
+    assert [one["name"] for one in services["items"]] == ["orders"]
+
+    (read,) = await ids_of(service, "orders:order:read")
+    (users,) = await ids_of(service, "system:user:list")
+    bind = f"/api/resource/{number}/buttons"
+    assert (await orders_admin.ask("PUT", bind, {"menuIds": [read]})).status == 200
+    assert (await orders_admin.ask("PUT", bind, {"menuIds": [read, users]})).status == 403
+    opening = await orders_admin.ask("POST", "/api/opening", {"service": "orders", "code": "@login"})
+    assert opening.status == 201
+    assert (await orders_admin.ask("POST", "/api/service", {"name": "more"})).status == 403
+
+
+async def test_nobody_opens_a_resource_that_they_do_not_reach_or_moves_an_opening_without_that_right(
+    service: Inside, orders_admin: Member
+) -> None:
+    made = (await service.data("POST", "/api/resource", READ))["id"]
+    (users,) = await ids_of(service, "system:user:list")
+    await service.data("PUT", f"/api/resource/{made}/buttons", {"menuIds": [users]})
+    open_it = {"service": "orders", "resourceId": made, "code": "@anyone"}
+    refused = await orders_admin.ask("POST", "/api/opening", open_it)
+    assert (refused.status, refused.json["required"]) == (403, ["system:user:list"])
+    taking = await orders_admin.ask(
+        "POST", "/api/resource", READ | {"path": "/orders/7", "resourceCode": "seven"}
+    )
+    assert taking.status == 403
+
+    await service.data("PUT", f"/api/resource/{made}/buttons", {"menuIds": []})
+    await service.data("POST", "/api/opening", open_it)
+    editor = await member(service, "editor", "system:resource:update", "system:resource:list")
+    moved = await editor.ask("PATCH", f"/api/resource/{made}", {"path": "/secret/{id}"})
+    assert (moved.status, moved.json["layer"]) == (403, "service")
+    assert (await editor.ask("PATCH", f"/api/resource/{made}", {"description": "x"})).status == 200
+
+
+async def test_what_a_router_takes_for_one_path_is_registered_once(service: Inside) -> None:
+    shop = await service.data("POST", "/api/service", {"name": "shop", "ignoreCase": True})
+    items = READ | {"service": "shop", "path": "/Items/{id}", "resourceCode": "items"}
+    await service.data("POST", "/api/resource", items)
+    again = await service.ask("POST", "/api/resource", items | {"path": "/items/{x}", "resourceCode": "i2"})
+    assert (again.status, again.json["field"]) == (409, "path")
+    slash = items | {"path": "/items/{x}/", "resourceCode": "i3"}
+    await service.data("POST", "/api/resource", slash)
+    both = await service.ask("PATCH", f"/api/service/{shop['id']}", {"ignoreTrailingSlash": True})
+    assert (both.status, "fit the same requests" in str(both.json["faults"])) == (409, True)
+
+    own = await service.ask("POST", "/api/resource", READ | {"service": "portcullis", "path": "/api/x/"})
+    assert own.status == 422
+    assert (await service.ask("POST", "/api/resource", READ | {"service": "none"})).status == 422
+    assert (await service.ask("POST", "/api/service", {"name": "portcullis"})).status == 422
+    assert (await service.ask("POST", "/api/service", {"name": "shop"})).status == 409
+
+
+async def test_a_restore_brings_services_resources_and_openings_back(service: Inside) -> None:
+    empty = (await service.data("GET", "/api/policy"))["revision"]
+    shop = await service.data(
+        "POST", "/api/service", {"name": "shop", "ignoreCase": True, "description": "Shop"}
+    )
+    made = await service.data(
+        "POST", "/api/resource", READ | {"service": "shop", "path": "/items/", "resourceCode": "items"}
+    )
+    await service.data("POST", "/api/opening", {"service": "shop", "code": "@login"})
+    full = await service.data(
+        "POST", "/api/opening", {"service": "shop", "resourceId": made["id"], "code": "@anyone"}
+    )
+    await service.data("PATCH", f"/api/service/{shop['id']}", {"ignoreCase": False, "allowPreflight": True})
+
+    gone = await service.data("POST", f"/api/policy/revisions/{empty}/restore")
+    assert (await service.data("GET", "/api/service/list"))["items"] == []
+    requests = {edit["request"] for edit in gone["edits"]}
+    assert {f"DELETE /api/service/{shop['id']}", f"DELETE /api/resource/{made['id']}"} <= requests
+
+    await service.data("POST", f"/api/policy/revisions/{full['policyRevision']}/restore")
+    (restored,) = (await service.data("GET", "/api/service/list"))["items"]
+    assert (restored["ignoreCase"], restored["allowPreflight"], restored["description"]) == (
+        True,
+        False,
+        "Shop",
+    )
+    opened = (await service.data("GET", "/api/opening/list"))["items"]
+    assert sorted((one["object"], one["code"]) for one in opened) == [
+        ("shop @unregistered", "@login"),
+        ("shop GET /items/", "@anyone"),
+    ]

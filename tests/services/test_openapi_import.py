@@ -1,0 +1,117 @@
+"""Operations of OpenAPI documents as resources of another service."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from service.administration.resources.openapi import DocumentError, operations_of
+from service.kernel.services import Service
+
+ORDERS = Service("orders")
+
+
+def document(paths: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"openapi": "3.1.0", "paths": paths, **more}
+
+
+def test_operations_become_resources_with_suggested_codes() -> None:
+    found = operations_of(
+        document(
+            {
+                "/orders": {"get": {"summary": "List  orders"}, "post": {"operationId": "createOrder"}},
+                "/orders/{order-id}": {"parameters": [], "get": {}, "patch": {}, "delete": {}},
+                "/orders/{id}/entries/": {"put": {}},
+                "/": {"get": {}},
+            }
+        ),
+        ORDERS,
+    )
+
+    assert [(one.object, one.name, one.suggested) for one in found.imported] == [
+        ("orders GET /orders", "List orders", "orders:order:list"),
+        ("orders POST /orders", "createOrder", "orders:order:create"),
+        ("orders GET /orders/{order_id}", "GET /orders/{order_id}", "orders:order:read"),
+        ("orders DELETE /orders/{order_id}", "DELETE /orders/{order_id}", "orders:order:delete"),
+        ("orders PATCH /orders/{order_id}", "PATCH /orders/{order_id}", "orders:order:update"),
+        ("orders PUT /orders/{id}/entries/", "PUT /orders/{id}/entries/", "orders:entry:update"),
+        ("orders GET /", "GET /", "orders:order:read"),
+    ]
+    assert found.unusable == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "reason"),
+    [
+        ("/files/{name}.json", "get", "a parameter must be a whole segment"),
+        ("/a%20b", "get", "a path starts with"),
+        ("/a//b", "get", "a path starts with"),
+        ("/a", "head", "HEAD is decided as GET"),
+        ("/a", "trace", "resources have a method of"),
+        ("/x/{b}", "get", "the router of orders takes it for GET /x/{a}"),
+    ],
+)
+def test_what_can_not_be_registered_is_listed_with_the_reason(path: str, method: str, reason: str) -> None:
+    found = operations_of(document({"/x/{a}": {"get": {}}, path: {method: {}}}), ORDERS)
+
+    assert [one.object for one in found.imported] == ["orders GET /x/{a}"]
+    (bad,) = found.unusable
+    assert bad.operation == f"{method.upper()} {path}"
+    assert bad.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("more", "base"),
+    [
+        ({}, ""),
+        ({"servers": [{"url": "https://a.example/v1/"}, {"url": "/v1"}]}, "/v1"),
+        ({"servers": [{"url": "https://a.example"}]}, ""),
+    ],
+)
+def test_paths_begin_with_the_path_of_the_servers(more: dict[str, Any], base: str) -> None:
+    found = operations_of(document({"/a": {"get": {}}}, **more), ORDERS)
+
+    assert (found.base, found.imported[0].path) == (base, f"{base}/a")
+
+
+def test_the_base_path_of_swagger_2_counts_and_a_named_one_wins() -> None:
+    swagger = {"swagger": "2.0", "basePath": "/v2/", "paths": {"/a": {"get": {}}}}
+
+    assert operations_of(swagger, ORDERS).imported[0].path == "/v2/a"
+    assert operations_of(swagger, ORDERS, "/v3").imported[0].path == "/v3/a"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        None,
+        [],
+        {"openapi": "3.0.0"},
+        {"openapi": "4.0.0", "paths": {}},
+        {"paths": {}},
+        document({}, servers=[{"url": "/a"}, {"url": "/b"}]),
+        document({}, servers=[{"url": "/{version}"}]),
+    ],
+)
+def test_other_documents_are_refused(broken: object) -> None:
+    with pytest.raises(DocumentError):
+        operations_of(broken, ORDERS)
+
+
+def test_an_operation_with_servers_of_its_own_is_listed() -> None:
+    paths = {"/a": {"get": {"servers": [{"url": "/other"}]}}, "/b": {"get": {"servers": [{"url": "/v1"}]}}}
+    found = operations_of(document(paths, servers=[{"url": "/v1"}]), ORDERS)
+
+    assert [one.object for one in found.imported] == ["orders GET /v1/b"]
+    assert [one.operation for one in found.unusable] == ["GET /a"]
+
+
+def test_a_router_that_ignores_case_gets_one_resource_for_two_spellings() -> None:
+    found = operations_of(
+        document({"/Orders/": {"get": {}}, "/orders": {"get": {}}}),
+        Service("orders", ignore_case=True, ignore_trailing_slash=True),
+    )
+
+    assert [one.object for one in found.imported] == ["orders GET /Orders/"]
+    assert len(found.unusable) == 1
