@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records.database.transactions import engine
 from service.records.migrate import SchemaError, migrate, prepare
+from service.records.migrations import versions
 from service.records.schema import SCHEMA, metadata
 from tests.support.shipped import COVERED
 
@@ -70,6 +72,38 @@ def test_the_migrated_database_is_what_the_schema_describes(empty_database_url: 
             described = {check.name for check in constraints if isinstance(check, CheckConstraint)}
             built = {check["name"] for check in found.get_check_constraints(table.name, SCHEMA)}
             assert described == built, table.name
+
+
+PUTS = """
+INSERT INTO sys.resource (resource_name, resource_code, method, path, enabled) VALUES
+    ('One user', 'one.user', 'PUT', '/api/user/7', true),
+    ('Any menu', 'any.menu', 'PUT', '/api/menu/{menu}', false),
+    ('Bindings', 'bindings', 'PUT', '/api/resource/{id}/buttons', true),
+    ('Own', 'own', 'PUT', '/api/user/profile', true),
+    ('Report', 'report', 'PUT', '/api/report/{id}', true),
+    ('Any role', 'any.role', 'PUT', '/api/role/{id}', true),
+    ('Guarded', 'guarded', 'PATCH', '/api/role/{role}', true);
+INSERT INTO sys.menu (menu_type, title, auth_mark, bit_position) VALUES ('Button', 'B', 'x:y', 900);
+INSERT INTO sys.action_resource (resource_id, menu_id)
+    SELECT r.id, m.id FROM sys.resource r, sys.menu m WHERE r.method = 'PUT';
+"""
+
+
+def test_patches_are_guarded_by_what_guards_the_puts_of_the_same_records(empty_database_url: str) -> None:
+    migrate(empty_database_url)
+    with engine(empty_database_url).begin() as connection:
+        connection.exec_driver_sql(PUTS)
+        for _ in range(2):  # it finds nothing to do a second time
+            connection.exec_driver_sql(import_module(f"{versions.__name__}.v0019_patches").GUARD)
+        found = connection.exec_driver_sql(
+            "SELECT path, enabled, count(menu_id) FROM sys.resource LEFT JOIN sys.action_resource"
+            " ON resource_id = id WHERE method = 'PATCH' GROUP BY id ORDER BY path"
+        )
+        assert [tuple(row) for row in found] == [
+            ("/api/menu/{menu}", False, 1),
+            ("/api/role/{role}", True, 0),
+            ("/api/user/7", True, 1),
+        ]
 
 
 def test_a_database_of_a_newer_version_is_refused_and_left_alone(empty_database_url: str) -> None:
