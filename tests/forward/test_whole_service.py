@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from tests.docs.blocks import parsed
+from tests.docs.pages import ROOT, between
 from tests.support.inside import Inside, inside
-from tests.support.members import ids_of, member, query
+from tests.support.members import member
 from tests.support.proxies import Front, Recorder, front
 from tests.support.waiting import eventually_here
 from tests.web.served import strictly_served
@@ -16,38 +19,31 @@ from tests.web.served import strictly_served
 pytestmark = pytest.mark.anyio
 
 CODE = "orders:order:read"
-SERVICE = "INSERT INTO sys.service (name) VALUES ('orders')"
-RESOURCE = (
-    "INSERT INTO sys.resource (resource_code, resource_name, method, path, service)"
-    " VALUES ('orders.read', 'Read an order', 'GET', '/orders/{id}', 'orders') RETURNING id"
-)
+GUIDE = ROOT / "docs" / "guides" / "guard-a-service.md"
+MADE = {"/api/menu": "BUTTON", "/api/resource": "RESOURCE", "/api/role": "ROLE", "/api/user": "USER"}
 
 
-async def register(service: Inside) -> None:
-    """Register ``GET /orders/{id}`` of the service ``orders``, bound to a Button with ``CODE``."""
-    body = {"menuType": "Button", "title": "Read orders", "authMark": CODE}
-    button = await service.data("POST", "/api/menu", body)
-    await query(service, SERVICE)
-    ((resource,),) = await query(service, RESOURCE)
-    await service.data("PUT", f"/api/resource/{resource}/buttons", {"menuIds": [button["id"]]})
+async def set_up(service: Inside) -> tuple[str, str]:
+    """Send the requests of the guide; return the key of the proxy, and its path."""
+    (block,) = parsed(between(GUIDE.read_text(encoding="utf-8"), "setup"))
+    ids: dict[str, str] = {}
+    for request in block.text.split("\n\n"):
+        line, body = re.sub(r"\b[A-Z]{4,}\b", lambda word: ids.get(word[0], word[0]), request).split("\n", 1)
+        method, path = line.split()
+        answer = await service.data(method, path, json.loads(body))
+        if path in MADE:
+            ids[MADE[path]] = str(answer["id"])
+    return answer["key"], f"{path}/{answer['id']}"
 
 
-async def key_of(service: Inside, name: str, bound_to: str | None, *codes: str) -> tuple[str, str]:
-    """Make a service account that holds ``codes``; return a key of it, and the path of that key."""
-    role = await service.data("POST", "/api/role", {"roleCode": name, "roleName": name})
-    await service.data(
-        "PUT", f"/api/role/{role['id']}/permissions", {"menuIds": await ids_of(service, *codes)}
-    )
-    body = {
-        "userName": name,
-        "nickName": name,
-        "kind": "service",
-        "service": bound_to,
-        "roleIds": [role["id"]],
-    }
-    account = await service.data("POST", "/api/user", body)
-    made = await service.data("POST", f"/api/user/{account['id']}/keys", {"name": "proxy"})
-    return made["key"], f"/api/user/{account['id']}/keys/{made['id']}"
+async def key_of(service: Inside, name: str, *codes: str) -> str:
+    """Make a service account that holds ``codes``, bound to no service; return a key of it."""
+    role = {"roleCode": name, "roleName": name, "permissions": codes}
+    role_id = (await service.data("POST", "/api/role", role))["id"]
+    account = {"userName": name, "nickName": name, "kind": "service", "roleIds": [role_id]}
+    user_id = (await service.data("POST", "/api/user", account))["id"]
+    key: str = (await service.data("POST", f"/api/user/{user_id}/keys", {"name": "job"}))["key"]
+    return key
 
 
 async def status(proxy: Front, token: str | None, line: str = "GET /orders/7") -> int:
@@ -66,8 +62,7 @@ async def test_roles_keys_and_sessions_decide_from_the_next_request_on(
         "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
     }
     async with inside(seeded_database_url, redis_url, **variables) as service:
-        await register(service)
-        key, place_of_key = await key_of(service, "proxy", "orders", "system:policy:evaluate")
+        key, place_of_key = await set_up(service)
         alice = await member(service, "alice")
         async with (
             strictly_served(service._app) as port,
@@ -78,19 +73,19 @@ async def test_roles_keys_and_sessions_decide_from_the_next_request_on(
             assert await status(proxy, alice.token) == 403
 
             role = f"/api/role/{alice.role_id}/permissions"
-            await service.data("PUT", role, {"menuIds": await ids_of(service, CODE)})
+            await service.data("PUT", role, {"permissions": [CODE]})
             assert await status(proxy, alice.token) == 401  # refresh_required
             await alice.log_in()
             assert await status(proxy, alice.token) == 200
             assert orders.served[0].values("x-portcullis-user-id") == [str(alice.user_id)]
             assert await status(proxy, alice.token, "DELETE /orders/7") == 403
 
-            await service.data("PUT", role, {"menuIds": []})
+            await service.data("PUT", role, {"permissions": []})
             assert await status(proxy, alice.token) == 401
             await alice.log_in()
             assert await status(proxy, alice.token) == 403
 
-            machine, _ = await key_of(service, "nightly", None, CODE)
+            machine = await key_of(service, "nightly", CODE)
             assert await status(proxy, machine) == 200
             assert await status(proxy, f"{machine[:-1]}x") == 401
 
