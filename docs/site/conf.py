@@ -24,5 +24,5 @@ html_copy_source = False
 html_show_sourcelink = False
 html_use_index = False
 html_favicon = str(HERE / "static" / "icon.svg")
-pygments_style = "a11y-high-contrast-light"
+pygments_style = "a11y-light"
 pygments_dark_style = "a11y-high-contrast-dark"

@@ -34,10 +34,11 @@ LACKING = {
     "downloadFile": 404,
     "downloadPublicFile": 404,
     "endOwnSession": 404,
+    "getWellKnownAuthzenConfiguration": 404,  # nothing says how clients reach the service
     "logIn": 401,
     "refreshTokens": 401,
 }
-"""What is answered where a request needs a secret, a session, a file or a service that is not there."""
+"""What is answered where a request needs what is not there: a secret, a session, a file, a setting."""
 
 
 class Shown(NamedTuple):

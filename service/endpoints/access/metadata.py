@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from service.errors import NotFound
 from service.web.requests.context import RequestContext
+from service.web.requests.marks import refuses
 from service.web.requests.schema import ProtocolSchema
 
 
@@ -25,6 +26,7 @@ class AccessConfiguration:
         """``public_url`` is how clients reach the service; "" if that is not known."""
         self._base = public_url
 
+    @refuses(NotFound)
     async def on_get(self, _context: RequestContext) -> Configuration:
         """Read where the decision point of OpenID AuthZEN 1.0 answers.
 

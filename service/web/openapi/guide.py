@@ -12,6 +12,7 @@ from service.web.openapi.pages import CSS, HTML, SCRIPT, Shown
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import sends
 from service.web.requests.routes import Routes
+from service.web.requests.schema import Document
 
 GUIDE: Final = "/docs/guide"
 SITE: Final = Path(service.__file__).parent / "shipped" / "guide"
@@ -52,20 +53,72 @@ class NotBuilt:
         raise NotFound("The documentation is not built here; python3 dev.py docs builds it in a checkout")
 
 
+class Site:
+    """The files of the site, by their paths in it. They are listed once, so no request can name any other."""
+
+    def __init__(self, site: Path) -> None:
+        """List the files of ``site``; each is read when it is first asked for."""
+        self._files = {
+            file.relative_to(site).as_posix(): Shown(
+                file.read_bytes, _TYPES.get(file.suffix, _TEXT), CONTENT_SECURITY_POLICY
+            )
+            for file in site.rglob("*")
+            if file.is_file()
+        }
+
+    async def document(self, context: RequestContext, *path: str) -> Document:
+        """Return the file at ``path``, folders first. Raises NotFound."""
+        shown = self._files.get("/".join(path))
+        if shown is None:
+            raise NotFound
+        return await shown.on_get(context)
+
+
+class InSite:
+    """``/docs/guide/{first}``. Falcon asks for the same names in the templates below it."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def on_get(self, context: RequestContext, first: str) -> Document:
+        """Read a file of the documentation."""
+        return await self._site.document(context, first)
+
+
+class InFolder:
+    """``/docs/guide/{first}/{second}``."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def on_get(self, context: RequestContext, first: str, second: str) -> Document:
+        """Read a file of the documentation."""
+        return await self._site.document(context, first, second)
+
+
+class TwoFoldersDown:
+    """``/docs/guide/{first}/{second}/{third}``."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    async def on_get(self, context: RequestContext, first: str, second: str, third: str) -> Document:
+        """Read a file of the documentation."""
+        return await self._site.document(context, first, second, third)
+
+
 def is_built(site: Path = SITE) -> bool:
     """True if ``site`` holds the documentation."""
     return (site / _FIRST).is_file()
 
 
 def add_guide(routes: Routes, site: Path = SITE) -> None:
-    """Serve each file of ``site`` below ``/docs/guide``, or a refusal there that says how to build it.
-
-    The files are listed once, so no request can name any other. Each is read when it is first asked for.
-    """
+    """Serve the files of ``site`` below ``/docs/guide``, or a refusal there that says how to build it."""
     if not is_built(site):
         routes.add_outside(GUIDE, NotBuilt())
         return
+    files = Site(site)
     routes.add_outside(GUIDE, Entrance())
-    for file in sorted(path for path in site.rglob("*") if path.is_file()):
-        shown = Shown(file.read_bytes, _TYPES.get(file.suffix, _TEXT), CONTENT_SECURITY_POLICY)
-        routes.add_outside(f"{GUIDE}/{file.relative_to(site).as_posix()}", shown)
+    routes.add_outside(f"{GUIDE}/{{first}}", InSite(files))
+    routes.add_outside(f"{GUIDE}/{{first}}/{{second}}", InFolder(files))
+    routes.add_outside(f"{GUIDE}/{{first}}/{{second}}/{{third}}", TwoFoldersDown(files))
