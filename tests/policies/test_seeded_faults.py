@@ -53,7 +53,7 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def test_the_shipped_files_have_no_finding_that_is_not_accepted(run: Run) -> None:
-    assert run(lint) == (0, "0 findings in files; 7 more are accepted.\n")
+    assert run(lint) == (0, "0 findings in files; 8 more are accepted.\n")
 
 
 def test_a_widened_wildcard_is_found_by_the_cases(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
