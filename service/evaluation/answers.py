@@ -13,11 +13,12 @@ from service.evaluation.questions import Question, RequestsTo, RequestTo, Unansw
 from service.evaluation.templates import Templates
 from service.kernel.codes import HeldCodes
 
-Why: TypeAlias = Reason | Unanswerable | Literal["subject_not_active", "incomplete"]
+Why: TypeAlias = Reason | Unanswerable | Literal["subject_not_active", "incomplete", "too_general"]
 """The reason of an answer.
 
 ``subject_not_active``: the subject is not known, is disabled or banned, or its token is not valid or was
-revoked. ``incomplete``: a question of a batch lacks a part, or has a part of a wrong type.
+revoked. ``incomplete``: a question of a batch lacks a part, or has a part of a wrong type. ``too_general``:
+the requests of a template meet more resources than are looked at (``templates.MOST_PATHS``).
 """
 
 
@@ -45,13 +46,19 @@ class Answers:
                 return _told(policy, policy.judge(PERMISSION, code, held), held)
             case RequestTo(service, method, path):
                 return _told(policy, policy.judge_route(service, method, path, held), held)
-            case RequestsTo(service, method):
-                decisions = [
-                    policy.judge_route(service, method, path, held)
-                    for path in self._templates.paths(policy, question)
-                ]
-                denied = (one for one in decisions if not one.allowed)
-                return _told(policy, next(denied, None) or decisions[0], held)
+            case RequestsTo():
+                return self._of_all(policy, question, held)
+
+    def _of_all(self, policy: Policy, question: RequestsTo, held: HeldCodes | None) -> Answer:
+        """Return the first denial among the requests of a template, or that all are allowed."""
+        paths = self._templates.paths(policy, question)
+        if paths is None:
+            return Answer(False, "too_general")
+        service, method = question.service, question.method
+        decisions = (policy.judge_route(service, method, path, held) for path in paths)
+        first = next(decisions)
+        denied = (one for one in decisions if not one.allowed)
+        return _told(policy, next(denied, first) if first.allowed else first, held)
 
 
 def _told(policy: Policy, decision: Decision, held: HeldCodes | None) -> Answer:

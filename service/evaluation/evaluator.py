@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from service.authz.engine.policy import Policy
 from service.evaluation.answers import Answer, Answers
-from service.evaluation.entities import Asked, Subject
+from service.evaluation.entities import Asked
 from service.evaluation.questions import question_of
 from service.evaluation.subjects import Subjects
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
 
 Note: TypeAlias = Callable[[Asked, Caller | None, Answer], None]
@@ -38,32 +39,23 @@ class Evaluator:
         """Return the answers to ``asked``, in order; None stands for a question that is incomplete.
 
         ``asking`` is the account that asks. The list ends behind the first answer that is ``ends_with``, if
-        that is given; what follows is not asked. Raises ``Unavailable``.
+        that is given; what follows is not asked. Other requests get turns in between. Raises ``Unavailable``.
         """
         subjects = {one.subject for one in asked if one is not None}
         callers = await self._subjects.callers(subjects, policy.permission_map)
-        answers = []
-        for one, caller, answer in self._answered(policy, asking, asked, callers):
+        answers, work = [], CooperativeYield()
+        for one in asked:
+            answer = INCOMPLETE
+            if one is not None:
+                caller = callers.get(one.subject)
+                answer = self.answer(policy, asking, one, caller)
+                if note is not None:
+                    note(one, caller, answer)
             answers.append(answer)
-            if note is not None and one is not None:
-                note(one, caller, answer)
             if answer.allowed is ends_with:
                 break
+            await work.after_item()
         return answers
-
-    def _answered(
-        self,
-        policy: Policy,
-        asking: Caller,
-        asked: Sequence[Asked | None],
-        callers: dict[Subject, Caller],
-    ) -> Iterator[tuple[Asked | None, Caller | None, Answer]]:
-        for one in asked:
-            if one is None:
-                yield None, None, INCOMPLETE
-                continue
-            caller = callers.get(one.subject)
-            yield one, caller, self.answer(policy, asking, one, caller)
 
     def answer(self, policy: Policy, asking: Caller, asked: Asked, caller: Caller | None) -> Answer:
         """Return the answer about ``caller``, the subject of ``asked``; None for one that is not active."""

@@ -11,6 +11,7 @@ from service.authn.authenticate import Authenticator
 from service.authn.current_rights import CurrentRights, Who
 from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid
 from service.evaluation.entities import IDENTITY, TOKEN, USER, Subject
+from service.kernel.cooperative_yield import CooperativeYield
 from service.kernel.identity import Caller
 from service.kernel.names import name_key
 from service.kernel.permission_map import PermissionMap
@@ -42,9 +43,12 @@ class Subjects:
         users = {one: who for one in subjects if (who := _user(one)) is not None}
         known = await self._current.of(set(users.values())) if users else {}
         found = {one: known[who] for one, who in users.items() if who in known}
+        work = CooperativeYield()
         for one in subjects:
-            if one.type == TOKEN and (caller := await self._of_token(one.id, permission_map)) is not None:
-                found[one] = caller
+            if one.type == TOKEN:
+                if (caller := await self._of_token(one.id, permission_map)) is not None:
+                    found[one] = caller
+                await work.after_item()
         return found
 
     async def _of_token(self, token: str, permission_map: PermissionMap) -> Caller | None:

@@ -16,7 +16,9 @@ from service.evaluation.questions import RequestsTo
 from service.kernel.services import PORTCULLIS, split_object
 
 _ANY: Final = "\x01"  # a value that no registered path has, so that only parameters fit it
-_MOST_KNOWN: Final = 1000
+MOST_PATHS: Final = 1000
+"""How many paths of one template are looked at; each of them is a question."""
+_MOST_KEPT: Final = 100_000  # paths of all templates
 
 
 class _Known:
@@ -25,7 +27,18 @@ class _Known:
     def __init__(self, policy: Policy) -> None:
         self.routes = ResourceIndex(policy.rules.objects(ENDPOINT))
         self.meeting: dict[str, tuple[MeetingShapes, MeetingShapes]] = {}
-        self.paths: dict[RequestsTo, tuple[str, ...]] = {}
+        self._paths: dict[RequestsTo, tuple[str, ...] | None] = {}
+        self._kept = 0
+
+    def paths(self, policy: Policy, asked: RequestsTo) -> tuple[str, ...] | None:
+        """Return the paths of a template, as ``Templates`` does; they are found once."""
+        if asked not in self._paths:
+            if self._kept >= _MOST_KEPT:
+                self._paths.clear()
+                self._kept = 0
+            found = self._paths[asked] = _distinct(policy, self, asked)
+            self._kept += 1 + len(found or ())
+        return self._paths[asked]
 
 
 class Templates:
@@ -37,30 +50,27 @@ class Templates:
     def __len__(self) -> int:
         return len(self._known)
 
-    def paths(self, policy: Policy, asked: RequestsTo) -> tuple[str, ...]:
+    def paths(self, policy: Policy, asked: RequestsTo) -> tuple[str, ...] | None:
         """Return paths such that any request that fits the template is decided by the lines of one of them.
 
         The first is that of a request whose values nobody has registered. Of ``GET /orders/{id}`` the others
-        are those that a more specific resource takes, such as ``/orders/new``.
+        are those that a more specific resource takes, such as ``/orders/new``. None if more than
+        ``MOST_PATHS`` would have to be looked at.
         """
         if (known := self._known.get(policy)) is None:
             known = self._known[policy] = _Known(policy)
-        found = known.paths.get(asked)
-        if found is None:
-            if len(known.paths) >= _MOST_KNOWN:
-                known.paths.clear()
-            found = known.paths[asked] = tuple(_distinct(policy, known, asked))
-        return found
+        # The names of parameters make no difference.
+        return known.paths(policy, RequestsTo(asked.service, asked.method, shape(asked.template)))
 
 
-def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> Iterator[str]:
-    """Yield the candidates whose lines differ from those of the candidates before."""
-    seen = set()
-    for path in _candidates(policy, known, asked):
-        lines = _lines(policy, known, asked, path)
-        if lines not in seen:
-            seen.add(lines)
-            yield path
+def _distinct(policy: Policy, known: _Known, asked: RequestsTo) -> tuple[str, ...] | None:
+    """Return the candidates whose lines differ from those of the candidates before; None for too many."""
+    found: dict[tuple[object, ...], str] = {}
+    for number, path in enumerate(_candidates(policy, known, asked)):
+        if number == MOST_PATHS:
+            return None
+        found.setdefault(_lines(policy, known, asked, path), path)
+    return tuple(found.values())
 
 
 def _lines(policy: Policy, known: _Known, asked: RequestsTo, path: str) -> tuple[object, ...]:

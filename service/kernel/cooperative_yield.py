@@ -31,6 +31,8 @@ _LOOP_BUSY: Final = 0.00003
 """Seconds that one iteration of the event loop takes at least when it has other work."""
 _LOOP_REST: Final = 0.001
 """Seconds that other tasks get in each pause when there are any."""
+_LOOP_SLICE: Final = 0.002
+"""Seconds of work on the event loop between two pauses."""
 
 
 def cooperatively(items: Iterable[T]) -> Iterator[T]:
@@ -60,10 +62,17 @@ def in_parts(items: Iterable[T], size: int = 64) -> Iterator[list[T]]:
 
 
 class CooperativeYield:
-    """One long work on the event loop; it awaits ``give_way`` after each part."""
+    """One long work on the event loop; it awaits ``give_way`` after each part, or ``after_item``."""
 
     def __init__(self) -> None:
         self._busy = 0
+        self._began = perf_counter()
+
+    async def after_item(self) -> None:
+        """Give way if that is due: after some milliseconds of work, however many items that were."""
+        if perf_counter() - self._began > _LOOP_SLICE:
+            await self.give_way()
+            self._began = perf_counter()
 
     async def give_way(self) -> None:
         """Let the event loop run its other tasks, for longer while there are many."""

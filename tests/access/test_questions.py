@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from itertools import product
+from typing import Any, cast
 
 import pytest
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import ENDPOINT, PERMISSION, RESOURCE, SERVICE, Rule
-from service.evaluation.answers import Answers
-from service.evaluation.entities import Resource
+from service.evaluation.answers import Answer, Answers
+from service.evaluation.entities import Asked, Resource, Subject
+from service.evaluation.evaluator import Evaluator
 from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf, question_of
-from service.evaluation.templates import Templates
+from service.evaluation.templates import MOST_PATHS, Templates
 from service.kernel.codes import HeldCodes
+from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
 
 
@@ -159,7 +164,59 @@ def test_templates_are_forgotten_with_their_policy() -> None:
     policy = Policy(MODEL.read_text("utf-8"), LINES, revision=7)
     question = RequestsTo("orders", "GET", "/orders/{id}")
 
-    assert templates.paths(policy, question) is templates.paths(policy, question)
-    assert len(templates.paths(policy, question)) == 2
+    renamed = RequestsTo("orders", "GET", "/orders/{number}")
+
+    assert templates.paths(policy, question) is templates.paths(policy, renamed)
+    assert len(templates.paths(policy, question) or ()) == 2
     del policy
     assert len(templates) == 0
+
+
+def test_a_template_that_meets_very_many_resources_is_denied_without_asking_about_them() -> None:
+    lines = [Rule(RESOURCE, f"orders GET /orders/{n}", "orders:read") for n in range(MOST_PATHS)]
+    policy = Policy(MODEL.read_text("utf-8"), [Rule(SERVICE, "orders", "@nobody"), *lines], revision=7)
+    asked = []
+
+    def reason(template: str) -> str:
+        answer = Answers().of(policy, RequestsTo("orders", "GET", template), HeldCodes(["*"]))
+        asked.append(answer.decision)
+        return answer.reason
+
+    assert reason("/orders/{id}") == reason("/{a}/{b}") == "too_general"
+    assert asked == [None, None]
+    assert reason("/{a}/7") == "no_line"
+
+
+class SlowAnswers(Answers):
+    def of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
+        time.sleep(0.003)
+        return super().of(policy, question, held)
+
+
+class OneSubject:
+    async def callers(self, *_: Any) -> dict[Any, Any]:
+        return {ALICE: Caller(1, "1", "alice", "", "", (), HeldCodes(()), 0.0)}
+
+
+ALICE = Subject("user", "alice")
+
+
+@pytest.mark.anyio
+async def test_others_get_turns_while_a_long_list_of_questions_is_answered() -> None:
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    asking = Caller(2, "2", "gateway", "", "", (), HeldCodes(()), 0.0)
+    evaluator = Evaluator(cast(Any, OneSubject()), SlowAnswers())
+    task = asyncio.create_task(others())
+    asked = Asked(ALICE, "GET", Resource("route", "/orders/7", "orders"))
+    answers = await evaluator.evaluate(POLICY, asking, [asked] * 5)
+    task.cancel()
+
+    assert [one.reason for one in answers] == ["not_held"] * 5
+    assert turns >= 5
