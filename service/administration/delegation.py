@@ -44,6 +44,7 @@ class DelegationCheck:
         self, policy: Policy, caller: Caller, stored: HeldCodes, change: Change | None = None
     ) -> None:
         self.user_id = caller.user_id
+        self.bound_to = caller.service
         self._policy = policy
         self._held = (caller.held, stored)
         self._change = change

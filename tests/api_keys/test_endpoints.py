@@ -36,6 +36,21 @@ async def test_a_service_account_is_made_shown_filtered_and_edited(workers: Work
     assert (await workers.first.ask("PATCH", "/api/user/1", {"service": "orders"})).fields == ["service"]
 
 
+async def test_an_account_that_is_bound_to_a_service_does_not_free_itself_or_others(workers: Workers) -> None:
+    one = await workers.account("system:user:update", "system:user:list")
+    other = await workers.account()
+    key = (await made_key(workers, one.id))["key"]
+    for account in (one, other):
+        await workers.first.data("PATCH", f"/api/user/{account.id}", {"service": "orders"})
+    for account in (one, other):
+        for service in (None, "shop"):
+            path = f"/api/user/{account.id}"
+            assert (await workers.first.ask("PATCH", path, {"service": service}, token=key)).status == 409
+            assert (await workers.first.data("GET", path))["service"] == "orders"
+    named = {"service": "orders", "nickName": "Other"}
+    assert (await workers.first.ask("PATCH", f"/api/user/{other.id}", named, token=key)).status == 200
+
+
 @pytest.mark.parametrize(
     ("more", "field"),
     [

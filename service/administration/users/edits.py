@@ -79,9 +79,12 @@ async def edit(
     ``before`` is what is stored of ``target``. Raises ``ValidationFailed`` for roles that do not exist, and
     for a field of another kind of account; ``PermissionDenied`` when a role that is given or taken away gives
     a code that the caller does not hold; ``Conflict`` for a name that is taken, for any change of the
-    caller's own roles, and for callers who disable themselves.
+    caller's own roles, for callers who disable themselves, and for a change of the service that an account is
+    bound to by a caller who is bound to one.
     """
     rules.require_kind(before.kind, values)
+    if check.bound_to is not None and values.get("service", before.service) != before.service:
+        raise Conflict("An account that is bound to a service can't change what accounts are bound to")
     if target.user_id == check.user_id and values.get("status") == "disabled":
         raise Conflict("You can't disable your own account")
     if role_ids is not None:
