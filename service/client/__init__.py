@@ -1,0 +1,26 @@
+"""A client for services that Portcullis guards: questions, middleware for ASGI and WSGI, and for FastAPI.
+
+It imports nothing else of Portcullis, so the folder can be copied into another project under any name. It
+needs httpx; ``assertion`` needs joserfc too, and ``fastapi_dependency`` needs FastAPI.
+"""
+
+from __future__ import annotations
+
+from .asgi import GuardASGI
+from .asking import AsyncPortcullis, Portcullis
+from .entities import Decision, Question, Resource, Subject, User
+from .exchange import Semantic
+from .wsgi import GuardWSGI
+
+__all__ = [
+    "AsyncPortcullis",
+    "Decision",
+    "GuardASGI",
+    "GuardWSGI",
+    "Portcullis",
+    "Question",
+    "Resource",
+    "Semantic",
+    "Subject",
+    "User",
+]

@@ -1,0 +1,97 @@
+"""What is asked, what is answered, and who the user is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+UNAVAILABLE: Final = "unavailable"
+"""The reason of a decision where Portcullis gave no clean answer."""
+NOT_ASKED: Final = "not_asked"
+"""The reason of a decision about a question behind the one that decided."""
+NOT_ACTIVE: Final = "subject_not_active"
+"""The reason of a decision about a user or a token that is not valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Who would act; the ``id`` may be a secret and is not shown by ``repr``."""
+
+    type: str
+    id: str = field(repr=False)
+
+    @classmethod
+    def user(cls, name: str) -> Subject:
+        """Return the user with this user name."""
+        return cls("user", name)
+
+    @classmethod
+    def identity(cls, login_id: str) -> Subject:
+        """Return the user with this id: the ``sub`` of tokens."""
+        return cls("identity", login_id)
+
+    @classmethod
+    def token(cls, token: str) -> Subject:
+        """Return the holder of an access token, which Portcullis verifies."""
+        return cls("token", token)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What would be acted on; ``service`` counts for routes only."""
+
+    type: str
+    id: str
+    service: str | None = None
+
+    @classmethod
+    def route(cls, path: str, service: str | None = None) -> Resource:
+        """Return a path as it was sent, or a template such as ``/orders/{id}``; the action is the method.
+
+        Without ``service`` it is the client's, or else that of the account that asks.
+        """
+        return cls("route", path, service)
+
+    @classmethod
+    def permission(cls, code: str) -> Resource:
+        """Return what a permission code stands for, whatever the action."""
+        return cls("permission", code)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """May ``subject`` perform ``action`` on ``resource``?"""
+
+    subject: Subject
+    action: str
+    resource: Resource
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to a question; true if and only if it is allowed.
+
+    ``reason`` is that of the answer, or ``unavailable`` or ``not_asked``. ``decision_id`` is empty and
+    ``revision`` is None where the enforcer was not asked.
+    """
+
+    allowed: bool
+    reason: str
+    decision_id: str = ""
+    revision: int | None = None
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Who sends a request that was allowed: the login id, the user name, and the codes of the roles.
+
+    ``decision_id`` is the id of the decision that let the request pass.
+    """
+
+    id: str
+    name: str
+    roles: tuple[str, ...] = ()
+    decision_id: str = ""

@@ -1,0 +1,162 @@
+"""Questions as requests, and answers as decisions (OpenID AuthZEN Authorization API 1.0), without any I/O."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from .entities import NOT_ASKED, UNAVAILABLE, Decision, Question
+
+MOST_AT_ONCE: Final = 1000
+"""The most questions of one request."""
+_MOST_KEPT: Final = 10_000  # decisions
+_OK: Final = 200
+
+Semantic: TypeAlias = Literal["execute_all", "deny_on_first_deny", "permit_on_first_permit"]
+"""How several questions are answered: all of them, or up to the first one that decides."""
+
+_ENDS_WITH: Final[dict[Semantic, bool | None]] = {
+    "execute_all": None,
+    "deny_on_first_deny": False,
+    "permit_on_first_permit": True,
+}
+
+
+class Kept:
+    """Decisions that were asked about less than ``seconds`` ago; none with 0."""
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        if not 0 <= seconds < float("inf"):
+            raise ValueError("The time to keep decisions is a number of seconds, or 0")
+        self.now = now
+        self._seconds = seconds
+        self._decisions: dict[Question, tuple[float, Decision]] = {}
+
+    def get(self, question: Question) -> Decision | None:
+        """Return the decision about ``question``, None if it has to be asked."""
+        asked_at, decision = self._decisions.get(question, (None, None))
+        return None if asked_at is None or self.now() - asked_at >= self._seconds else decision
+
+    def put(self, question: Question, decision: Decision, asked_at: float) -> None:
+        """Keep what Portcullis has answered."""
+        if not self._seconds or decision.reason in (UNAVAILABLE, NOT_ASKED):
+            return
+        if len(self._decisions) >= _MOST_KEPT:
+            self._decisions.clear()
+        self._decisions[question] = (asked_at, decision)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came back: the status, the media type, and the body."""
+
+    status: int
+    media_type: str
+    body: bytes
+
+
+class Exchange:
+    """The questions that have to be asked, and the decisions about all."""
+
+    def __init__(
+        self, questions: Sequence[Question], semantic: Semantic, service: str | None, kept: Kept
+    ) -> None:
+        """Raises ValueError for more than ``MOST_AT_ONCE`` questions or an unknown ``semantic``."""
+        if len(questions) > MOST_AT_ONCE:
+            raise ValueError(f"At most {MOST_AT_ONCE} questions are asked at once")
+        if semantic not in _ENDS_WITH:
+            raise ValueError("There is no such semantic")
+        self._all = questions
+        self._semantic = semantic
+        self._service = service
+        self._kept = kept
+        self._asked_at = kept.now()
+        # Which question ends the answers depends on all before it.
+        self._known = {} if _ENDS_WITH[semantic] is not None else self._remembered()
+        self.asked = [one for one in dict.fromkeys(questions) if one not in self._known]
+        if _ENDS_WITH[semantic] is not None:
+            self.asked = list(questions)
+
+    def _remembered(self) -> dict[Question, Decision]:
+        found = ((one, self._kept.get(one)) for one in self._all)
+        return {one: decision for one, decision in found if decision is not None}
+
+    @property
+    def request(self) -> tuple[str, bytes]:
+        """The path and the JSON body of the request; there is at least one question in ``asked``."""
+        wire = [self._wire(one) for one in self.asked]
+        if len(wire) == 1:
+            return "/access/v1/evaluation", json.dumps(wire[0]).encode()
+        body = {"evaluations": wire, "options": {"evaluations_semantic": self._semantic}}
+        return "/access/v1/evaluations", json.dumps(body).encode()
+
+    def _wire(self, question: Question) -> dict[str, Any]:
+        subject, resource = question.subject, question.resource
+        told: dict[str, Any] = {"type": resource.type, "id": resource.id}
+        service = resource.service or self._service
+        if resource.type == "route" and service is not None:
+            told["properties"] = {"service": service}
+        return {
+            "subject": {"type": subject.type, "id": subject.id},
+            "action": {"name": question.action},
+            "resource": told,
+        }
+
+    def decisions(self, reply: Reply | None) -> list[Decision]:
+        """Return a decision for each question, in order; ``reply`` is None if none came.
+
+        Anything but a clean 200 denies all that were asked. Questions behind the one that decides are denied.
+        """
+        if self.asked:
+            answered = None if reply is None else self._read(reply)
+            if answered is None:
+                answered = [Decision(False, UNAVAILABLE)] * len(self.asked)
+            for question, decision in zip(self.asked, answered, strict=True):
+                self._kept.put(question, decision, self._asked_at)
+            if _ENDS_WITH[self._semantic] is not None:
+                return answered
+            self._known.update(zip(self.asked, answered, strict=True))
+        return [self._known[one] for one in self._all]
+
+    def _read(self, reply: Reply) -> list[Decision] | None:
+        if reply.status != _OK or reply.media_type.partition(";")[0].strip() != "application/json":
+            return None
+        try:
+            body = json.loads(reply.body)
+        except (ValueError, RecursionError):
+            return None
+        told = [body] if len(self.asked) == 1 else _member(body, "evaluations")
+        if not isinstance(told, list) or not 0 < len(told) <= len(self.asked):
+            return None
+        decisions = [one for one in map(_decision, told) if one is not None]
+        if len(decisions) != len(told):
+            return None
+        missing = len(self.asked) - len(told)
+        if missing and decisions[-1].allowed is not _ENDS_WITH[self._semantic]:
+            return None
+        return decisions + [Decision(False, NOT_ASKED)] * missing
+
+
+def _decision(told: object) -> Decision | None:
+    allowed = _member(told, "decision")
+    if not isinstance(allowed, bool):
+        return None
+    context = _member(told, "context")
+    revision = _member(context, "revision")
+    return Decision(
+        allowed,
+        _text(_member(context, "reason")),
+        _text(_member(context, "decisionId")),
+        revision if isinstance(revision, int) else None,
+    )
+
+
+def _member(value: object, name: str) -> object:
+    return value.get(name) if isinstance(value, dict) else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

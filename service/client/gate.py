@@ -1,0 +1,125 @@
+"""How a request becomes a question, and a decision becomes a user or a refusal; without any I/O."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import unquote_to_bytes
+
+from .entities import NOT_ACTIVE, UNAVAILABLE, Decision, Question, Resource, Subject, User
+
+USER: Final = "portcullis.user"
+"""The key of the ``User`` in the scope of ASGI and the environment of WSGI."""
+
+_TOKEN: Final = re.compile(r"bearer +([A-Za-z0-9._~+/-]+=*)", re.IGNORECASE)  # RFC 6750 §2.1
+_METHOD: Final = re.compile(r"[A-Z]{1,32}")
+# RFC 3986 §3.3, without ";". A brace would make a template of a path.
+_PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,=:@%/-]*")
+_PLAIN_PATH: Final = re.compile(r"/[A-Za-z0-9._~/-]*")
+_LONGEST: Final = 8192  # bytes of a token or a path
+_OURS: Final = "x-portcullis-"
+_OVERRIDES: Final = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
+_TITLES: Final = {400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 503: "Service Unavailable"}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request goes no further: nobody is logged in, no permission, no answer, or a faulty request."""
+
+    status: Literal[400, 401, 403, 503]
+
+    @property
+    def title(self) -> str:
+        """The reason phrase."""
+        return _TITLES[self.status]
+
+    @property
+    def headers(self) -> list[tuple[str, str]]:
+        """The headers of the answer; its length among them."""
+        shown = [
+            ("Content-Type", "application/problem+json"),
+            ("Content-Length", str(len(self.body))),
+            ("Cache-Control", "no-store"),
+        ]
+        return [*shown, ("WWW-Authenticate", "Bearer")] if self.status == 401 else shown  # noqa: PLR2004
+
+    @property
+    def body(self) -> bytes:
+        """A problem document (RFC 9457)."""
+        return json.dumps({"type": "about:blank", "title": self.title, "status": self.status}).encode()
+
+
+FAULTY: Final = Refusal(400)
+NOT_LOGGED_IN: Final = Refusal(401)
+DENIED: Final = Refusal(403)
+NO_ANSWER: Final = Refusal(503)
+
+
+def path_asked(raw: bytes | None, served: str) -> str | None:
+    """Return the path to ask about; None if it can't be told, or is not the one that will be served.
+
+    ``raw`` is the path as it was sent, None if the server does not tell; ``served`` is the decoded one, by
+    which the application routes. Without ``raw``, only a path that needs no encoding is known to be what it
+    seems.
+    """
+    if raw is None:
+        return served if len(served) <= _LONGEST and _PLAIN_PATH.fullmatch(served) else None
+    text = raw.decode("latin-1")
+    if len(raw) > _LONGEST or _PATH.fullmatch(text) is None:
+        return None
+    try:
+        return text if unquote_to_bytes(raw).decode("utf-8") == served else None
+    except UnicodeDecodeError:
+        return None
+
+
+def is_ours(header: str) -> bool:
+    """True for a header that only Portcullis sets, in any spelling that WSGI takes for it."""
+    return header.lower().replace("_", "-").startswith(_OURS)
+
+
+def overrides_method(headers: Iterable[str]) -> bool:
+    """True if a header asks a framework to take another method than the one that is decided about."""
+    return any(header.lower().replace("_", "-") in _OVERRIDES for header in headers)
+
+
+def token_of(authorization: Sequence[str]) -> str | None:
+    """Return the token of the only ``Authorization`` header; None if there is none or it is malformed."""
+    if len(authorization) != 1 or len(authorization[0]) > _LONGEST:
+        return None
+    found = _TOKEN.fullmatch(authorization[0])
+    return None if found is None else found[1]
+
+
+def question_about(method: str, path: str | None, authorization: Sequence[str]) -> Question | Refusal:
+    """Return what is asked about a request; ``path`` is that of ``path_asked``."""
+    if path is None or _METHOD.fullmatch(method) is None:
+        return FAULTY
+    token = token_of(authorization)
+    if token is None:
+        return NOT_LOGGED_IN
+    return Question(Subject.token(token), method, Resource.route(path))
+
+
+def outcome(decision: Decision, token: str) -> User | Refusal:
+    """Return the user whose ``token`` the decision was about, or why the request is refused."""
+    if decision.allowed:
+        return _user(token, decision.decision_id) or NOT_LOGGED_IN
+    return {UNAVAILABLE: NO_ANSWER, NOT_ACTIVE: NOT_LOGGED_IN}.get(decision.reason, DENIED)
+
+
+def _user(token: str, decision_id: str) -> User | None:
+    """Return the user of a token that Portcullis has verified just now: an allowed one always is."""
+    try:
+        part = token.split(".")[1]
+        claims = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+        user_id, name, roles = claims["sub"], claims.get("user_name", ""), claims.get("roles", [])
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, RecursionError):
+        return None
+    if not (isinstance(user_id, str) and isinstance(name, str) and isinstance(roles, list)):
+        return None
+    return User(user_id, name, tuple(map(str, roles)), decision_id)

@@ -1,0 +1,246 @@
+"""Middleware for ASGI and WSGI: what is asked about is what is served, and everything else is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import httpx
+import pytest
+
+from service.client import GuardASGI, GuardWSGI, User
+from service.client.asgi import Message
+from tests.client.decision_points import ALICE, DecisionPoint, decided
+
+pytestmark = pytest.mark.anyio
+
+BEARER = ("Authorization", f"Bearer {ALICE}")
+Guarded = Callable[..., "Served"]
+
+
+class Served:
+    """The status of the answer, and what the application got: None if nothing."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[str, str] = {}
+        self.body = b""
+        self.seen: dict[str, Any] | None = None
+
+
+async def by_asgi(
+    point: DecisionPoint, line: str, *headers: tuple[str, str], served_path: str | None = None, **more: Any
+) -> Served:
+    """Send a request to an application behind the middleware for ASGI."""
+    method, target = line.split(" ", 1)
+    raw = target.partition("?")[0].encode("latin-1")
+    told = Served()
+
+    async def app(scope: Any, _receive: Any, send: Any) -> None:
+        told.seen = dict(scope)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"orders"})
+
+    async def send(message: Message) -> None:
+        told.status = message.get("status", told.status) or message.get("code", 0)
+        told.headers |= {name.decode(): value.decode() for name, value in message.get("headers", [])}
+        told.body += message.get("body", b"")
+
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": served_path or unquote_to_bytes(raw).decode("utf-8", "replace"),
+        "raw_path": raw,
+        "headers": [(name.lower().encode(), value.encode("latin-1")) for name, value in headers],
+    }
+    async with point.async_client() as client:
+        await GuardASGI(app, client, unguarded=["/health"])(scope | more, lambda: None, send)  # type: ignore[arg-type, return-value]
+    return told
+
+
+async def by_wsgi(
+    point: DecisionPoint, line: str, *headers: tuple[str, str], served_path: str | None = None, **more: Any
+) -> Served:
+    """Send a request to an application behind the middleware for WSGI."""
+    method, target = line.split(" ", 1)
+    raw = target.partition("?")[0].encode("latin-1")
+    told = Served()
+
+    def app(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        told.seen = environ
+        start_response("200 OK", [])
+        return [b"orders"]
+
+    def start(status: str, headers: list[tuple[str, str]]) -> None:
+        told.status = int(status[:3])
+        told.headers = {name.lower(): value for name, value in headers}
+
+    path = unquote_to_bytes(raw) if served_path is None else served_path.encode()
+    environ = {
+        "REQUEST_METHOD": method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": path.decode("latin-1"),
+        "REQUEST_URI": target,
+    }
+    for name, value in headers:
+        key = f"HTTP_{name.upper().replace('-', '_')}"
+        environ[key] = f"{environ[key]},{value}" if key in environ else value
+    with point.client() as client:
+        told.body = b"".join(GuardWSGI(app, client, unguarded=["/health"])(environ | more, start))  # type: ignore[arg-type]
+    return told
+
+
+both = pytest.mark.parametrize("guarded", [by_asgi, by_wsgi], ids=["asgi", "wsgi"])
+
+
+@both
+async def test_an_allowed_request_is_served_with_its_user(guarded: Any) -> None:
+    point = DecisionPoint()
+    told = await guarded(point, "GET /orders/7?x=/y", BEARER)
+    assert (told.status, told.body) == (200, b"orders")
+    assert told.seen["portcullis.user"] == User("7", "alice", ("clerk",))
+    assert point.routes == [("GET", "/orders/7")]
+    assert point.asked[0][1]["subject"] == {"type": "token", "id": ALICE}
+
+
+ANSWERS = {
+    403: lambda _: decided(False, "not_held"),
+    401: lambda _: decided(False, "subject_not_active"),
+    503: lambda _: httpx.Response(500),
+}
+
+
+@both
+@pytest.mark.parametrize("status", ANSWERS)
+async def test_what_is_not_allowed_is_not_served(guarded: Any, status: int) -> None:
+    told = await guarded(DecisionPoint(ANSWERS[status]), "GET /orders/7", BEARER)
+    assert (told.status, told.seen) == (status, None)
+    assert json.loads(told.body)["status"] == status
+    assert told.headers["content-type"] == "application/problem+json"
+    assert told.headers["cache-control"] == "no-store"
+    assert ("www-authenticate" in told.headers) == (status == 401)
+
+
+NO_TOKEN = [
+    (),
+    (("Authorization", ""),),
+    (("Authorization", "Basic YTpi"),),
+    (("Authorization", "Bearer"),),
+    (("Authorization", "Bearer a b"),),
+    (("Authorization", "Bearer caf\xe9"),),
+    (BEARER, BEARER),
+    (("Authorization", "Bearer " + "a" * 9000),),
+]
+
+
+@both
+@pytest.mark.parametrize("headers", NO_TOKEN)
+async def test_without_one_well_formed_token_nobody_is_asked(guarded: Any, headers: Any) -> None:
+    point = DecisionPoint()
+    told = await guarded(point, "GET /orders/7", *headers)
+    assert (told.status, told.seen, point.asked) == (401, None, [])
+
+
+@both
+@pytest.mark.parametrize(
+    "target", ["/orders/%C3%A9", "//orders//7", "/a/../b", "/%2e%2e/x", "/a%2Fb", "/orders/"]
+)
+async def test_the_path_is_asked_about_as_it_was_sent(guarded: Any, target: str) -> None:
+    point = DecisionPoint()
+    await guarded(point, f"GET {target}?q=1", BEARER)
+    assert point.routes == [("GET", target)]
+
+
+REFUSED = [
+    "/orders;v=1",
+    "/orders/{id}",
+    "/a\\b",
+    "/a#b",
+    "http://x/orders/7",
+    "*",
+    "/%ff",
+    "/caf\xe9",
+    "/a b",
+]
+
+
+@both
+@pytest.mark.parametrize("target", REFUSED)
+async def test_a_path_that_is_none_is_refused(guarded: Any, target: str) -> None:
+    point = DecisionPoint()
+    told = await guarded(point, f"GET {target}", BEARER)
+    assert (told.status, told.seen, point.asked) == (400, None, [])
+
+
+@both
+async def test_a_path_that_is_not_the_one_served_is_refused(guarded: Any) -> None:
+    point = DecisionPoint()
+    told = await guarded(point, "GET /orders/7", BEARER, served_path="/secrets")
+    assert (told.status, told.seen, point.asked) == (400, None, [])
+
+
+@both
+async def test_without_the_raw_path_only_a_plain_one_is_known(guarded: Any) -> None:
+    for path, status in {"/orders/7": 200, "/orders/a b": 400, "/orders/\xe9": 400, "/a%2Fb": 400}.items():
+        point = DecisionPoint()
+        told = await guarded(point, f"GET {path}", BEARER, served_path=path, raw_path=None, REQUEST_URI="")
+        assert (told.status, len(point.asked)) == (status, int(status == 200))
+
+
+@both
+@pytest.mark.parametrize("method", ["get", "G T", ""])
+async def test_a_method_that_is_none_is_refused(guarded: Any, method: str) -> None:
+    more = {"method": method} if guarded is by_asgi else {"REQUEST_METHOD": method}
+    told = await guarded(DecisionPoint(), "GET /orders/7", BEARER, **more)
+    assert (told.status, told.seen) == (400, None)
+
+
+@both
+@pytest.mark.parametrize("name", ["X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"])
+async def test_a_header_that_would_change_the_method_is_refused(guarded: Any, name: str) -> None:
+    for spelt in name, name.replace("-", "_"):
+        told = await guarded(DecisionPoint(), "GET /orders/7", BEARER, (spelt, "DELETE"))
+        assert (told.status, told.seen) == (400, None)
+
+
+@both
+async def test_a_client_forges_no_identity(guarded: Any) -> None:
+    forged = [
+        ("X-Portcullis-User", "root"),
+        ("X_Portcullis_User", "root"),
+        ("x-portcullis-assertion", "root"),
+    ]
+    for target in "/orders/7", "/health":
+        told = await guarded(DecisionPoint(), f"GET {target}", BEARER, *forged)
+        assert told.status == 200
+        assert "root" not in str(told.seen)
+
+
+@both
+async def test_only_the_very_path_of_an_unguarded_one_is_open(guarded: Any) -> None:
+    point = DecisionPoint(ANSWERS[403])
+    told = await guarded(point, "GET /health")
+    assert (told.status, told.seen["portcullis.user"], point.asked) == (200, None, [])
+    for target in "/health/", "//health", "/health/x", "/%68ealth", "/Health":
+        assert (await guarded(point, f"GET {target}")).status == 401
+
+
+async def test_a_websocket_is_asked_about_before_it_is_accepted() -> None:
+    point = DecisionPoint(ANSWERS[403])
+    told = await by_asgi(point, "GET /orders/7", BEARER, type="websocket")
+    assert (told.status, told.seen, point.routes) == (1008, None, [("GET", "/orders/7")])
+    told = await by_asgi(DecisionPoint(), "GET /orders/7", BEARER, type="websocket")
+    assert told.seen is not None
+
+
+async def test_the_lifespan_of_the_application_is_its_own() -> None:
+    told = await by_asgi(DecisionPoint(ANSWERS[403]), "GET /", type="lifespan")
+    assert told.seen is not None
+
+
+async def test_an_allowed_token_that_names_nobody_is_refused() -> None:
+    for token in "abc", "a.b.c", "e30.e30.c2ln", "e30.W10.c2ln":
+        told = await by_wsgi(DecisionPoint(), "GET /orders/7", ("Authorization", f"Bearer {token}"))
+        assert (told.status, told.seen) == (401, None)
