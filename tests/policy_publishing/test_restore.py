@@ -254,8 +254,8 @@ async def test_callers_need_the_rights_of_every_edit_and_to_grant_what_they_touc
 
     told = [(one.code, one.json["layer"], one.json["required"]) for one in refused]
     assert told == [
-        ("permission_denied", "endpoint", ["system:resource:create"]),
-        ("permission_denied", "endpoint", ["system:resource:bind"]),
+        ("permission_denied", "endpoint", ["system:resource:create", "system:service:resources"]),
+        ("permission_denied", "endpoint", ["system:resource:bind", "system:service:resources"]),
         ("permission_denied", "grant", ["x:secret"]),
     ]
     assert await ledger.revision() == newest

@@ -58,6 +58,7 @@ async def test_replacing_the_buttons_of_a_resource_is_in_force_when_it_is_answer
                 "resourceName": "Own account",
                 "resourceCode": "user.info",
                 "method": "GET",
+                "service": "portcullis",
                 "path": "/api/user/info",
                 "enabled": True,
             }

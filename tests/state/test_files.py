@@ -294,7 +294,7 @@ def test_a_tree_of_more_than_ten_levels_is_refused(tmp_path: Path) -> None:
 
 def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:
     page = (ROOT / "docs/guides/state.md").read_text("utf-8")
-    example = page.partition("## The file\n\n```yaml\n")[2].partition("```")[0]
+    example = page.partition("## The file\n")[2].partition("```yaml\n")[2].partition("```")[0]
 
     state = read(tmp_path, example)
 
@@ -308,7 +308,7 @@ def test_the_example_of_the_page_is_a_state_file(tmp_path: Path) -> None:
     [
         (MenuState, MenuValues, {"parent_id", "auth_mark"}, set()),
         (ButtonState, MenuValues, {"auth_mark", "path", "component"}, set()),
-        (ResourceState, ResourceValues, {"method", "path"}, {"buttons"}),
+        (ResourceState, ResourceValues, {"method", "path", "service"}, {"buttons", "opened"}),
         (RoleState, RoleValues, set(), {"menus", "buttons"}),
     ],
 )

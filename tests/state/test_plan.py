@@ -99,7 +99,7 @@ async def test_a_plan_tells_the_edits_and_who_gains_and_loses_what(ground: Groun
 
     found = await ground.plan(changed)
 
-    shown = between((ROOT / "docs/guides/state.md").read_text("utf-8"), "plan")
+    shown = between((ROOT / "docs/guides/state.md").read_text("utf-8"), "plan").partition("-->\n\n")[2]
     assert f"```text\n{as_text(found)}\n```\n" == shown
     assert found.refused == ()
     markdown = as_markdown(found)

@@ -99,7 +99,7 @@ async def test_what_was_committed_is_told_to_the_log_though_what_follows_fails(
     async def fail(*_: object) -> None:
         raise Unavailable
 
-    context = RequestContext({"type": "http", "headers": []})
+    context = RequestContext({"type": "http", "path": "/api", "headers": []})
     token = ORIGIN.set(context)
     monkeypatch.setattr(Revocations, "mark_all", fail)
     caller = await ground.administrator()

@@ -109,7 +109,9 @@ class State:
 def state_of(objects: Mapping[Kind, Mapping[str, Any]]) -> State:
     """Return the state of these objects, by kind and key, each of the type of its kind."""
     kinds: tuple[Kind, ...] = ("menu", "button", "service", "resource", "role")
-    found = {kind: {key: objects[kind][key] for key in ordered(kind, objects[kind])} for kind in kinds}
+    found = {
+        kind: {key: objects[kind][key] for key in ordered(kind, objects.get(kind, {}))} for kind in kinds
+    }
     return State(found["menu"], found["button"], found["service"], found["resource"], found["role"])
 
 

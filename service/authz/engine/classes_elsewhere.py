@@ -51,27 +51,28 @@ def _classes(service: str, before: Policy, after: Policy) -> Iterator[RequestCla
         {shape(split_object(name)[1]): split_object(name)[1] for name in _of(service, policy)}
         for policy in (before, after)
     ]
-    alone = MeetingShapes(found[0].keys() ^ found[1].keys())
+    whole = found[0] | found[1]
+    # Where paths are read in another way, resources of both policies may get requests from one another.
     varied = before.service(service) != after.service(service)
-    seen: set[tuple[str, str]] = set()
-    for shaped, name in (found[0] | found[1]).items():
-        met = [shaped.split("/"), *(segments for _, segments in alone.meeting(shaped.split("/")))]
-        for segments in met:
-            whole = "/".join(segments)
-            method, _, path = whole.partition(" ")
-            for one in _variants(path) if varied else (path,):
-                if (method, one) not in seen:
-                    seen.add((method, one))
-                    shown = name if one == path and whole == shaped else f"{method} {one}"
-                    place = one.replace(PARAMETER, ANY)
-                    yield RequestClass(method, place, object_of(service, shown), service)
+    beside = MeetingShapes(whole if varied else found[0].keys() ^ found[1].keys())
+    seen: set[str] = set()
+    for shaped in whole:
+        for one in _variants(shaped) if varied else (shaped,):
+            segments = one.split("/")
+            for met in (segments, *(narrower for _, narrower in beside.meeting(segments))):
+                if (name := "/".join(met)) not in seen:
+                    seen.add(name)
+                    method, _, path = name.partition(" ")
+                    told = object_of(service, whole.get(name, name))
+                    yield RequestClass(method, path.replace(PARAMETER, ANY), told, service)
 
 
-def _variants(path: str) -> Iterable[str]:
+def _variants(shaped: str) -> Iterable[str]:
+    """Return a shape with its letters and its slash at the end as other requests may have them."""
+    method, _, path = shaped.partition(" ")
     other = path[:-1] if path.endswith("/") and len(path) > 1 else f"{path}/"
-    return dict.fromkeys(
-        made for one in (path, other) for made in (one, one.upper(), one.lower()) if one != "//"
-    )
+    made = (each for one in (path, other) for each in (one, one.upper(), one.lower()))
+    return dict.fromkeys(f"{method} {one}" for one in made if one != "//")
 
 
 def _of(service: str, policy: Policy) -> Iterator[str]:

@@ -1,0 +1,106 @@
+"""Other services in state files, and in exact comparisons of two policies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from service.administration.state.standing import policy_of
+from service.administration.state.state import ButtonState, ResourceState, ServiceState, State, state_of
+from service.authz.engine.policy import Policy
+from service.authz.engine.rules import Rule
+from service.authz.proof.comparison import differing_requests
+from service.authz.publishing.shipped import read_shipped
+from service.kernel.strict_yaml import YamlError
+from service.launch.state.reading import read_state
+from service.launch.state.writing import as_yaml
+from tests.authz.test_policy import RULES, TEXT
+
+READ = ResourceState(code="read", name="Read", buttons=("orders:order:read",))
+
+
+def state(**changes: ResourceState) -> State:
+    return state_of(
+        {
+            "menu": {},
+            "button": {"orders:order:read": ButtonState(title="Read")},
+            "service": {"orders": ServiceState(ignore_case=True, opened="@login")},
+            "resource": {
+                "orders GET /orders/": ResourceState(code="all", name="All", opened="@anyone"),
+                "orders GET /orders/{id}": READ,
+                "GET /api/x": ResourceState(code="own", name="Own"),
+                **changes,
+            },
+            "role": {},
+        }
+    )
+
+
+def test_a_state_with_other_services_comes_back_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "state.yaml"
+    file.write_text(as_yaml(state()))
+
+    assert read_state(file) == state()
+    assert next(iter(read_state(file).resources)) == "GET /api/x"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("services:\n  orders:", "services:\n  bills:", "there is no service orders in this file"),
+        ("services:\n  orders:", "services:\n  portcullis:", "is no name of another service"),
+        ("  GET /api/x:\n", "  GET /api/x/:\n", "a path starts with"),
+        ("    code: own\n", '    code: own\n    opened: "@login"\n', "only resources of other services"),
+    ],
+)
+def test_what_a_state_can_not_say_of_services_is_refused(
+    tmp_path: Path, old: str, new: str, reason: str
+) -> None:
+    text = as_yaml(state())
+    assert old in text
+    file = tmp_path / "state.yaml"
+    file.write_text(text.replace(old, new))
+
+    with pytest.raises(YamlError, match=reason):
+        read_state(file)
+
+
+def test_the_policy_of_a_state_decides_as_the_state_says() -> None:
+    policy = policy_of(state(), read_shipped())
+
+    assert policy.decide_route("orders", "GET", "/Orders/", None).allowed
+    assert not policy.decide_route("orders", "GET", "/orders/7", None).allowed
+    assert policy.judge("service", "orders bind", None).required == (
+        "service:orders:bind",
+        "system:resource:bind",
+    )
+
+
+ORDERS = (
+    Rule("service", "orders", "@nobody"),
+    Rule("resource", "orders GET /orders/{id}", "orders:order:read"),
+    Rule("resource", "orders GET /{kind}/7", "orders:order:list"),
+)
+
+
+@pytest.mark.parametrize(
+    ("changed", "names"),
+    [
+        (ORDERS, []),
+        ((*ORDERS, Rule("resource", "orders @unregistered", "@login")), ["orders @unregistered"]),
+        (ORDERS[:2], ["orders GET /{kind}/7"]),
+        ((ORDERS[0], ORDERS[2]), ["orders GET /orders/7", "orders GET /orders/{id}"]),
+        (
+            (*ORDERS, Rule("service", "orders", "@ignore-case")),
+            ["orders GET /ORDERS/7", "orders GET /ORDERS/{}"],
+        ),
+        ((*ORDERS, Rule("resource", "orders GET /orders/7", "@anyone")), ["orders GET /orders/7"]),
+    ],
+)
+def test_two_policies_are_compared_exactly_for_other_services(
+    changed: tuple[Rule, ...], names: list[str]
+) -> None:
+    found = differing_requests(Policy(TEXT, (*RULES, *ORDERS)), Policy(TEXT, (*RULES, *changed)))
+
+    assert [one.name for one in found] == names
