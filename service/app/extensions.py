@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.app.container import Container
@@ -37,8 +37,15 @@ class ExtensionRoutes:
         self._routes.add(template, endpoint)
 
 
-def add_extensions(routes: Routes, container: Container, extensions: Iterable[Extension]) -> None:
-    """Register the endpoints of ``extensions``; raises RoutesError for what is not below a prefix."""
+def add_extensions(routes: Routes, container: Container, extensions: Sequence[Extension]) -> None:
+    """Register the endpoints of ``extensions``, after all others.
+
+    Raises RoutesError for what is not below a prefix, and for a prefix that others have endpoints below.
+    """
     offered = Dependencies(container.database, container.live)
+    known = [one.template for one in (*routes.operations, *routes.outside)]
+    taken = [one for one in extensions if any(map(one.owns_path, known))]
+    if taken:
+        raise RoutesError(f"{one.prefix}, the prefix of an extension, is the service's own" for one in taken)
     for extension in extensions:
         extension.add_routes(ExtensionRoutes(routes, extension), offered)

@@ -26,8 +26,8 @@ CASES: Final = "cases"
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _LONGEST: Final = 32
-# First segments of the service's own paths that no page of the catalogue has, its schema, and PostgreSQL's.
-_RESERVED: Final = frozenset({"auth", "public", "service", "sys", "system", "information-schema", PORTCULLIS})
+# The root of the service's own codes and pages, its schema, and those of PostgreSQL.
+_RESERVED: Final = frozenset({"sys", "system", "public", "information-schema", "pg", PORTCULLIS})
 
 
 class ExtensionError(OperatorError):
@@ -102,7 +102,9 @@ class Extension:
         if len(self.name) > _LONGEST or _NAME.fullmatch(self.name) is None:
             yield f"the name {self.name!r} is no lower-case words joined by '-', of {_LONGEST} at most"
             return
-        if self.name in _RESERVED or self.name in {page.name for page in CATALOGUE}:
+        if {self.name, self.name.partition("-")[0]} & _RESERVED or self.name in {
+            one.name for one in CATALOGUE
+        }:
             yield f"the name {self.name!r} is the service's own"
         for one in self.permissions:
             if not self.owns_code(one.code):

@@ -99,6 +99,19 @@ def test_a_route_outside_its_prefix_is_refused(shop: Extension, monkeypatch: pyt
         check_routes(read_shipped(extensions=["shop"]))
 
 
+def test_a_prefix_below_which_the_service_has_endpoints_is_refused(
+    shop: Extension, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "endpoints.csv").write_text("p, endpoint, GET /api/auth/shop, @login\n")
+    give(
+        monkeypatch,
+        replace(shop, name="auth", add_routes=lambda routes, _: routes.add("/api/auth/shop", Endpoint())),
+    )
+
+    with pytest.raises(RoutesError, match="/api/auth, the prefix of an extension, is the service's own"):
+        check_routes(read_shipped(extensions=["shop"]))
+
+
 def test_a_route_without_a_line_is_refused(shop: Extension) -> None:
     (shop.policies / "endpoints.csv").write_text("")
 
@@ -112,6 +125,7 @@ def test_a_route_without_a_line_is_refused(shop: Extension) -> None:
         ({"name": "user"}, "the service's own"),
         ({"name": "system"}, "the service's own"),
         ({"name": "sys"}, "the service's own"),
+        ({"name": "pg-shop"}, "the service's own"),
         ({"name": "Shop"}, "no lower-case words"),
         ({"name": "shop/../user"}, "no lower-case words"),
         ({"permissions": (Permission("system:x:y", "X", ()),)}, "'system:x:y' does not begin with 'shop:'"),
