@@ -65,6 +65,7 @@ TAGS: Final = {
     "health": "Whether the process runs, and whether the service works.",
     "login-log": "Logins and other events of sessions.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
+    "oauth": "Tokens for service accounts, and what a token is worth (RFC 6749, RFC 7662).",
     "online": "Who is logged in; kicks and bans.",
     "operation-log": "Calls of the service, with what they changed.",
     "policy": "The authorization policy: its revisions, and who may do what.",

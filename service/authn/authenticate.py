@@ -7,13 +7,13 @@ from typing import NamedTuple
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from service.authn.api_keys.callers import ApiKeyCallers, KeyCaller
+from service.authn.api_keys.callers import ApiKeyCallers, KeyCaller, is_client
 from service.authn.api_keys.form import is_api_key
 from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.refusals import banned
 from service.authn.tokens import Tokens
 from service.authn.verified import VerifiedTokens
-from service.errors import RefreshRequired
+from service.errors import RefreshRequired, TokenInvalid
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import BANNED, SessionStore, revision_in
@@ -65,6 +65,16 @@ class Authenticator:
         wrong key does not count against the client of the request, which is asking about somebody else's.
         """
         return await self._authenticated(token, permission_map, asks_store=self._asks_store, counted=counted)
+
+    async def authenticate_client(self, client_id: str, secret: str) -> Authenticated:
+        """Return the caller of the API key ``secret``, whose number or account is ``client_id``.
+
+        Raises what ``ApiKeyCallers`` raises, and ``TokenInvalid`` if they do not belong together.
+        """
+        found = _by_key(await self._api_keys.of_key(secret))
+        if not is_client(found.caller, client_id):
+            raise TokenInvalid
+        return found
 
     async def checked(self, token: str, permission_map: PermissionMap) -> Authenticated:
         """Return the caller as ``authenticate`` does, and check for revocation whatever the settings say.

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
+from openapi_schema_validator import OAS31Validator
 
 from tests.api_keys.conftest import Account, Workers
 from tests.support.members import member
@@ -192,3 +193,67 @@ async def test_introspection_needs_its_code_and_a_token(workers: Workers) -> Non
     faulty = await workers.first.ask_raw("POST", "/oauth/introspect", b"", FORM)
     assert (faulty.status, faulty.json["error"]) == (400, "invalid_request")
     assert await introspected(workers, "x", token_type_hint="id_token") == {"active": False}
+
+
+async def test_a_client_introspects_by_http_basic(workers: Workers) -> None:
+    account = await workers.account("system:online:introspect")
+    key, other = await workers.key(account), await workers.key(await workers.account(LIST))
+    body = urlencode({"token": other}).encode()
+
+    async def asked(*headers: tuple[str, str]) -> Answer:
+        return await ask(workers.first._app, "POST", "/oauth/introspect", FORM, *headers, body=body)
+
+    for client_id in (key.split("_")[1], account.name):
+        answer = await asked(basic(client_id, key))
+        assert (answer.status, answer.json["scope"]) == (200, LIST), answer.body
+    assert (await asked(basic(other.split("_")[1], other))).code == "permission_denied"
+    assert workers.first.token is not None
+    for wrong in (
+        basic(other.split("_")[1], key),
+        basic("admin", workers.first.token),
+        basic("admin", "gate, chain and winch"),
+        basic(key.split("_")[1], key[:-1]),
+    ):
+        answer = await asked(wrong)
+        assert (answer.status, answer.code) == (401, "token_invalid"), answer.body
+        assert (answer.header("www-authenticate") or "").startswith("Basic ")
+    for none in ((), (("Authorization", "Basic /w"),), (basic("", key),)):
+        assert (await asked(*none)).code == "unauthenticated"
+    assert (await asked(("Authorization", "Basic /w=="))).code == "token_invalid"
+    listed = await ask(workers.first._app, "GET", "/api/role/list", basic(other.split("_")[1], other))
+    assert listed.code == "unauthenticated", "only where it is declared"
+
+
+async def test_the_answers_are_those_of_the_document(workers: Workers) -> None:
+    document = (await workers.first.ask("GET", "/docs/openapi.json")).json
+    key = await workers.key(await workers.account(LIST), seconds=1000)
+    good = basic(key.split("_")[1], key)
+    token = await token_by(workers, GRANT, good)
+    for path, answer in (
+        ("/oauth/token", token),
+        ("/oauth/token", await token_by(workers, GRANT)),
+        ("/oauth/token", await token_by(workers, {}, good)),
+        *(
+            ("/oauth/introspect", await workers.second.ask_raw("POST", "/oauth/introspect", form, FORM))
+            for form in (b"token=x", urlencode({"token": token.json["access_token"]}).encode(), b"")
+        ),
+    ):
+        operation = document["paths"][path]["post"]
+        content = operation["responses"][str(answer.status)]["content"]
+        schema = content[answer.header("content-type")]["schema"]
+        validator = OAS31Validator({**schema, "components": document["components"]})
+        assert list(validator.iter_errors(answer.json)) == [], (path, answer.body)
+        name = schema["$ref"].rpartition("/")[2]
+        assert set(answer.json) <= set(document["components"]["schemas"][name]["properties"])
+
+
+async def test_the_document_says_how_clients_authenticate(workers: Workers) -> None:
+    document = (await workers.first.ask("GET", "/docs/openapi.json")).json
+    token, introspection = (document["paths"][f"/oauth/{name}"]["post"] for name in ("token", "introspect"))
+    assert document["components"]["securitySchemes"]["client"]["scheme"] == "basic"
+    assert token["security"] == [{"client": []}, {}]
+    assert introspection["security"] == [{"bearer": []}, {"client": []}]
+    for operation, form in ((token, "TokenForm"), (introspection, "IntrospectionForm")):
+        (media,) = operation["requestBody"]["content"].items()
+        assert media[0] == FORM[1]
+        assert media[1]["schema"] == {"$ref": f"#/components/schemas/{form}"}

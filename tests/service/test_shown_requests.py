@@ -34,7 +34,8 @@ LACKING = {
     "downloadFile": 404,
     "downloadPublicFile": 404,
     "endOwnSession": 404,
-    "getWellKnownAuthzenConfiguration": 404,  # nothing says how clients reach the service
+    "getAuthzenConfiguration": 404,  # nothing says how clients reach the service
+    "issueClientToken": 401,
     "logIn": 401,
     "refreshTokens": 401,
 }
@@ -113,9 +114,13 @@ async def sent(service: Inside, one: Shown, kind: str | None = None) -> int:
         answer = await service.ask_raw(one.method, one.target, FORM, header)
     else:
         example = one.bodies[kind]
-        body = example if isinstance(example, str) else json.dumps(example)
+        body = example if isinstance(example, str) else _text_of(kind, example)
         answer = await service.ask_raw(one.method, one.target, body.encode(), ("Content-Type", kind))
     return answer.status
+
+
+def _text_of(kind: str, example: dict[str, Any]) -> str:
+    return urlencode(example) if kind == "application/x-www-form-urlencoded" else json.dumps(example)
 
 
 def is_own(table: str, row: dict[str, Any]) -> bool:

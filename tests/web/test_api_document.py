@@ -23,7 +23,7 @@ from tests.docs.pages import ROOT, between, rows
 Document = dict[str, Any]
 
 VERBS = (
-    "ban|change|check|compare|create|delete|download|end|explain|export|find|get|import|kick|list|log|"
+    "ban|change|check|compare|create|delete|download|end|explain|export|find|get|import|introspect|issue|kick|list|log|"
     "patch|preview|refresh|reload|reset|restore|revoke|set|unban|update|upload"
 )
 OK = ("200", "201")
@@ -69,6 +69,17 @@ def test_every_operation_has_a_name_that_starts_with_a_verb(document: Document) 
     assert {"logIn", "listUsers", "createUser", "setRolePermissions", "listLoginLogs"} <= set(names)
     wanted = re.compile(rf"(?:{VERBS})(?:[A-Z][a-z]+)+")
     assert [name for name in names if not wanted.fullmatch(name)] == []
+
+
+def test_every_tag_is_described(document: Document) -> None:
+    assert [tag["name"] for tag in document["tags"] if not tag.get("description")] == []
+
+
+def test_no_name_of_an_operation_is_derived_from_its_path(
+    served: list[Operation], document: Document
+) -> None:
+    shown = {one["operationId"] for _, one in operations(document)}
+    assert shown - {one.mark.operation_id for one in served} == set()
 
 
 def test_path_parameters_are_camel_case(document: Document) -> None:

@@ -27,6 +27,7 @@ from service.authn.throttle import Throttle
 from service.errors import AccountBanned, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.codes import HeldCodes, intersection
 from service.kernel.identity import Caller
+from service.kernel.names import name_key
 from service.kernel.origin import ORIGIN
 from service.keyspace import BANNED, Answer, SessionStore
 from service.records.database.transactions import Database
@@ -80,6 +81,11 @@ class _Known:
 
     def proves(self, key: ApiKey) -> bool:
         return hmac.compare_digest(self.holder.digest, key.digest)
+
+
+def is_client(caller: Caller, client_id: str) -> bool:
+    """True if ``client_id`` is the number of the caller's API key, or the name of its account."""
+    return client_id == str(caller.key_id) or name_key(client_id) == name_key(caller.user_name)
 
 
 class ApiKeyCallers:

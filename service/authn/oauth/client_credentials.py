@@ -16,13 +16,12 @@ from authlib.oauth2.rfc6749 import (
 from authlib.oauth2.rfc6749.grants import ClientCredentialsGrant
 from authlib.oauth2.rfc6749.util import extract_basic_authorization
 
-from service.authn.api_keys.callers import ApiKeyCallers, KeyCaller
+from service.authn.api_keys.callers import ApiKeyCallers, KeyCaller, is_client
 from service.authn.oauth.messages import FormRequest, OAuthAnswer, answer, form_of, refused
 from service.authn.tokens import Tokens
 from service.errors import AccountBanned, Conflict, TokenExpired, TokenInvalid
 from service.kernel.codes import intersection, is_code
 from service.kernel.identity import Caller
-from service.kernel.names import name_key
 
 METHODS: Final = ["client_secret_basic", "client_secret_post"]
 """How a client may authenticate (RFC 6749 §2.3.1)."""
@@ -76,8 +75,7 @@ class _Client:
         self._secret = secret
 
     def is_named(self, client_id: str) -> bool:
-        caller = self.caller
-        return client_id == str(caller.key_id) or name_key(client_id) == name_key(caller.user_name)
+        return is_client(self.caller, client_id)
 
     def check_client_secret(self, secret: str) -> bool:
         return hmac.compare_digest(secret.encode(), self._secret.encode())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from service.errors import NotFound
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import refuses
+from service.web.requests.marks import named, refuses
 from service.web.requests.schema import ProtocolSchema
 
 
@@ -27,6 +27,7 @@ class AccessConfiguration:
         self._base = public_url
 
     @refuses(NotFound)
+    @named("getAuthzenConfiguration")
     async def on_get(self, _context: RequestContext) -> Configuration:
         """Read where the decision point of OpenID AuthZEN 1.0 answers.
 

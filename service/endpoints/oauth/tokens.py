@@ -10,9 +10,19 @@ from service.administration import change_log
 from service.authn.oauth.client_credentials import ClientCredentials
 from service.authn.oauth.introspection import Introspection
 from service.authn.oauth.messages import OAuthAnswer
+from service.endpoints.oauth.wire import ClientToken, IntrospectionForm, OAuthError, TokenForm, TokenState
 from service.errors import RateLimited
 from service.web.requests.context import RequestContext
-from service.web.requests.marks import logged, named, needs, public, refuses
+from service.web.requests.marks import (
+    by_client,
+    example_body,
+    logged,
+    named,
+    needs,
+    public,
+    refuses,
+    takes_form,
+)
 from service.web.requests.schema import Document
 
 _MAX_BODY: Final = 64 * 1024
@@ -29,8 +39,15 @@ class Token:
     @logged("auth", "issue a client token", "LOGIN", params=False, response=False)
     @refuses(RateLimited)
     @named("issueClientToken")
+    @by_client
+    @takes_form(TokenForm, answers=ClientToken, refuses=OAuthError, statuses=(400, 401))
+    @example_body({"grant_type": "client_credentials", "scope": "system:user:list"})
     async def on_post(self, context: RequestContext) -> Document:
-        """Exchange an API key for an access token: the grant `client_credentials` (RFC 6749 §4.4)."""
+        """Exchange an API key for an access token: the grant `client_credentials` (RFC 6749 §4.4).
+
+        The client is a service account, the API key its secret: by HTTP Basic or in the form, not in both.
+        The answer has no envelope.
+        """
         sent = context.request.raw_header(b"authorization")
         given, caller = await self._grant.answer(
             *await _form(context), None if sent is None else sent.decode("latin-1")
@@ -49,8 +66,15 @@ class Introspect:
     @needs("system:online:introspect")
     @logged("auth", "introspect a token", "QUERY", params=False, response=False)
     @named("introspectToken")
+    @by_client
+    @takes_form(IntrospectionForm, answers=TokenState, refuses=OAuthError, statuses=(400,))
+    @example_body({"token": "a token or an API key"})
     async def on_post(self, context: RequestContext) -> Document:
-        """Read whether a token is active, and what it may do now (RFC 7662)."""
+        """Read whether a token is active, and what it may do now (RFC 7662).
+
+        Malformed, unknown and expired tokens are not active. The answer has no envelope. The caller sends an
+        access token or an API key after `Bearer`, or an API key by HTTP Basic.
+        """
         assert context.policy is not None  # noqa: S101 - the guard has decided by it
         known = context.policy.permission_map
         return _document(context, await self._introspection.answer(*await _form(context), known))

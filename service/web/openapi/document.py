@@ -28,6 +28,7 @@ from service.web.requests.signature import OK
 
 _PARAMETER: Final = re.compile(r"\{([^}]*)\}")
 _PAGES: Final = "/docs/"
+_FORM: Final = "application/x-www-form-urlencoded"
 OCTETS: Final = "application/octet-stream"
 _MAIN: Final = GROUPS[0]  # the names of its operations and tags begin after it
 _BINARY: Final = {"type": "string", "format": "binary"}
@@ -75,6 +76,7 @@ def openapi(
                 "bearer": _token_scheme(*token),
                 **_cookie_schemes(access_cookie),
                 **({"proxyKey": _PROXY_KEY} if any(one.mark.subrequest for one in shown) else {}),
+                **({"client": _CLIENT} if any(one.mark.by_client for one in shown) else {}),
             },
         },
     }
@@ -82,7 +84,9 @@ def openapi(
 
 
 def _is_page(operation: Operation) -> bool:
-    return operation.signature.answer is Document or operation.template.startswith(_PAGES)
+    if operation.template.startswith(_PAGES):
+        return True
+    return operation.signature.answer is Document and operation.mark.form is None
 
 
 def _token_scheme(name: str, prefix: str) -> dict[str, Any]:
@@ -98,6 +102,13 @@ _PROXY_KEY: Final = {
     "in": "header",
     "name": PROXY_KEY,
     "description": "The API key of the proxy's service account; other credentials are those of the user.",
+}
+
+
+_CLIENT: Final = {
+    "type": "http",
+    "scheme": "basic",
+    "description": "A service account: the number of its API key, or its name, and the API key.",
 }
 
 
@@ -127,12 +138,14 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         "operationId": operation.mark.operation_id or _operation_id(operation),
         "tags": [_tag(operation)],
         "summary": operation.summary,
-        "description": "\n\n".join(filter(None, (operation.description, _keys(operation), _needs(access)))),
+        "description": "\n\n".join(
+            filter(None, (operation.description, _keys(operation), _needs(operation, access)))
+        ),
         "responses": {
             status: {**response, "headers": response_headers(operation, int(status))}
-            for status, response in (_successes(operation, schemas) | problems).items()
+            for status, response in _responses(operation, schemas, problems).items()
         },
-        "security": [] if access == (ANYONE,) else _security(operation, with_cookies=with_cookies),
+        "security": _security(operation, with_cookies=with_cookies),
         "x-permissions": list(access),
     }
     if parameters := [*schemas.parameters(operation), *header_parameters(operation)]:
@@ -146,14 +159,19 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
             content[JSON_LINES] = {"schema": {"type": "string"}}
         made["requestBody"] = {"required": not is_optional(body), "content": content}
     elif field := operation.mark.file:
-        made["requestBody"] = {"required": True, "content": {"multipart/form-data": _form(field)}}
+        made["requestBody"] = {"required": True, "content": {"multipart/form-data": _upload(field)}}
+    elif form := operation.mark.form:
+        filled = {"schema": schemas.of(form.takes), "example": operation.mark.example}
+        made["requestBody"] = {"required": True, "content": {_FORM: filled}}
     return made
 
 
-def _needs(access: tuple[str, ...]) -> str:
-    """Return a sentence that says who may call an operation with ``access``."""
+def _needs(operation: Operation, access: tuple[str, ...]) -> str:
+    """Return a sentence that says who may call ``operation`` with ``access``."""
     if access == (ANYONE,):
-        return "Needs no login."
+        return (
+            "Needs no login, but a client's credentials." if operation.mark.by_client else "Needs no login."
+        )
     if access == (LOGIN,):
         return "Needs a login, and no permission."
     known = permissions()
@@ -168,13 +186,30 @@ def _keys(operation: Operation) -> str:
 
 
 def _security(operation: Operation, *, with_cookies: bool) -> list[dict[str, list[str]]]:
+    if operation.access in ((), (ANYONE,)):
+        # Or by the form, which no security scheme can say (RFC 6749 §2.3.1).
+        return [{"client": []}, {}] if operation.mark.by_client else []
     ways: list[dict[str, list[str]]] = [{"bearer": []}]
     if with_cookies:
         ways.append({"cookie": []} if operation.method == "GET" else {"cookie": [], "csrf": []})
     if operation.mark.subrequest:
         # The proxy alone, or also the user whose request it asks about.
         ways = [{"proxyKey": [], **way} for way in ({}, *ways)]
+    if operation.mark.by_client:
+        ways.append({"client": []})
     return ways
+
+
+def _responses(operation: Operation, schemas: Schemas, problems: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all answers by status: successes, ``problems``, and the errors of an operation for forms."""
+    found: dict[str, Any] = {**_successes(operation, schemas), **problems}
+    if form := operation.mark.form:
+        for status in map(str, form.statuses):
+            other = found.get(status, {"description": "", "content": {}})
+            told = "; ".join(filter(None, ("Refused by the specification", other["description"])))
+            content = {JSON: {"schema": schemas.of(form.refuses)}, **other["content"]}
+            found[status] = {"description": told, "content": content}
+    return dict(sorted(found.items()))
 
 
 def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
@@ -204,6 +239,8 @@ def _success(operation: Operation, schemas: Schemas) -> dict[str, Any]:
         sent = operation.mark.sent
         known = {} if sent is None else {JSON: {"schema": schemas.of(sent)}}
         return {"description": "The file", "content": _files(operation.mark.media) | known}
+    if form := operation.mark.form:
+        return {"description": "Done", "content": {JSON: {"schema": schemas.of(form.answers)}}}
     data = schemas.of(operation.signature.answer)
     schema = data if is_protocol(operation.signature.answer) else envelope_of(data)
     return {"description": "Done", "content": {JSON: {"schema": schema}}}
@@ -215,7 +252,7 @@ def _files(media_types: Iterable[str]) -> dict[str, Any]:
     return {kind: {"schema": {"type": "string"} if kind.startswith("text/") else _BINARY} for kind in kinds}
 
 
-def _form(field: str) -> dict[str, Any]:
+def _upload(field: str) -> dict[str, Any]:
     # `format` is for generators that read OpenAPI 3.0, `contentMediaType` is what 3.1 §4.8.14.3 has.
     file = {**_BINARY, "contentMediaType": OCTETS}
     form = {"title": "UploadForm", "type": "object", "properties": {field: file}, "required": [field]}

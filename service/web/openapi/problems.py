@@ -78,12 +78,14 @@ def refusals_of(operation: Operation, *, with_cookies: bool = False) -> list[typ
             possible.add(CsrfFailed)
         if operation.mark.subrequest:
             possible.add(ProxyRefused)
-    if operation.signature.body is not None or operation.mark.file:
+    if operation.signature.body is not None or operation.mark.file or operation.mark.form:
         possible.update(WITH_BODY)
     if operation.mark.idempotent:
         possible.update(WITH_KEY)
     if is_protocol(operation.signature.body):
         possible -= {UnsupportedMediaType, ValidationFailed}
+    if operation.mark.form:
+        possible -= {UnsupportedMediaType}
     return sorted(possible, key=lambda refusal: (refusal.status, refusal.code))
 
 

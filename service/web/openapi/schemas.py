@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import cleandoc
 from typing import Any, Final
 
 import msgspec
@@ -32,9 +33,10 @@ class Schemas:
         kinds: list[Any] = []
         for operation in operations:
             signature = operation.signature
-            kinds += [] if operation.mark.media else [signature.answer]
+            kinds += [] if operation.mark.media or operation.mark.form else [signature.answer]
             kinds += [DryRunAnswer] if operation.mark.dry_run else []
             kinds += [operation.mark.sent] if operation.mark.sent else []
+            kinds += [form.takes, form.answers, form.refuses] if (form := operation.mark.form) else []
             kinds += signature.path.values()
             kinds += [signature.body] if signature.body else []
             kinds += [field.type for field in _fields(operation)]
@@ -43,7 +45,7 @@ class Schemas:
         )
         for component in self.components.values():
             if "description" in component:  # Markdown, and not reStructuredText as a docstring
-                component["description"] = component["description"].replace("``", "`")
+                component["description"] = cleandoc(component["description"]).replace("``", "`")
             for member in component.get("properties", {}).values():
                 # Generators take a member with a default for one that is always there.
                 member.pop("default", None)

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from authlib.oauth2.rfc6749.util import extract_basic_authorization
+
 from service.errors import BadRequest, TokenInvalid, Unauthenticated
 from service.kernel.identity import Caller
 from service.web.requests.cookies import Cookies
 from service.web.requests.request import Request
+
+
+def basic_client(request: Request) -> tuple[str, str]:
+    """Return the id and the secret of a client that authenticates by HTTP Basic (RFC 6749 §2.3.1).
+
+    Raises Unauthenticated without them, TokenInvalid for malformed ones.
+    """
+    sent = request.raw_header(b"authorization") or b""
+    try:
+        client_id, secret = extract_basic_authorization({"Authorization": sent.decode("latin-1")})
+    except ValueError:  # bytes that are no text
+        raise TokenInvalid from None
+    if not client_id or not secret:
+        raise Unauthenticated
+    return client_id, secret
 
 
 class HeaderToken:

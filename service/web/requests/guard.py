@@ -21,9 +21,10 @@ from service.errors import (
     Unauthenticated,
     Unavailable,
 )
+from service.kernel.about import NAME
 from service.kernel.identity import Caller
 from service.web.requests.context import RequestContext
-from service.web.requests.credentials import HeaderToken
+from service.web.requests.credentials import HeaderToken, basic_client
 from service.web.requests.description import Operation
 from service.web.requests.original import PROXY_KEY, SAFE, Original
 
@@ -32,6 +33,7 @@ MIN_REVISION: Final = "X-Policy-Min-Revision"
 _MIN_REVISION: Final = MIN_REVISION.lower().encode("ascii")
 _REVISION: Final = re.compile(rb"[0-9]{1,18}")
 _PROXY: Final = HeaderToken(PROXY_KEY, "")
+_BASIC: Final = f'Basic realm="{NAME}"'
 _NOT_AUTHENTICATED: Final = (Unauthenticated, TokenInvalid, TokenExpired, RefreshRequired, AccountBanned)
 
 
@@ -107,12 +109,26 @@ class AuthorizationGuard:
         if operation.mark.subrequest:
             found = await self._proxy(context, policy)
         else:
-            token = self._token.of(context.request)
-            found = await self._authenticator.authenticate(token, policy.permission_map)
+            found = await self._sender(context, operation, policy)
         context.caller = found.caller
         if operation.method != "GET":
             self._token.check_meant(context.request, found.caller)
         return found.announced
+
+    async def _sender(self, context: RequestContext, operation: Operation, policy: Policy) -> Authenticated:
+        try:
+            token = self._token.of(context.request)
+        except Unauthenticated:
+            if not operation.mark.by_client:
+                raise
+        else:
+            return await self._authenticator.authenticate(token, policy.permission_map)
+        client_id, secret = basic_client(context.request)
+        try:
+            return await self._authenticator.authenticate_client(client_id, secret)
+        except (TokenInvalid, TokenExpired) as refusal:
+            refusal.headers["WWW-Authenticate"] = _BASIC  # of the scheme that was used (RFC 6749 §5.2)
+            raise
 
     async def _proxy(self, context: RequestContext, policy: Policy) -> Authenticated:
         try:

@@ -38,13 +38,23 @@ class Logged:
 
 
 @dataclass(frozen=True, slots=True)
+class FormExchange:
+    """What an operation for forms takes and answers, by a specification of others: see ``takes_form``."""
+
+    takes: type[Struct]
+    answers: type[Struct]
+    refuses: type[Struct]
+    statuses: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """The declarations of a responder.
 
     ``access`` has the codes that the policy lines of the endpoint layer must have: ``@anyone``, ``@login``,
     or alternative permission codes. Empty: nothing was declared. ``media`` are the media types of a
     ``Stream``, ``sent`` is what it holds as JSON, if that is known. ``file`` is the field of an uploaded
-    file, "" for none.
+    file, "" for none; ``form`` tells of a body that is a form.
     ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
     tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
     one. ``tagged`` says that a success has the ``ETag`` of the record. ``location`` is the template of the
@@ -52,6 +62,7 @@ class Mark:
     write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
     ``subrequest`` says that proxies ask it about requests of others, ``takes_path`` that the path of such a
     request follows its own.
+    ``by_client`` says that clients may authenticate by HTTP Basic.
     ``asks`` says that it changes nothing, whatever its method.
     """
 
@@ -62,6 +73,7 @@ class Mark:
     media: tuple[str, ...] = ()
     sent: type[Struct] | None = None
     file: str = ""
+    form: FormExchange | None = None
     example: Mapping[str, Any] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     publishes: bool = False
@@ -72,6 +84,7 @@ class Mark:
     refuses_keys: str = ""
     subrequest: bool = False
     takes_path: bool = False
+    by_client: bool = False
     asks: bool = False
 
 
@@ -160,6 +173,14 @@ def subrequest(*, takes_path: bool = False) -> Callable[[F], F]:
     return lambda function: _marked(function, subrequest=True, takes_path=takes_path)
 
 
+def by_client(function: F) -> F:
+    """Let a client authenticate by HTTP Basic, with an API key as its secret (RFC 6749 §2.3.1).
+
+    The guard does it where a login is needed; a public responder does it itself.
+    """
+    return _marked(function, by_client=True)
+
+
 def asks(function: F) -> F:
     """Say that it changes nothing, whatever its method: it needs no entry in the operation log."""
     return _marked(function, asks=True)
@@ -207,6 +228,17 @@ def example_parameters(**parameters: Any) -> Callable[[F], F]:
 def takes_file(field: str) -> Callable[[F], F]:
     """Declare that the body is ``multipart/form-data`` with one file in ``field``; the responder reads it."""
     return lambda function: _marked(function, file=field)
+
+
+def takes_form(
+    takes: type[Struct], *, answers: type[Struct], refuses: type[Struct], statuses: tuple[int, ...]
+) -> Callable[[F], F]:
+    """Declare that the body is ``application/x-www-form-urlencoded``, and that the answer has no envelope.
+
+    The responder reads it and returns a ``Document``: ``answers`` as JSON, or ``refuses`` with one of
+    ``statuses``.
+    """
+    return lambda function: _marked(function, form=FormExchange(takes, answers, refuses, statuses))
 
 
 def _with_keys(function: F, **changes: Any) -> F:
