@@ -31,7 +31,7 @@ CODE = "system:role:list"
 
 def program(language: str, folder: Path) -> Path:
     """Write the program of the page into ``folder``."""
-    block = re.fullmatch(r"```\w+\n(.*)```\n", between(PAGE, language), re.DOTALL)
+    block = re.search(r"```\w+\n(.*)```\n", between(PAGE, language), re.DOTALL)
     assert block is not None
     path = folder / f"verify.{'py' if language == 'python' else 'ts'}"
     path.write_text(block[1], encoding="utf-8")

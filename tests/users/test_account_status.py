@@ -165,7 +165,7 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
     revocations = Revocations(parts.database, nowhere)
     accounts = Accounts(parts.database, delegation, revocations, parts.passwords, rules)
     attempts: list[Callable[[], Awaitable[object]]] = [
-        lambda: accounts.update(ROOT, heron, {"nick_name": "Egret"}),
+        lambda: accounts.update(ROOT, heron, {"user_name": "egret"}),
         lambda: accounts.update(ROOT, heron, {}, []),
         lambda: accounts.set_status(ROOT, heron, "disabled"),
         lambda: accounts.delete(ROOT, heron),
@@ -177,7 +177,7 @@ async def test_while_the_session_store_is_away_nothing_is_saved(
 
     async with parts.database.transaction() as connection:
         known = await listing.read(connection, heron)
-    assert (known.nick_name, known.status, known.version) == ("heron", "enabled", 1)
+    assert (known.user_name, known.status, known.version) == ("heron", "enabled", 1)
     assert [role.role_code for role in known.roles] == ["auditor"]
     await nowhere.close()
 

@@ -94,6 +94,7 @@ def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
 def test_every_denial_carries_a_decision_of_the_enforcer() -> None:
     assert called()["PermissionDenied"] == {
         "administration/delegation",
+        "endpoints/access/forward",  # tells a proxy what the enforcer decided about somebody else's request
         "endpoints/services/shown",
         "web/requests/guard",
     }

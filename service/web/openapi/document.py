@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -156,7 +157,7 @@ def _operation(operation: Operation, schemas: Schemas, *, with_cookies: bool) ->
         content: dict[str, Any] = dict.fromkeys(media_types(body), media)
         if issubclass(body, Table):
             content[CSV] = {"schema": {"type": "string"}, "example": header_of(body)}
-            content[JSON_LINES] = {"schema": {"type": "string"}}
+            content[JSON_LINES] = {"schema": {"type": "string"}, "example": _lines(operation.mark.example)}
         made["requestBody"] = {"required": not is_optional(body), "content": content}
     elif field := operation.mark.file:
         made["requestBody"] = {"required": True, "content": {"multipart/form-data": _upload(field)}}
@@ -250,6 +251,11 @@ def _files(media_types: Iterable[str]) -> dict[str, Any]:
     """Return the content of an answer that is a file; clients read one of any type as bytes."""
     kinds = [kind for one in media_types for kind in ((OCTETS, ANY_TYPE) if one == ANY_TYPE else (one,))]
     return {kind: {"schema": {"type": "string"} if kind.startswith("text/") else _BINARY} for kind in kinds}
+
+
+def _lines(table: Mapping[str, Any] | None) -> str:
+    """Return the rows of an example of a table as JSON Lines."""
+    return "".join(f"{json.dumps(row)}\n" for rows in (table or {}).values() for row in rows)
 
 
 def _upload(field: str) -> dict[str, Any]:
