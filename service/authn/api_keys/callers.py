@@ -43,6 +43,10 @@ MOST_AGE: Final = 60.0
 A change by hand in the database announces nothing.
 """
 _ATTEMPTS: Final = 5
+_READERS: Final = 2
+"""How many keys are read at the same time: whoever invents keys must not take all connections."""
+_PATIENCE: Final = 2.0
+"""Seconds that a reading waits for others to end."""
 _MOST_SCOPES: Final = 64  # different scopes of tokens of one key
 
 
@@ -106,6 +110,7 @@ class ApiKeyCallers:
         self._uses = KeyUses(database)
         self._known: dict[int, _Known] = {}
         self._reading: dict[int, asyncio.Task[_Known | None]] = {}
+        self._readers = asyncio.Semaphore(_READERS)
 
     async def of_key(self, text: str, *, counted: bool = True) -> KeyCaller:
         """Return the caller of the API key ``text``.
@@ -181,10 +186,22 @@ class ApiKeyCallers:
         task = self._reading.get(key_id)
         if task is None:
             user_id = None if known is None else known.holder.user_id
-            task = asyncio.get_running_loop().create_task(self._load(key_id, user_id))
+            task = asyncio.get_running_loop().create_task(self._in_turn(key_id, user_id))
             self._reading[key_id] = task
             task.add_done_callback(lambda done: self._has_read(key_id, done))
         return await asyncio.shield(task)
+
+    async def _in_turn(self, key_id: int, user_id: int | None) -> _Known | None:
+        """Load a key when few others are being read; Unavailable if those take too long."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                await self._readers.acquire()
+        except TimeoutError:
+            raise Unavailable("Too many API keys are being looked up") from None
+        try:
+            return await self._load(key_id, user_id)
+        finally:
+            self._readers.release()
 
     async def _load(self, key_id: int, user_id: int | None) -> _Known | None:
         if user_id is None:
