@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from service.records.migrate import _SCRIPTS
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import login, named
 from service.web.requests.routes import RoutesError
+from tests.policies.stock import POLICIES
 
 BEGINNING = 'from alembic import op\nrevision = "a1"\ndown_revision = None\ndef upgrade():\n'
 
@@ -142,6 +144,14 @@ def test_names_of_others_are_refused(
     with pytest.raises(ExtensionError) as refused:
         load_extensions(["shop"])
     assert complaint in str(refused.value)
+
+
+def test_no_extension_has_a_name_that_begins_paths_of_the_service(shop: Extension) -> None:
+    lines = (POLICIES / "endpoints.csv").read_text()
+    names = set(re.findall(r" /api/([a-z-]+)", lines))
+    free = [name for name in sorted(names) if not list(replace(shop, name=name).faults())]
+    assert "opening" in names
+    assert free == []
 
 
 @pytest.mark.parametrize("package", ["no_such_package", "json"])
