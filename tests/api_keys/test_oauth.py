@@ -173,6 +173,23 @@ async def test_introspection_tells_what_a_token_may_do_now(workers: Workers) -> 
     assert await introspected(workers, token) == await introspected(workers, key) == {"active": False}
 
 
+async def test_a_bound_account_is_told_the_codes_of_its_own_service_only(workers: Workers) -> None:
+    reader = await workers.account("system:online:introspect")
+    await workers.first.data("PATCH", f"/api/user/{reader.id}", {"service": "orders"})
+    mine = await workers.key(reader)
+    theirs = await workers.key(await workers.account(LIST))
+
+    async def told(token: str) -> Any:
+        body = urlencode({"token": token}).encode()
+        return (await workers.second.ask_raw("POST", "/oauth/introspect", body, FORM, token=mine)).json
+
+    assert workers.first.token is not None
+    session = await told(workers.first.token)
+    assert (session["active"], session["username"], session["scope"]) == (True, "admin", "orders:*")
+    other = await told(theirs)
+    assert (other["active"], other["scope"]) == (True, "")
+
+
 async def test_what_is_not_active_says_nothing_else(workers: Workers) -> None:
     login = {"userName": "admin", "password": "gate, chain and winch", "device": "other"}
     refresh = (await workers.first.data("POST", "/api/auth/login", login))["refreshToken"]

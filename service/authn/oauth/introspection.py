@@ -10,6 +10,7 @@ from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 from service.authn.authenticate import Authenticated, Authenticator
 from service.authn.oauth.messages import FormRequest, OAuthAnswer, answer, form_of, refused
 from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid
+from service.kernel.codes import intersection
 from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 
@@ -22,10 +23,17 @@ class Introspection:
         self._authenticator = authenticator
 
     async def answer(
-        self, content_type: str | None, body: bytes, permission_map: PermissionMap
+        self,
+        content_type: str | None,
+        body: bytes,
+        permission_map: PermissionMap,
+        *,
+        bound_to: str | None = None,
     ) -> OAuthAnswer:
         """Return the answer: what a request with the token could do now, or ``{"active": false}``.
 
+        An account that is ``bound_to`` a service is told the codes that begin with its name only: what a
+        token grants elsewhere is none of its business (RFC 7662 §2.2 and §5).
         Access tokens of sessions, tokens of the token endpoint and API keys can be active, refresh tokens
         never. Raises ``Unavailable``: a token that can't be checked is not called inactive.
         """
@@ -39,7 +47,7 @@ class Introspection:
                 found = await self._authenticator.checked(form["token"], permission_map)
             except (TokenInvalid, TokenExpired, RefreshRequired, AccountBanned):
                 found = None
-        token = None if found is None else _Token(found, self._settings)
+        token = None if found is None else _Token(found, self._settings, bound_to)
         server = _Server()
         server.register_endpoint(_Endpoint(token))
         # The hint is ignored, as RFC 7662 §2.1 allows: all kinds of tokens are tried anyway.
@@ -51,11 +59,12 @@ class Introspection:
 class _Token:
     """An active token, as Authlib asks about it."""
 
-    def __init__(self, found: Authenticated, settings: Auth) -> None:
+    def __init__(self, found: Authenticated, settings: Auth, bound_to: str | None) -> None:
         caller = found.caller
+        codes = caller.held.codes if bound_to is None else intersection(caller.held.codes, [f"{bound_to}:*"])
         self.payload: dict[str, Any] = {
             "active": True,
-            "scope": " ".join(sorted(caller.held.codes)),
+            "scope": " ".join(sorted(codes)),
             "username": caller.user_name,
             "token_type": "Bearer",
             "sub": caller.login_id,

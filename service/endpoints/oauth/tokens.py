@@ -77,7 +77,8 @@ class Introspect:
         """
         assert context.policy is not None  # noqa: S101 - the guard has decided by it
         known = context.policy.permission_map
-        return _document(context, await self._introspection.answer(*await _form(context), known))
+        answer = await self._introspection.answer(*await _form(context), known, bound_to=context.user.service)
+        return _document(context, answer)
 
 
 async def _form(context: RequestContext) -> tuple[str | None, bytes]:
