@@ -170,7 +170,9 @@ async def front(
     port = _free_port()
     ports = {"8000": port, "8080": decision_point, "9000": service.port}
     for name in FILES[kind]:
-        lines = [line for line in _file(name).splitlines() if not any(word in line for word in without)]
+        lines = [
+            line for line in file_of_guide(name).splitlines() if not any(word in line for word in without)
+        ]
         text = "\n".join([*lines, ""]).replace("pck_…", key).replace(f"/etc/{kind}/", f"{folder}/")
         (folder / name).write_text(re.sub(r"\b(8000|8080|9000)\b", lambda found: str(ports[found[1]]), text))
     (folder / "logs").mkdir(exist_ok=True)  # where nginx logs requests
@@ -207,7 +209,7 @@ def _words(kind: str, folder: Path) -> list[str]:
     }[kind]
 
 
-def _file(name: str) -> str:
+def file_of_guide(name: str) -> str:
     """Return a file of the guide: the block of code between its markers."""
     (block,) = parsed(between(GUIDE.read_text(encoding="utf-8"), name))
     return block.text

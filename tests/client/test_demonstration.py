@@ -1,0 +1,94 @@
+"""One role change decides in every way in which a service is guarded, from the next request on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.authn.keys import settings_for
+from tests.client.demonstration import Way, guarded_orders
+from tests.forward.test_whole_service import set_up
+from tests.support.inside import Inside, inside
+from tests.support.members import Member, ids_of, member
+from tests.web.served import strictly_served
+
+pytestmark = pytest.mark.anyio
+
+CODE = "orders:order:read"
+OBJECT = "orders GET /orders/{id}"
+
+
+async def statuses(ways: dict[str, Way], user: Member) -> dict[str, int]:
+    return {name: await ask(user) for name, ask in ways.items()}
+
+
+async def reviewed(service: Inside, user: Member) -> tuple[bool, bool, bool]:
+    """Return whether explain, who and matrix say that the user may read orders."""
+    asked = {"userName": user.name, "method": "GET", "path": "/orders/7", "service": "orders"}
+    explained = await service.data("POST", "/api/policy/explain", asked)
+    assert explained["resource"]["object"] == OBJECT
+    who = await service.data("GET", "/api/policy/who?method=GET&path=/orders/7&service=orders&size=200")
+    matrix = await service.data("GET", "/api/policy/matrix?size=200")
+    (row,) = [row for row in matrix["items"] if row["object"] == OBJECT]
+    roles = [[one["roleCode"] for one in found] for found in (who["items"], row["roles"])]
+    return explained["allowed"], user.name in roles[0], user.name in roles[1]
+
+
+def closed_by(told: dict[str, int]) -> set[int]:
+    """Return the statuses of the ways that send the user's token."""
+    return {status for name, status in told.items() if "AuthZEN" not in name}
+
+
+PROXIES = [("nginx", "caddy"), pytest.param(("traefik", "envoy"), marks=pytest.mark.extended)]
+
+
+@pytest.mark.parametrize("proxies", PROXIES)
+async def test_a_role_change_decides_the_next_request_in_every_way(
+    seeded_database_url: str,
+    redis_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    proxies: tuple[str, ...],
+) -> None:
+    keys = settings_for(tmp_path, "ES256", "")
+    variables = {
+        "PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256",
+        "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(keys.jwt_private_key),
+        "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(keys.jwt_public_key),
+        "PORTCULLIS_AUTH__FORWARD_ASSERTION": "true",
+    }
+    async with inside(seeded_database_url, redis_url, **variables) as service:
+        key, key_path = await set_up(service)
+        alice = await member(service, "alice")
+        role = f"/api/role/{alice.role_id}/permissions"
+        ids = await ids_of(service, CODE)
+        async with (
+            strictly_served(service._app) as port,
+            guarded_orders(port, key, tmp_path, monkeypatch, proxies) as ways,
+        ):
+            assert len(ways) == 8
+            assert set((await statuses(ways, alice)).values()) == {403}
+            assert await reviewed(service, alice) == (False, False, False)
+
+            told = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": ids})
+            assert told["gains"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
+            await service.data("PUT", role, {"menuIds": ids})
+            await alice.log_in()
+            assert set((await statuses(ways, alice)).values()) == {200}
+            assert await reviewed(service, alice) == (True, True, True)
+
+            told = await service.data("PUT", f"{role}?dryRun=true", {"menuIds": []})
+            assert told["loses"] == [{"roleCode": "alice", "users": 1, "access": [OBJECT]}]
+            assert set((await statuses(ways, alice)).values()) == {200}
+            await service.data("PUT", role, {"menuIds": []})
+            assert closed_by(await statuses(ways, alice)) == {401}  # the token has to be refreshed
+            await alice.log_in()
+            assert set((await statuses(ways, alice)).values()) == {403}
+            assert await reviewed(service, alice) == (False, False, False)
+
+            await service.data("PUT", role, {"menuIds": ids})
+            await alice.log_in()
+            await service.data("DELETE", key_path)
+            asking = {name: ways[name] for name in ways if "AuthZEN" not in name}
+            assert set((await statuses(asking, alice)).values()) == {403, 503}
