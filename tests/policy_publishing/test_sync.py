@@ -49,7 +49,7 @@ def test_a_dry_run_tells_the_differences_and_changes_nothing(settings: Settings)
 
     told = sync(settings, dry_run=True).splitlines()
 
-    assert "+ PUT /api/resource/{id}  system:resource:update" in told
+    assert "+ PUT /api/resource/{id}  system:resource:update, system:service:resources" in told
     assert "+ POST /api/auth/logout  login" in told
     assert not [line for line in told if "/api/auth/login" in line]
     assert not [line for line in told if "GET /api/role/list" in line]
@@ -66,7 +66,7 @@ def test_a_sync_registers_and_binds_every_guarded_route_in_one_revision(settings
         " JOIN sys.menu m ON m.id = a.menu_id"
         " WHERE r.method = 'PUT' AND r.path = '/api/resource/{id}/buttons'",
     )
-    assert bound == [("system:resource:bind",)]
+    assert bound == [("system:resource:bind",), ("system:service:resources",)]
     lines = rows(
         settings, "SELECT v2 FROM sys.casbin_rule WHERE v0 = 'resource' AND v1 = 'POST /api/auth/logout'"
     )
@@ -95,9 +95,9 @@ def test_a_route_whose_buttons_are_all_disabled_or_gone_is_not_registered(settin
     told = sync(settings, dry_run=False)
 
     assert (
-        "! PUT /api/resource/{id}/buttons  not registered: no enabled Button has system:resource:bind" in told
+        "! PUT /api/menu/{id}/resources  not registered: no enabled Button has system:resource:bind" in told
     )
-    assert ("PUT /api/resource/{id}/buttons",) not in rows(settings, REGISTERED)
+    assert ("PUT /api/menu/{id}/resources",) not in rows(settings, REGISTERED)
 
 
 def test_a_disabled_resource_counts_as_registered(settings: Settings) -> None:
@@ -133,7 +133,7 @@ def test_the_command_line_tells_the_differences(settings: Settings, tmp_path: Pa
     done = portcullis(tmp_path, "policy", "sync", "--dry-run", **variables)
 
     assert (done.status, done.errors) == (0, "")
-    assert "+ PUT /api/resource/{id}  system:resource:update\n" in done.output
+    assert "+ PUT /api/resource/{id}  system:resource:update, system:service:resources\n" in done.output
 
 
 STATEMENT = """\
