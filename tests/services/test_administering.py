@@ -176,6 +176,27 @@ async def test_nobody_opens_a_resource_that_they_do_not_reach_or_moves_an_openin
     assert (await editor.ask("PATCH", f"/api/resource/{made}", {"description": "x"})).status == 200
 
 
+async def test_nobody_opens_a_closed_resource_by_leaving_it_to_what_is_not_registered(
+    service: Inside,
+) -> None:
+    await service.data("POST", "/api/service", {"name": "orders"})
+    path = f"/api/resource/{(await service.data('POST', '/api/resource', READ))['id']}"
+    codes = ("system:resource:update", "system:resource:delete", "system:resource:list")
+    editor = await member(service, "leaver", *codes)
+    await service.data("POST", "/api/opening", {"service": "orders", "code": "@anyone"})
+    for method, target, body in (
+        ("PATCH", path, {"path": "/elsewhere"}),
+        ("PATCH", path, {"enabled": False}),
+        ("PUT", f"{path}/enabled", {"enabled": False}),
+        ("DELETE", path, None),
+    ):
+        refused = await editor.ask(method, target, body)
+        assert (refused.status, refused.json.get("layer")) == (403, "service"), (method, body)
+    assert not (await explained(service))[0]
+    assert (await editor.ask("PATCH", path, {"description": "x"})).status == 200
+    await service.data("DELETE", path)
+
+
 async def test_what_a_router_takes_for_one_path_is_registered_once(service: Inside) -> None:
     shop = await service.data("POST", "/api/service", {"name": "shop", "ignoreCase": True})
     items = READ | {"service": "shop", "path": "/Items/{id}", "resourceCode": "items"}

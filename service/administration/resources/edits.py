@@ -57,6 +57,7 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     moves = _requests(before.method, before.path) != _requests(*route)
     if moves or values.enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
+        await _require_leaving(unit, before)
     if values.enabled and (moves or not before.enabled):
         await _require_opening(unit, before)
         await require_taking(unit.connection, unit.check, router, route, but=resource_id)
@@ -69,6 +70,7 @@ async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: 
     before, router = await _for_change(unit, resource_id, "update", match)
     if enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
+        await _require_leaving(unit, before)
         if enabled:
             await _require_opening(unit, before)
             at = (before.method, before.path)
@@ -80,6 +82,7 @@ async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
     """Delete a resource with its bindings and its opening; ``NotFound``."""
     before, _ = await _for_change(unit, resource_id, "delete", match)
     bound = await require_reach(unit.connection, unit.check, [resource_id])
+    await _require_leaving(unit, before)
     await resources.delete(unit.connection, resource_id)
     fields = change_log.resource_fields(before, bound.get(resource_id, ()))
     unit.changes += field_changes(change_log.resource_target(before), fields, {})
@@ -104,6 +107,12 @@ def _require_path(router: Service, values: ResourceValues) -> Route:
 async def _require_opening(unit: UnitOfWork, stored: Resource) -> None:
     """Check that the caller may open what the opening of a resource would open at its new place."""
     if await openings.of(unit.connection, stored.service, stored.id) is not None:
+        unit.check.require_service("open", stored.service)
+
+
+async def _require_leaving(unit: UnitOfWork, stored: Resource) -> None:
+    """Check that the caller may open what a resource leaves, where what is not registered is open."""
+    if stored.enabled and await openings.of(unit.connection, stored.service, None) is not None:
         unit.check.require_service("open", stored.service)
 
 
