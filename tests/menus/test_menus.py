@@ -244,10 +244,11 @@ async def test_a_menu_in_use_is_not_deleted_and_who_uses_it_is_named(service: In
     assert (below.status, used.status, used.code) == (409, 409, "conflict")
     assert below.json["children"] == [
         "Read and explain the policy",
+        "Ask for decisions for other services",
         "Reload the policy",
         "Restore past revisions",
     ]
-    assert (below.json["childCount"], below.json["roleCount"]) == (3, 3)
+    assert (below.json["childCount"], below.json["roleCount"]) == (4, 3)
     assert (used.json["roles"], used.json["roleCount"]) == (["auditor"], 1)
     assert (used.json["resources"], used.json["resourceCount"]) == (["policy.read"], 1)
     assert (await service.ask("GET", "/api/menu/list?title=policy")).json["data"]["total"] == 3
