@@ -60,7 +60,6 @@ async def test_replacing_the_buttons_of_a_resource_is_in_force_when_it_is_answer
                 "method": "GET",
                 "service": "portcullis",
                 "path": "/api/user/info",
-                "service": "portcullis",
                 "enabled": True,
             }
         ],

@@ -195,7 +195,7 @@ async def test_a_token_that_is_wrong_is_called_so_without_proof() -> None:
 
 def set_cookies(settings: Auth, *, clear: bool = False) -> dict[str, str]:
     """Return the Set-Cookie lines for ``PAIR``, or those that clear it, by name."""
-    context = RequestContext({"headers": []})
+    context = RequestContext({"path": "/api/auth/login", "headers": []})
     if clear:
         Cookies(settings).clear(context)
     else:
