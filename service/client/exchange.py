@@ -74,11 +74,13 @@ class Exchange:
         self._service = service
         self._kept = kept
         self._asked_at = kept.now()
-        # Which question ends the answers depends on all before it.
-        self._known = {} if _ENDS_WITH[semantic] is not None else self._remembered()
-        self.asked = [one for one in dict.fromkeys(questions) if one not in self._known]
-        if _ENDS_WITH[semantic] is not None:
-            self.asked = list(questions)
+        self._known = self._remembered()
+        # Where one question ends the answers, all before it count, and each keeps its place.
+        self.asked = (
+            [one for one in dict.fromkeys(questions) if one not in self._known]
+            if semantic == "execute_all"
+            else list(questions)
+        )
 
     def _remembered(self) -> dict[Question, Decision]:
         found = ((one, self._kept.get(one)) for one in self._all)
@@ -116,7 +118,7 @@ class Exchange:
                 answered = [Decision(False, UNAVAILABLE)] * len(self.asked)
             for question, decision in zip(self.asked, answered, strict=True):
                 self._kept.put(question, decision, self._asked_at)
-            if _ENDS_WITH[self._semantic] is not None:
+            if self._semantic != "execute_all":
                 return answered
             self._known.update(zip(self.asked, answered, strict=True))
         return [self._known[one] for one in self._all]

@@ -1,0 +1,69 @@
+"""The dependency for FastAPI: who may use a code gets in, and the document tells of the token."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+import httpx
+import pytest
+from fastapi import Depends, FastAPI
+
+from service.client import User
+from service.client.fastapi_dependency import needs
+from tests.client.decision_points import ALICE, DecisionPoint, decided
+
+pytestmark = pytest.mark.anyio
+
+POINT = DecisionPoint()
+APP = FastAPI()
+reader = needs(POINT.async_client(), "orders:order:read")
+
+
+@APP.get("/orders/{number}")
+async def read_order(number: int, user: Annotated[User, Depends(reader)]) -> str:
+    return f"{user.name} {number}"
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[httpx.AsyncClient]:
+    transport = httpx.ASGITransport(app=APP)
+    async with httpx.AsyncClient(transport=transport, base_url="http://orders.test") as client:
+        yield client
+
+
+async def test_the_code_is_asked_about_for_the_token(browser: httpx.AsyncClient) -> None:
+    POINT.answer, POINT.asked = lambda _: decided(True), []
+    answer = await browser.get("/orders/7", headers={"Authorization": f"Bearer {ALICE}"})
+    assert (answer.status_code, answer.json()) == (200, "alice 7")
+    assert POINT.asked[0][1] == {
+        "subject": {"type": "token", "id": ALICE},
+        "action": {"name": "use"},
+        "resource": {"type": "permission", "id": "orders:order:read"},
+    }
+
+
+async def test_everything_else_is_refused_before_the_operation(browser: httpx.AsyncClient) -> None:
+    for status, answer in {
+        401: lambda _: decided(False, "subject_not_active"),
+        403: lambda _: decided(False, "not_held"),
+        503: lambda _: httpx.Response(500),
+    }.items():
+        POINT.answer = answer
+        told = await browser.get("/orders/7", headers={"Authorization": f"Bearer {ALICE}"})
+        assert told.status_code == status
+        assert told.headers["cache-control"] == "no-store"
+        assert ("www-authenticate" in told.headers) == (status == 401)
+
+
+async def test_without_one_token_nobody_is_asked(browser: httpx.AsyncClient) -> None:
+    POINT.answer, POINT.asked = lambda _: decided(True), []
+    twice = [("Authorization", f"Bearer {ALICE}")] * 2
+    for headers in [], [("Authorization", "Basic YTpi")], twice:
+        assert (await browser.get("/orders/7", headers=headers)).status_code == 401
+    assert POINT.asked == []
+
+
+def test_the_document_tells_of_the_token() -> None:
+    operation = APP.openapi()["paths"]["/orders/{number}"]["get"]
+    assert operation["security"] == [{"HTTPBearer": []}]
