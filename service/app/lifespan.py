@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.app.container import Container
-from service.authn import agents
 
 
 class Lifespan:
@@ -34,7 +33,6 @@ class Lifespan:
             container.metrics,
         )
         self._running = [asyncio.create_task(one.run()) for one in work]
-        agents.prepare()  # here: no request should wait for it, and commands do not need it
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.
         gc.collect()
         gc.freeze()

@@ -1,7 +1,8 @@
 """The process that workers are forked from: importing this module is all that it does.
 
-It outlives the signals that end the service, since the launcher learns from it how each worker has ended. It
-ends when the launcher and all workers have ended.
+What each worker would otherwise spend time and memory on is done here once. The process outlives the signals
+that end the service, since the launcher learns from it how each worker has ended. It ends when the launcher
+and all workers have ended.
 """
 
 import gc
@@ -12,9 +13,16 @@ import sys
 # imports of the service.
 sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 
+# The imports leave hardly any garbage, and looking for it would take a sixth of their time.
+gc.disable()
+
 import service.launch.worker  # noqa: E402, F401 - for the processes that are forked from this one
+from service.authn import agents  # noqa: E402
+
+agents.prepare()  # no login should wait for it
 
 for _number in (signal.SIGTERM, signal.SIGHUP):
     signal.signal(_number, signal.SIG_IGN)
 # Objects that live for ever: a collection in a worker would visit, and so copy, the pages they are on.
 gc.freeze()
+gc.enable()

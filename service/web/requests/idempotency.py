@@ -81,8 +81,9 @@ def leaves_keys_open(operation: Operation) -> bool:
     """
     mark = operation.mark
     decided = mark.idempotent is not None or bool(mark.refuses_keys) or mark.asks
-    unlike = bool(mark.location) or sensitive_parts(operation.signature).answer
-    return operation.method == "POST" and unlike and not decided
+    if operation.method != "POST" or decided:
+        return False
+    return bool(mark.location) or sensitive_parts(operation.signature).answer
 
 
 def _refusing(run: Run, why: str) -> Run:

@@ -23,8 +23,9 @@ from service.records.logs.operation_events import OperationEvent, OperationKind
 from service.web.content.streams import Stream
 from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation, Signature
+from service.web.requests.members import Members, members_of
 from service.web.requests.problems import document
-from service.web.requests.schema import Document, schema_of
+from service.web.requests.schema import Document
 
 UNANSWERED: Final = 499
 """The status of a call that ended without an answer, as proxies log it; its error is ``unanswered``."""
@@ -57,7 +58,7 @@ class Recording:
             for name, kind in signature.path.items()
             if not (operation.public or is_sensitive(name))
         }
-        self._query, given, answer = _names_of(signature)
+        self._query, given, answer = _members_in(signature)
         self._names = given.names | {"body", "query", "row", *signature.path}
         self.redacts_params = given.sensitive
         self.redacts_response = answer.sensitive
@@ -166,35 +167,15 @@ class SensitiveParts(NamedTuple):
 
 def sensitive_parts(signature: Signature) -> SensitiveParts:
     """Return which parts of an operation with ``signature`` may hold a secret, by the names of members."""
-    _, given, answer = _names_of(signature)
+    _, given, answer = _members_in(signature)
     return SensitiveParts(given.sensitive, answer.sensitive)
 
 
-class _Names:
-    """The names of the members of some types, and whether any of them is sensitive."""
-
-    def __init__(self, *kinds: Any) -> None:
-        found = [kind for kind in kinds if kind not in _UNNAMED]
-        schemas, components = msgspec.json.schema_components(found, schema_hook=schema_of)
-        self.names: set[str] = set()
-        self._is_open = False
-        self._read([*schemas, *components.values()])
-        self.sensitive = self._is_open or any(map(is_sensitive, self.names))
-
-    def _read(self, schema: Any) -> None:
-        if isinstance(schema, list):
-            for each in schema:
-                self._read(each)
-        elif isinstance(schema, dict):
-            # A dictionary or Any: its names are known only at run time.
-            self._is_open |= not schema or schema.get("additionalProperties", False) is not False
-            self.names |= set(schema.get("properties", ()))
-            for name, below in schema.items():
-                self._read(list(below.values()) if name == "properties" else below)
-
-
 @cache
-def _names_of(signature: Signature) -> tuple[_Names, _Names, _Names]:
-    """Return the names of the query, of all input, and of the answer."""
-    given = _Names(signature.body, signature.query, *signature.path.values())
-    return _Names(signature.query), given, _Names(signature.answer)
+def _members_in(signature: Signature) -> tuple[Members, Members, Members]:
+    """Return the members of the query, of all input, and of the answer."""
+    query, body, answer = (
+        Members() if kind in _UNNAMED else members_of(kind)
+        for kind in (signature.query, signature.body, signature.answer)
+    )
+    return query, query.joined(body, *map(members_of, signature.path.values())), answer

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final, get_type_hints
 
-import msgspec
 from msgspec import Struct
 
 from service.authz.engine.rules import ANYONE
@@ -18,7 +17,8 @@ from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation, Signature
 from service.web.requests.dry_run import DryRunQuery
 from service.web.requests.marks import MarkError, mark_of
-from service.web.requests.schema import Document, schema_of
+from service.web.requests.members import members_of
+from service.web.requests.schema import Document
 
 CREATED: Final = 201
 OK: Final = 200
@@ -104,6 +104,7 @@ def _check(signature: Signature, name: str) -> None:
             raise SignatureError(f"{name}: body and query must be Structs, not {kind}")
     answer = [] if signature.answer in (Document, Stream) else [signature.answer]
     try:
-        msgspec.json.schema_components([*kinds, *signature.path.values(), *answer], schema_hook=schema_of)
+        for kind in (*kinds, *signature.path.values(), *answer):
+            members_of(kind)
     except (TypeError, NotImplementedError) as error:
         raise SignatureError(f"{name} has a type that JSON does not: {error}") from error
