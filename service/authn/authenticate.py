@@ -35,11 +35,13 @@ class Authenticated(NamedTuple):
 
     ``announced`` is None when the session store does not know it, and 0 when the store was not asked.
     ``expires`` is when the token or key ends, in seconds since the epoch; None for a key without an end.
+    ``all_rights`` is the epoch of all rights at that moment, None where it is not known.
     """
 
     caller: Caller
     announced: int | None
     expires: float | None = None
+    all_rights: bytes | None = None
 
 
 class Authenticator:
@@ -95,14 +97,14 @@ class Authenticator:
         assert caller is not None  # noqa: S101 - an access token has one
         if not asks_store:
             return Authenticated(caller, 0, claims.exp)
-        marker, session, revision = await self._store.check(caller.login_id, caller.device)
+        marker, session, revision, all_rights = await self._store.check(caller.login_id, caller.device)
         if marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)
             raise banned(ban.until if ban else None)
         issued = _milliseconds(caller.issued_at)
         if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
             raise RefreshRequired
-        return Authenticated(caller, revision_in(revision), claims.exp)
+        return Authenticated(caller, revision_in(revision), claims.exp, all_rights)
 
     def _first_seen(self, claims: AccessClaims) -> None:
         """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""
@@ -111,7 +113,10 @@ class Authenticator:
 
 
 def _by_key(found: KeyCaller, expires: float | None = None) -> Authenticated:
-    return Authenticated(found.caller, revision_in(found.revision), expires or found.expires)
+    answer = found.answer
+    return Authenticated(
+        found.caller, revision_in(answer.revision), expires or found.expires, answer.all_rights
+    )
 
 
 def _milliseconds(seconds: float) -> int:

@@ -5,6 +5,10 @@ What the database says of a user is kept in this process with the *epoch* of the
 that the user holds) ends the epoch before it is answered. Each question compares epochs in one round trip to
 the session store, which all questions of the moment share; where they differ, the database is read. So no
 answer is by rights older than the last change that was answered before the question.
+
+What ends an epoch replaces the *epoch of all rights* in the same step. It comes with each round trip, also
+with that in which the guard admits the question. While it is the one that was current when the epoch of a
+user was last compared, no epoch has ended since, and the comparison would find the same: it is left out.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from typing import Final, TypeAlias
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
-from service.keyspace import BANNED, SessionStore
+from service.keyspace import BANNED, Answer, SessionStore
 from service.records.database.transactions import Database
 from service.records.users import active
 from service.records.users.active import ActiveUser
@@ -34,14 +38,25 @@ MOST_AGE: Final = 60.0
 _AT_ONCE: Final = 500  # users that are read in one statement
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Entry:
-    """What is known of an active user, as of an epoch."""
+    """What is known of an active user, as of an epoch.
+
+    ``all_rights`` is the epoch of all rights at a moment when ``epoch`` stood and the user was not banned.
+    """
 
     caller: Caller
     name_key: str
     epoch: bytes
     read_at: float
+    all_rights: bytes | None
+
+    def stands(self, answer: Answer) -> bool:
+        """Whether what is known is current as of ``answer``, that of the store about the user."""
+        if answer.value != self.epoch or answer.marker == BANNED:
+            return False
+        self.all_rights = answer.all_rights
+        return True
 
 
 class CurrentRights:
@@ -56,32 +71,31 @@ class CurrentRights:
         self._waiting: dict[Who, asyncio.Future[Caller | None]] = {}
         self._reading: asyncio.Task[None] | None = None
 
-    async def of(self, asked: Collection[Who]) -> dict[Who, Caller]:
-        """Return those of the users who exist and are neither disabled nor banned; raises ``Unavailable``."""
-        if len(asked) == 1:
-            (who,) = asked
-            caller = await self._one(who)
-            return {} if caller is None else {who: caller}
-        entries = {who: entry for who in asked if (entry := self._entry(who)) is not None}
+    async def of(self, asked: Collection[Who], all_rights: bytes | None = None) -> dict[Who, Caller]:
+        """Return those of the users who exist and are neither disabled nor banned.
+
+        ``all_rights`` is the epoch of all rights, read after the question had arrived; None if it is not
+        known. Raises ``Unavailable``.
+        """
         found: dict[Who, Caller] = {}
-        if entries:
-            answers = await self._store.check_all_rights(one.caller.login_id for one in entries.values())
-            for (who, entry), (marker, epoch, _) in zip(entries.items(), answers, strict=True):
-                if epoch == entry.epoch and marker != BANNED:
+        doubtful: dict[Who, _Entry] = {}
+        for who in asked:
+            if (entry := self._entry(who)) is None:
+                continue
+            if all_rights is not None and entry.all_rights == all_rights:
+                found[who] = entry.caller
+            else:
+                doubtful[who] = entry
+        if doubtful:
+            answers = await self._store.check_all_rights(one.caller.login_id for one in doubtful.values())
+            for (who, entry), answer in zip(doubtful.items(), answers, strict=True):
+                if entry.stands(answer):
                     found[who] = entry.caller
         missing = [who for who in asked if who not in found]
         if missing:
             read = await asyncio.gather(*map(self._read, missing))
             found.update((who, caller) for who, caller in zip(missing, read, strict=True) if caller)
         return found
-
-    async def _one(self, who: Who) -> Caller | None:
-        """Return one user, as ``of`` does: most questions are about one."""
-        if (entry := self._entry(who)) is not None:
-            marker, epoch, _ = await self._store.check_rights(entry.caller.login_id)
-            if epoch == entry.epoch and marker != BANNED:
-                return entry.caller
-        return await self._read(who)
 
     def _entry(self, who: Who) -> _Entry | None:
         user_id = self._ids.get(who) if isinstance(who, str) else who
@@ -128,25 +142,29 @@ class CurrentRights:
         async with self._database.transaction() as connection:
             names = await active.known(connection, numbers, keys)
         # Set before the users are read: a change that comes in between ends them.
-        epochs = await self._begun(list(names))
+        epochs, all_rights = await self._begun(list(names))
         async with self._database.transaction() as connection:
             users = await active.read(connection, list(epochs)) if epochs else []
         found: dict[Who, Caller] = {}
         now = time.monotonic()
         for user in users:
-            entry = _Entry(self._caller(user), user.name_key, epochs[user.id], now)
+            entry = _Entry(self._caller(user), user.name_key, epochs[user.id], now, all_rights)
             self._keep(user.id, entry)
             found[user.id] = found[user.name_key] = entry.caller
         return found
 
-    async def _begun(self, ids: list[int]) -> dict[int, bytes]:
-        """Return the epochs of users who are not banned, by id."""
+    async def _begun(self, ids: list[int]) -> tuple[dict[int, bytes], bytes | None]:
+        """Return the epochs of users who are not banned, by id, and that of all rights from before them."""
         answers = await self._store.check_all_rights(map(str, ids))
-        return {
-            user_id: epoch or await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
-            for user_id, (marker, epoch, _) in zip(ids, answers, strict=True)
-            if marker != BANNED
+        epochs = {
+            user_id: answer.value or await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
+            for user_id, answer in zip(ids, answers, strict=True)
+            if answer.marker != BANNED
         }
+        all_rights = answers[0].all_rights if answers else None
+        if all_rights is None:
+            await self._store.begin_all_rights(secrets.token_hex(16))
+        return epochs, all_rights
 
     def _caller(self, user: ActiveUser) -> Caller:
         held = self._held.get(user.permissions)

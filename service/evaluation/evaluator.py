@@ -35,14 +35,16 @@ class Evaluator:
         *,
         ends_with: bool | None = None,
         note: Note | None = None,
+        all_rights: bytes | None = None,
     ) -> list[Answer]:
         """Return the answers to ``asked``, in order; None stands for a question that is incomplete.
 
         ``asking`` is the account that asks. The list ends behind the first answer that is ``ends_with``, if
-        that is given; what follows is not asked. Other requests get turns in between. Raises ``Unavailable``.
+        that is given; what follows is not asked. Other requests get turns in between.
+        ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
         """
         subjects = {one.subject for one in asked if one is not None}
-        callers = await self._subjects.callers(subjects, policy.permission_map)
+        callers = await self._subjects.callers(subjects, policy.permission_map, all_rights)
         answers, work = [], CooperativeYield()
         for one in asked:
             answer = INCOMPLETE

@@ -32,16 +32,19 @@ class Subjects:
         self._authenticator = authenticator
 
     async def callers(
-        self, subjects: Collection[Subject], permission_map: PermissionMap
+        self,
+        subjects: Collection[Subject],
+        permission_map: PermissionMap,
+        all_rights: bytes | None = None,
     ) -> dict[Subject, Caller]:
         """Return the caller of each subject that may log in at this moment.
 
         Subjects that are unknown, disabled or banned, tokens that are not valid or were revoked, and subjects
         of other types have none. A token has the rights that it carries, decoded by ``permission_map``. An
-        API key is no subject. Raises ``Unavailable``.
+        API key is no subject. ``all_rights`` as for ``CurrentRights``. Raises ``Unavailable``.
         """
         users = {one: who for one in subjects if (who := _user(one)) is not None}
-        known = await self._current.of(set(users.values())) if users else {}
+        known = await self._current.of(set(users.values()), all_rights) if users else {}
         found = {one: known[who] for one, who in users.items() if who in known}
         work = CooperativeYield()
         for one in subjects:

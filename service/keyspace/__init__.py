@@ -13,6 +13,7 @@ key                                     content
 ``auth:deny:{login_id}``                ``banned`` or ``refresh:{seconds}``
 ``auth:ban:{login_id}``                 JSON ``reason``, ``since``: the reason for a ban
 ``auth:rights:{login_id}``              a random text, the epoch of the rights as API keys have them
+``auth:rights``                         a text that each end of an epoch replaces: the epoch of all rights
 ``auth:spent:{rid}``                    a refresh id that was used (JSON) or whose session ended (``ended``)
 ``auth:undelivered:{login_id}:{device}:{issued}``  tokens not known to be delivered: when the lease ends
 ``auth:devices:{login_id}``             index of one user's device sessions

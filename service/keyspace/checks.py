@@ -1,9 +1,9 @@
 """The per-request check: all waiting checks are sent as one command.
 
 A separate command costs each request about 100 µs of redis-py; two keys of a shared MGET cost only a few. The
-policy revision is one more key for all of them. Checks that are requested in one loop iteration are sent
-together, and so are those that arrive while a reply is awaited. A check never joins a command that has been
-sent, so it sees every marker and every revision that was set before it was requested.
+policy revision and the epoch of all rights are two more keys for all of them. Checks that are requested in
+one loop iteration are sent together, and so are those that arrive while a reply is awaited. A check never
+joins a command that has been sent, so it sees everything that was set before it was requested.
 """
 
 from __future__ import annotations
@@ -16,25 +16,27 @@ from redis.asyncio.connection import AbstractConnection
 from redis.exceptions import ConnectionError as Disconnected
 
 from service.errors import Unavailable
-from service.keyspace.keys import POLICY_REVISION
+from service.keyspace.keys import ALL_RIGHTS, POLICY_REVISION
 
 
 class Answer(NamedTuple):
-    """The values of the two keys of one check, and the announced policy revision.
+    """The values of the two keys of one check, the announced policy revision, and the epoch of all rights.
 
     ``marker`` is the user's deny marker; ``value`` is the device session, or the epoch of the user's rights.
+    All are of one moment.
     """
 
     marker: bytes | None
     value: bytes | None
     revision: bytes | None
+    all_rights: bytes | None
 
 
 _Waiting = tuple[str, str, "asyncio.Future[Answer]"]
 
 
 class Checks:
-    """Reads pairs of keys, and the policy revision, over its own connection."""
+    """Reads pairs of keys, the policy revision and the epoch of all rights, over its own connection."""
 
     def __init__(self, connection: AbstractConnection, timeout: float) -> None:
         self._connection = connection
@@ -83,7 +85,7 @@ class Checks:
 
     async def _exchange(self, batch: list[_Waiting]) -> list[bytes | None]:
         keys = [key for first, second, _ in batch for key in (first, second)]
-        command: bytes = pack_command(("MGET", *keys, POLICY_REVISION))  # type: ignore[arg-type]  # its stub forgot "..."
+        command: bytes = pack_command(("MGET", *keys, POLICY_REVISION, ALL_RIGHTS))  # type: ignore[arg-type]  # its stub forgot "..."
         async with asyncio.timeout(self._timeout):
             try:
                 return await self._round_trip(command)
@@ -99,7 +101,7 @@ class Checks:
 def _settle(batch: list[_Waiting], values: list[bytes | None]) -> None:
     for index, (_, _, future) in enumerate(batch):
         if not future.done():  # its request may have been cancelled
-            future.set_result(Answer(values[2 * index], values[2 * index + 1], values[-1]))
+            future.set_result(Answer(values[2 * index], values[2 * index + 1], *values[-2:]))
 
 
 def _fail(batch: list[_Waiting], cause: BaseException | None) -> None:

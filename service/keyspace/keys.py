@@ -5,6 +5,7 @@ from __future__ import annotations
 BANNED = b"banned"
 PROBE = "auth:probe"
 POLICY_REVISION = "policy:revision"
+ALL_RIGHTS = "auth:rights"
 
 
 def deny(login_id: str) -> str:

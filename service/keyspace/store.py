@@ -67,14 +67,14 @@ class SessionStore:
         self.revision_key = RevisionKey(pool, self._scripts, settings.timeout)
 
     async def check(self, login_id: str, device: str) -> Answer:
-        """Return the deny marker of the user, the device session and the announced policy revision.
+        """Return the deny marker of the user, the device session, and what all checks return.
 
         All requests of the moment share one round trip.
         """
         return await self._checks.ask(keys.deny(login_id), keys.device(login_id, device))
 
     async def check_rights(self, login_id: str) -> Answer:
-        """Return the deny marker of the user, the epoch of the rights, and the announced policy revision.
+        """Return the deny marker of the user, the epoch of the rights, and what all checks return.
 
         In the same round trip as ``check``.
         """
@@ -93,6 +93,11 @@ class SessionStore:
         async with within(self._timeout):
             found = await self._client.set(keys.rights(login_id), new, nx=True, get=True, ex=_EPOCH_LIFE)
         return found if isinstance(found, bytes) else new.encode()
+
+    async def begin_all_rights(self, new: str) -> None:
+        """Make ``new``, a random text, the epoch of all rights if there is none."""
+        async with within(self._timeout):
+            await self._client.set(keys.ALL_RIGHTS, new, nx=True, ex=_EPOCH_LIFE)
 
     async def clock(self) -> int:
         """Return the store's time in milliseconds, and synchronize ``synchronized`` with it."""

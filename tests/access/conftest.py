@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -35,7 +36,8 @@ class Access:
 
     async def ask(self, path: str, body: Any, *headers: tuple[str, str], by: str = "gateway") -> Answer:
         """Ask as the member ``by``."""
-        return await self.members[by].ask("POST", path, body, *headers)
+        length = ("Content-Length", str(len(json.dumps(body).encode())))  # as clients send it
+        return await self.members[by].ask("POST", path, body, *headers, length)
 
     async def decision(self, subject: dict[str, Any], action: str, resource: dict[str, Any]) -> Any:
         """Return the decision about one question, with its context."""

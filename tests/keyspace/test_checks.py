@@ -19,13 +19,13 @@ async def test_a_check_returns_the_marker_and_the_session(
     await open_session("1", "web")
     await raw.set("auth:deny:1", "refresh:1.5")
 
-    marker, session, _ = await store.check("1", "web")
+    marker, session, *_ = await store.check("1", "web")
     assert marker == b"refresh:1.5"
     assert session == (await raw.get("auth:device:1:web")).encode()
 
 
 async def test_a_check_of_a_stranger_finds_nothing(store: SessionStore) -> None:
-    assert await store.check("404", "web") == (None, None, None)
+    assert await store.check("404", "web") == (None, None, None, None)
 
 
 async def test_a_check_returns_the_policy_revision_announced_before_it(store: SessionStore) -> None:
@@ -48,7 +48,7 @@ async def test_checks_of_one_loop_tick_leave_as_one_command(
     after = (await raw.info("commandstats"))["cmdstat_mget"]["calls"]
 
     assert after - before == 1
-    assert [f"rid-{number}".encode() in (text or b"") for number, (_, text, _) in enumerate(answers, 1)] == (
+    assert [f"rid-{number}".encode() in (text or b"") for number, (_, text, *_) in enumerate(answers, 1)] == (
         [True] * 100
     )
 
@@ -62,7 +62,7 @@ async def test_a_check_asked_for_after_a_marker_was_set_sees_it(store: SessionSt
     unseen = 0
     for number in range(200):
         await raw.set("auth:deny:1", f"refresh:{number}")
-        marker, _, _ = await store.check("1", "web")
+        marker, *_ = await store.check("1", "web")
         unseen += marker != f"refresh:{number}".encode()
     await noise
 
@@ -85,7 +85,7 @@ async def test_a_check_survives_the_loss_of_its_connection(store: SessionStore, 
     await store.check("1", "web")
     await raw.execute_command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
 
-    assert await store.check("1", "web") == (None, None, None)
+    assert await store.check("1", "web") == (None, None, None, None)
 
 
 async def test_a_caller_that_waits_when_the_store_is_closed_is_refused(store: SessionStore) -> None:

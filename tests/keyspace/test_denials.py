@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -216,7 +217,7 @@ async def test_unbanning_clears_a_ban_and_nothing_else(store: SessionStore, raw:
 
     assert await store.unban("1")
     assert await store.ban_of("1") is None
-    assert await raw.keys("auth:*") == []
+    assert await raw.keys("auth:*") == ["auth:rights"]
     await store.mark(["1"])
     assert not await store.unban("1")
     assert await marked_at(raw) > 0
@@ -243,3 +244,42 @@ async def test_a_ban_set_by_other_hands_counts(
     assert ban is not None
     assert (ban.until, ban.note.reason) == (None, "")
     assert (await open_session()).outcome == "banned"
+
+
+async def test_whatever_ends_the_epoch_of_a_user_replaces_that_of_all_rights(
+    store: SessionStore, raw: Raw
+) -> None:
+    steps: list[Callable[[], Awaitable[object]]] = [
+        lambda: store.mark(["1", "2"]),
+        lambda: store.ban("1", None, ""),
+        lambda: store.unban("1"),
+        lambda: store.unban("1"),
+        lambda: store.close_sessions("1"),
+    ]
+    seen = set()
+    for step in steps:
+        await store.rights_epoch("1", "epoch")
+        await step()
+        found = (await store.check_rights("1")).all_rights
+        assert await raw.get("auth:rights:1") is None
+        assert found is not None
+        assert found not in seen
+        assert await raw.ttl("auth:rights") > 0
+        seen.add(found)
+
+
+async def test_the_epoch_of_all_rights_is_begun_only_where_there_is_none(store: SessionStore) -> None:
+    assert (await store.check_rights("1")).all_rights is None
+    for new in ("first", "second"):
+        await store.begin_all_rights(new)
+        assert (await store.check("1", "web")).all_rights == b"first"
+
+
+async def test_no_epoch_of_all_rights_returns_where_changes_were_lost(store: SessionStore, raw: Raw) -> None:
+    """As after a failover to a replica that lacks the latest changes."""
+    found = []
+    for _ in range(2):
+        await raw.set("auth:rights", "before")
+        await store.mark(["1"])
+        found.append((await store.check_rights("1")).all_rights)
+    assert found[0] != found[1]

@@ -110,7 +110,7 @@ async def test_a_store_that_was_emptied_knows_nobody(store: SessionStore, raw: R
     await store.open_session("1", "web", "rid", FACTS, as_of=2**52)
     await raw.flushall()
 
-    assert await store.check("1", "web") == (None, None, None)
+    assert await store.check("1", "web") == (None, None, None, None)
     rotation = await store.rotate_session("1", "rid", "b", user_name="", nick_name="", as_of=2**52)
     assert rotation.outcome == "unknown"
 

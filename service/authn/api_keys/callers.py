@@ -51,13 +51,13 @@ _MOST_SCOPES: Final = 64  # different scopes of tokens of one key
 
 
 class KeyCaller(NamedTuple):
-    """The caller of a key, the announced policy revision as stored, and when the key ends.
+    """The caller of a key, the answer of the session store, and when the key ends.
 
     ``expires`` is in seconds since the epoch, None for a key without an end.
     """
 
     caller: Caller
-    revision: bytes | None
+    answer: Answer
     expires: float | None
 
 
@@ -156,7 +156,7 @@ class ApiKeyCallers:
             raise banned(None if until is None else round(1000 * until.timestamp()))
         self._uses.note(holder.key_id)
         expires = None if holder.expire_time is None else holder.expire_time.timestamp()
-        return KeyCaller(caller, answer.revision, expires)
+        return KeyCaller(caller, answer, expires)
 
     async def _current(self, key_id: int, key: ApiKey | None, address: str | None) -> tuple[_Known, Answer]:
         """Return what is known of a key as of a moment after this call, and the answer of the store.

@@ -65,6 +65,7 @@ class _Asking:
             asked,
             ends_with=ends_with,
             note=None if note is None else lambda *told: note(context, *told),
+            all_rights=context.all_rights,
         )
         tells = policy.judge(PERMISSION, TELLS_CODES, context.user.held).allowed
         return [_decision(answer, policy, tells_codes=tells) for answer in answers]

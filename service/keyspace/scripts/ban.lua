@@ -2,7 +2,7 @@
 -- longer, stays. id, end (-1: none), reason -> number of sessions ended
 local id, ends, reason = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local marker = read_marker(id)
-redis.call('DEL', rights_key(id))
+end_rights(id)
 
 local count = 0
 for device, session in pairs(sessions_of(id)) do

@@ -15,6 +15,7 @@ local function ban_key(id) return 'auth:ban:' .. id end
 local function device_key(id, device) return 'auth:device:' .. id .. ':' .. device end
 -- The epoch of a user's rights; whoever has read them compares it, and reads them again if it is gone.
 local function rights_key(id) return 'auth:rights:' .. id end
+local all_rights_key, epoch_life = 'auth:rights', 86400
 local function devices_key(id) return 'auth:devices:' .. id end
 local function refresh_key(rid) return 'auth:refresh:' .. rid end
 local function spent_key(rid) return 'auth:spent:' .. rid end
@@ -111,9 +112,23 @@ local function latest(marker, sessions)
   return last
 end
 
--- Ends the epoch of the user's rights, and sets `refresh:{now}`, never over `banned` and never earlier: it is at least every `iat` issued so far.
-local function mark(id, now, life, sessions)
+local all_ended = false
+
+-- Ends the epoch of the user's rights, and once in a script the epoch of all rights. The new one depends on the
+-- one before: an earlier value never returns, whatever the clock does, nor after a loss of the latest changes.
+local function end_rights(id)
   redis.call('DEL', rights_key(id))
+  if all_ended then return end
+  local time = redis.call('TIME')
+  local parts = { redis.call('GET', all_rights_key) or '', time[1], time[2], id }
+  redis.call('SET', all_rights_key, redis.sha1hex(table.concat(parts, ' ')), 'EX', epoch_life)
+  all_ended = true
+end
+
+-- Ends the epoch of the user's rights, and sets `refresh:{now}`, never over `banned` and never earlier: it is
+-- at least every `iat` issued so far.
+local function mark(id, now, life, sessions)
+  end_rights(id)
   local marker = read_marker(id)
   if marker.banned then return end
   local at = math.max(now, latest(marker, sessions))

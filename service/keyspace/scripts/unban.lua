@@ -1,6 +1,7 @@
--- Clears a ban, and ends the epoch of the user's rights. id, '1' for any ban or '0' for one copied from the database -> 1, or 0
+-- Clears a ban, and ends the epoch of the user's rights.
+-- id, '1' for any ban or '0' for one copied from the database -> 1, or 0
 local id = ARGV[1]
-redis.call('DEL', rights_key(id))
+end_rights(id)
 if redis.call('GET', deny_key(id)) ~= 'banned' then return 0 end
 if ARGV[2] == '0' and not is_cached_ban(id) then return 0 end
 redis.call('DEL', deny_key(id), ban_key(id))

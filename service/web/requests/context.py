@@ -51,6 +51,8 @@ class RequestContext:
     ``started`` is in seconds of ``perf_counter``. ``request_id`` names the request in logs; ``echoed_id`` is
     what the answer says: below ``/access/`` exactly the id that was sent (AuthZEN Authorization API 1.0,
     "Request Identification"). The guard sets ``policy``, ``caller`` and ``decision``, its latest one.
+    ``has_body`` is true if the whole body had arrived before the guard was asked; only then it sets
+    ``all_rights``, the epoch of all rights in the session store (see ``authn.current_rights``).
     ``request`` gives access to unparsed parts, such as streams. ``arguments`` are those of the responder:
     path parameters as text until they are parsed, ``query`` and ``body`` once they are. ``answer`` is the
     JSON of a success if the operation log keeps it, ``refusal`` the refusal answered instead; ``cut_off`` is
@@ -65,6 +67,8 @@ class RequestContext:
     policy: Policy | None = None
     caller: Caller | None = None
     decision: Decided | None = None
+    has_body = False
+    all_rights: bytes | None = None
     arguments: Mapping[str, Any] = MappingProxyType({})
     answer: bytes | None = None
     refusal: Refusal | None = None

@@ -111,6 +111,8 @@ class AuthorizationGuard:
         else:
             found = await self._sender(context, operation, policy)
         context.caller = found.caller
+        if context.has_body:
+            context.all_rights = found.all_rights
         if operation.method != "GET":
             self._token.check_meant(context.request, found.caller)
         return found.announced

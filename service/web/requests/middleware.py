@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import quote
 
 import structlog
@@ -24,6 +24,7 @@ from service.web.content.streams import ClientGone
 from service.web.observability.request_log import RequestLog
 from service.web.requests.context import AddressOf, RequestContext, Scope, new_request_id, peer_address
 from service.web.requests.cors import CrossOrigin
+from service.web.requests.description import ACCESS
 from service.web.requests.original import TAIL
 from service.web.requests.problems import MEDIA_TYPE, answer, document, refused
 from service.web.requests.request import Request
@@ -108,7 +109,7 @@ class RequestMiddleware:
                 raise scope[REFUSAL]  # noqa: TRY301 - answered below, as what is refused later
             self._cut_tail(scope)
             _refuse_ambiguous(scope)
-            await self._app(scope, _without_waiting(scope, receive), send_with_headers)
+            await self._app(scope, _without_waiting(context, receive), send_with_headers)
         except ClientGone:
             context.cut_off = True  # the answer has no end for the server, if the client is still connected
         except Exception as error:
@@ -153,24 +154,47 @@ def _with_tail(templates: Collection[str]) -> re.Pattern[bytes]:
     return re.compile(f"({heads})(/.*)".encode() if heads else rb"(?!)", re.DOTALL)
 
 
-def _without_waiting(scope: Scope, receive: Receive) -> Receive:
+def _without_waiting(context: RequestContext, receive: Receive) -> Receive:
     """Return a function for Falcon to call instead of ``receive``.
 
     Falcon takes the first event before routing. For a request with a body this is its first piece: a client
     that waits with the body would not get its refusal, or would be asked to send it (RFC 9110 §10.1.1).
+    Below ``/access/`` it is noted in ``context`` if the whole body is there already.
     """
-    if not any(name in _BODY_HEADERS for name, _ in scope["headers"]):
+    if not any(name in _BODY_HEADERS for name, _ in context.scope["headers"]):
         return receive
     is_first = True
+    arrived: Message | None = None
+    if context.scope["path"].startswith(ACCESS) and not _expects(context.scope):
+        arrived = _arrived(receive)
+        context.has_body = arrived is not None and arrived.get("more_body") is False
 
     async def receive_later() -> Message:
-        nonlocal is_first
+        nonlocal is_first, arrived
         if is_first:
             is_first = False
             return {"type": "http.request", "body": b"", "more_body": True}
+        if arrived is not None:
+            message, arrived = arrived, None
+            return message
         return await receive()
 
     return receive_later
+
+
+def _expects(scope: Scope) -> bool:
+    return any(name == b"expect" for name, _ in scope["headers"])
+
+
+def _arrived(receive: Receive) -> Message | None:
+    """Return the next event if it is there already; otherwise None, and nothing is taken."""
+    waiting = receive().__await__()
+    try:
+        next(waiting)
+    except StopIteration as done:
+        return cast(Message, done.value)
+    waiting.close()
+    return None
 
 
 def _refuse_ambiguous(scope: Scope) -> None:
