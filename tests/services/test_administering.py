@@ -176,19 +176,25 @@ async def test_nobody_opens_a_resource_that_they_do_not_reach_or_moves_an_openin
     assert (await editor.ask("PATCH", f"/api/resource/{made}", {"description": "x"})).status == 200
 
 
-async def test_nobody_opens_a_closed_resource_by_leaving_it_to_what_is_not_registered(
-    service: Inside,
+@pytest.mark.parametrize("general", [None, "/{any}/{id}"])
+async def test_nobody_opens_a_closed_resource_by_leaving_it_to_what_is_open(
+    service: Inside, general: str | None
 ) -> None:
-    await service.data("POST", "/api/service", {"name": "orders"})
+    registered = await service.data("POST", "/api/service", {"name": "orders"})
     path = f"/api/resource/{(await service.data('POST', '/api/resource', READ))['id']}"
     codes = ("system:resource:update", "system:resource:delete", "system:resource:list")
-    editor = await member(service, "leaver", *codes)
-    await service.data("POST", "/api/opening", {"service": "orders", "code": "@anyone"})
+    editor = await member(service, "leaver", *codes, "system:service:update")
+    opening: dict[str, object] = {"service": "orders", "code": "@anyone"}
+    if general is not None:
+        more = {"path": general, "resourceCode": "orders.any"}
+        opening["resourceId"] = (await service.data("POST", "/api/resource", READ | more))["id"]
+    await service.data("POST", "/api/opening", opening)
     for method, target, body in (
         ("PATCH", path, {"path": "/elsewhere"}),
         ("PATCH", path, {"enabled": False}),
         ("PUT", f"{path}/enabled", {"enabled": False}),
         ("DELETE", path, None),
+        ("PATCH", f"/api/service/{registered['id']}", {"allowPreflight": True}),
     ):
         refused = await editor.ask(method, target, body)
         assert (refused.status, refused.json.get("layer")) == (403, "service"), (method, body)

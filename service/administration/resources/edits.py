@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from service.administration import change_log
-from service.administration.resources.reach import Route, require_free, require_reach, require_taking
+from service.administration.resources.reach import (
+    Route,
+    losing_to,
+    require_free,
+    require_reach,
+    require_taking,
+)
 from service.administration.unit_of_work import UnitOfWork
 from service.authz.engine.paths import registered_fault, shape
 from service.errors import Conflict, ValidationFailed
@@ -57,7 +63,7 @@ async def update(unit: UnitOfWork, resource_id: int, given: Mapping[str, Any], m
     moves = _requests(before.method, before.path) != _requests(*route)
     if moves or values.enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
-        await _require_leaving(unit, before)
+        await _require_leaving(unit, router, before)
     if values.enabled and (moves or not before.enabled):
         await _require_opening(unit, before)
         await require_taking(unit.connection, unit.check, router, route, but=resource_id)
@@ -70,7 +76,7 @@ async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: 
     before, router = await _for_change(unit, resource_id, "update", match)
     if enabled != before.enabled:
         await require_reach(unit.connection, unit.check, [resource_id])
-        await _require_leaving(unit, before)
+        await _require_leaving(unit, router, before)
         if enabled:
             await _require_opening(unit, before)
             at = (before.method, before.path)
@@ -80,9 +86,9 @@ async def set_enabled(unit: UnitOfWork, resource_id: int, enabled: bool, match: 
 
 async def delete(unit: UnitOfWork, resource_id: int, match: Match) -> None:
     """Delete a resource with its bindings and its opening; ``NotFound``."""
-    before, _ = await _for_change(unit, resource_id, "delete", match)
+    before, router = await _for_change(unit, resource_id, "delete", match)
     bound = await require_reach(unit.connection, unit.check, [resource_id])
-    await _require_leaving(unit, before)
+    await _require_leaving(unit, router, before)
     await resources.delete(unit.connection, resource_id)
     fields = change_log.resource_fields(before, bound.get(resource_id, ()))
     unit.changes += field_changes(change_log.resource_target(before), fields, {})
@@ -110,9 +116,16 @@ async def _require_opening(unit: UnitOfWork, stored: Resource) -> None:
         unit.check.require_service("open", stored.service)
 
 
-async def _require_leaving(unit: UnitOfWork, stored: Resource) -> None:
-    """Check that the caller may open what a resource leaves, where what is not registered is open."""
-    if stored.enabled and await openings.of(unit.connection, stored.service, None) is not None:
+async def _require_leaving(unit: UnitOfWork, router: Service, stored: Resource) -> None:
+    """Check that the caller may open what a resource leaves to an opened one, or to no registered one."""
+    opened = {
+        one.resource_id for one in await openings.every(unit.connection) if one.service == stored.service
+    }
+    if not opened or not stored.enabled:
+        return
+    route = (stored.method, stored.path)
+    gaining = await losing_to(unit.connection, router, route, but=stored.id)
+    if not opened.isdisjoint({None, *gaining}):
         unit.check.require_service("open", stored.service)
 
 

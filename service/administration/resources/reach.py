@@ -42,10 +42,15 @@ async def require_taking(
     Paths are compared as the router of the service does. ``but`` is the resource that moves there. Raises
     PermissionDenied.
     """
+    await require_reach(connection, check, await losing_to(connection, router, route, but=but))
+
+
+async def losing_to(connection: Connection, router: Service, route: Route, *, but: int = 0) -> list[int]:
+    """Return the ids of the resources that lose requests to an enabled one of ``route``, ``but`` left out."""
     method, path = route
     beside = await resources.paths_beside(connection, router.name, method, path, but=but)
     ids = {comparable(router, other): resource_id for other, resource_id in beside.items()}
-    await require_reach(connection, check, [ids[lost] for lost in losing(comparable(router, path), ids)])
+    return [ids[lost] for lost in losing(comparable(router, path), ids)]
 
 
 async def require_free(connection: Connection, router: Service, route: Route, *, but: int = 0) -> None:

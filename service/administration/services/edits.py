@@ -42,7 +42,8 @@ async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], ma
     """Store the given fields of ``ServiceValues``; absent fields are unchanged. Raises ``NotFound``.
 
     What its router takes for one path moves requests from one resource to another: then the caller must reach
-    all of its resources, and may open them.
+    all of its resources, and may open them. Preflight requests pass without a login: who lets them pass also
+    needs the right to open.
     """
     before = await _for_change(unit, service_id, match)
     values = merged(ServiceValues, before, given)
@@ -54,6 +55,8 @@ async def update(unit: UnitOfWork, service_id: int, given: Mapping[str, Any], ma
         await require_reach(unit.connection, unit.check, [one.id for one in registered])
         if registered:
             unit.check.require_service("open", before.name)
+    if values.allow_preflight and not before.allow_preflight:
+        unit.check.require_service("open", before.name)
     saved = await services.update(unit.connection, service_id, values)
     fields = map(change_log.service_fields, (before, saved))
     unit.changes += field_changes(change_log.service_target(before.name), *fields)
