@@ -23,7 +23,8 @@ ACTIONS = {
     "user": "list detail create update delete reset-password export import key",
     "role": "list create update delete permission export import",
     "menu": "list create update delete",
-    "resource": "list create update delete bind",
+    "resource": "list create update delete bind open",
+    "service": "list create update delete resources",
     "policy": "read evaluate reload restore",
     "operation-log": "list detail export",
     "login-log": "list export",
@@ -43,7 +44,7 @@ REQUIRED = {
     "PATCH /api/role/{id}": {"system:role:update"},
     "DELETE /api/role/{id}": {"system:role:delete"},
     "GET /api/menu/list": {"system:menu:list"},
-    "GET /api/resource/list": {"system:resource:list"},
+    "GET /api/resource/list": {"system:resource:list", "system:service:resources"},
     "GET /api/policy": {"system:policy:read"},
 }
 

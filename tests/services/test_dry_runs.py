@@ -1,0 +1,42 @@
+"""Dry runs of services and openings change nothing, and what they answer is what is then done."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+OPENING = {"service": "orders", "code": "@login"}
+
+
+async def state(service: Inside) -> tuple[Any, Any, int]:
+    return (
+        (await service.data("GET", "/api/service/list"))["items"],
+        (await service.data("GET", "/api/opening/list"))["items"],
+        (await service.data("GET", "/api/policy"))["revision"],
+    )
+
+
+async def test_a_dry_run_of_a_service_or_an_opening_changes_nothing(service: Inside) -> None:
+    async def both(method: str, path: str, body: Any = None) -> Any:
+        before = await state(service)
+        dry = await service.ask(method, f"{path}?dryRun=true", body)
+        assert dry.status in (200, 201), dry.body
+        assert await state(service) == before, path
+        done = await service.ask(method, path, body)
+        assert done.status in (200, 201), done.body
+        assert await state(service) != before, path
+        return done.json["data"]
+
+    made = await both("POST", "/api/service", {"name": "orders"})
+    place = f"/api/service/{made['id']}"
+    await both("PATCH", place, {"ignoreCase": True})
+    whole = {"description": None, "ignoreCase": False, "ignoreTrailingSlash": True, "allowPreflight": False}
+    await both("PUT", place, whole)
+    opening = await both("POST", "/api/opening", OPENING)
+    await both("DELETE", f"/api/opening/{opening['id']}")
+    await both("DELETE", place)
