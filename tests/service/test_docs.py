@@ -10,8 +10,12 @@ import httpx
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
+from service.authz.engine.rules import ENDPOINT
 from service.authz.publishing.shipped import read_shipped
 from service.kernel.field_names import camel
+
+OUTSIDE = ("GET /.well-known/authzen-configuration", "GET /health/live", "GET /health/ready")
+"""Operations of the document about which the policy is not asked."""
 
 
 class Links(HTMLParser):
@@ -48,28 +52,30 @@ def test_the_openapi_document_is_valid(document: dict[str, Any]) -> None:
 
 
 def test_it_lists_every_endpoint_of_the_policy_with_its_permissions(document: dict[str, Any]) -> None:
-    required: dict[str, list[str]] = {}
-    for _, name, code in read_shipped().endpoints:
+    required = {name: ["@anyone"] for name in OUTSIDE}
+    for layer, name, code in read_shipped().endpoints:
+        if layer != ENDPOINT:
+            continue
         shown = re.sub(r"\{([^}]+)\}", lambda parameter: f"{{{camel(parameter[1])}}}", name)
         required.setdefault(shown, []).append(code)
-    listed = {
-        name: operation["x-permissions"]
-        for name, operation in operations(document).items()
-        if name.partition(" ")[2].startswith("/api/")
-    }
+    listed = {name: operation["x-permissions"] for name, operation in operations(document).items()}
     assert listed == required
 
 
 def test_it_asks_for_a_token_where_the_policy_does(client: httpx.Client, document: dict[str, Any]) -> None:
-    guarded = [
-        name.split()
+    guarded = {
+        name: any("proxyKey" in way for way in ways)
         for name, operation in operations(document).items()
-        if operation.get("security", document.get("security"))
-    ]
-    assert ["GET", "/api/role/list"] in guarded
-    for method, path in guarded:
+        if (ways := operation.get("security", document.get("security"))) and {} not in ways
+    }
+    assert guarded["GET /api/role/list"] is False
+    assert guarded["GET /access/v1/forward/nginx/{service}"] is True
+    assert "POST /oauth/token" not in guarded
+    for name, by_proxy in guarded.items():
+        method, path = name.split()
         answer = client.request(method, re.sub(r"\{[^}]+\}", "1", path))
-        assert answer.status_code == 401, f"{method} {path}"
+        assert answer.status_code == (403 if by_proxy else 401), name
+        assert not by_proxy or answer.json()["code"] == "proxy_refused", name
 
 
 def test_the_page_loads_only_what_the_service_serves(client: httpx.Client) -> None:
