@@ -241,6 +241,7 @@ async def test_the_life_of_a_user_is_told_without_passwords(logged: Logged) -> N
         change("user:alice", "userName", None, "alice"),
         change("user:alice", "nickName", None, "Alice"),
         change("user:alice", "status", None, "enabled"),
+        change("user:alice", "kind", None, "person"),
         codes("user:alice", "roles", [], [other_code]),
     ]
     assert edited["targets"] == ["user:alice", "user:alicia"]
