@@ -44,7 +44,7 @@ A change by hand in the database announces nothing.
 """
 _ATTEMPTS: Final = 5
 _READERS: Final = 2
-"""How many keys are read at the same time: whoever invents keys must not take all connections."""
+"""How many keys are read at the same time: requests with invented keys must not take all connections."""
 _PATIENCE: Final = 2.0
 """Seconds that a reading waits for others to end."""
 _MOST_SCOPES: Final = 64  # different scopes of tokens of one key

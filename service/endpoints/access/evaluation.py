@@ -45,7 +45,7 @@ Note = Callable[[RequestContext, Asked, Caller | None, Answer], None]
 
 
 class _Asking:
-    """Answers questions about whoever is named."""
+    """Answers questions about the subjects that they name."""
 
     def __init__(self, evaluator: Evaluator, note: Note | None = None) -> None:
         """``note`` is None if there is no decision log."""
