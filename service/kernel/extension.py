@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from service.kernel.codes import is_code
-from service.kernel.operator_error import OperatorError
+from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import CATALOGUE, Page, Permission
 from service.kernel.services import PORTCULLIS
 
@@ -30,12 +30,8 @@ _LONGEST: Final = 32
 _RESERVED: Final = frozenset({"sys", "system", "public", "information-schema", "pg", PORTCULLIS})
 
 
-class ExtensionError(OperatorError):
+class ExtensionError(FaultsError):
     """An extension can't be used; ``faults`` has a sentence for each reason."""
-
-    def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("\n".join(self.faults))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +113,11 @@ class Extension:
                 yield f"the resource {resource.code!r} does not begin with '{self.name}.'"
             if not self.owns_path(resource.path):
                 yield f"the resource {resource.code} is {resource.path!r}, which is not below {self.prefix}"
+
+
+def pages_with(extensions: Iterable[Extension]) -> tuple[Page, ...]:
+    """Return the pages of the catalogue of permissions, those of ``extensions`` last."""
+    return (*CATALOGUE, *(one.page for one in extensions))
 
 
 def load_extensions(packages: Iterable[str]) -> tuple[Extension, ...]:

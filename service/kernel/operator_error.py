@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class OperatorError(Exception):
     """A fault that the operator can correct; the message says what is wrong and holds no secret."""
+
+
+class FaultsError(OperatorError):
+    """Several faults at once; ``faults`` has a sentence for each."""
+
+    def __init__(self, faults: Iterable[str]) -> None:
+        self.faults = tuple(faults)
+        super().__init__("\n".join(self.faults))

@@ -143,6 +143,15 @@ def test_the_commands_know_it(extended: Extended) -> None:
     assert "enabled Button" in told["permission-codes"]
 
 
+def test_doctor_names_an_extension_that_can_not_be_used_among_its_findings(extended: Extended) -> None:
+    variables = extended.variables | {"PORTCULLIS_EXTENSIONS": "no_such_package"}
+    health = portcullis(extended.folder, "doctor", **variables)
+
+    (told,) = [line for line in health.output.splitlines() if "policy-files" in line]
+    assert told.startswith("fault")
+    assert "the extension no_such_package can't be imported" in told
+
+
 def test_without_the_setting_the_service_does_not_have_its_endpoints(extended: Extended) -> None:
     without = {name: value for name, value in extended.variables.items() if "EXTENSIONS" not in name}
     ended = portcullis(extended.folder, "policy", "who", "GET", "/api/orders", **without)

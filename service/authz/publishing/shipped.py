@@ -32,8 +32,8 @@ from service.authz.invariants.statements import NONE, Invariants
 from service.authz.lint.model import lint_model, parsed_model
 from service.authz.publishing.allowed_digests import require_allowed
 from service.authz.publishing.derive import digest_of
-from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions
-from service.kernel.permission_catalogue import CATALOGUE, Page
+from service.kernel.extension import CASES, ENDPOINTS, INVARIANTS, Extension, load_extensions, pages_with
+from service.kernel.permission_catalogue import Page
 from service.kernel.services import OWN_ACTIONS, PORTCULLIS, split_object
 
 MODEL: Final = "model.conf"
@@ -61,7 +61,7 @@ class Shipped:
     @property
     def catalogue(self) -> tuple[Page, ...]:
         """The pages of the catalogue of permissions, those of the extensions last."""
-        return (*CATALOGUE, *(one.page for one in self.extensions))
+        return pages_with(self.extensions)
 
     @property
     def cases_of_extensions(self) -> tuple[Path, ...]:

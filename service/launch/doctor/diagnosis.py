@@ -14,6 +14,7 @@ from service.authz.engine.errors import PolicyError
 from service.authz.publishing.shipped import Shipped, configured
 from service.embedded import EmbeddedError
 from service.errors import Unavailable
+from service.kernel.extension import ExtensionError
 from service.keyspace.inspection import StoreFacts
 from service.keyspace.inspection import inspect as ask_store
 from service.launch.doctor.checks import ASKED_FOR, CHECKS, Check
@@ -95,7 +96,7 @@ async def _store(settings: Settings) -> StoreFacts | None:
 
 
 def _shipped(settings: Settings) -> Shipped | None:
-    with suppress(PolicyError):
+    with suppress(PolicyError, ExtensionError):
         return configured(settings.policy)
     return None
 

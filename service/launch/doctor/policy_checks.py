@@ -12,6 +12,7 @@ from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import KnownRoute, differences
 from service.authz.review.covered import covered_by
+from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
 from service.launch.additions import describe_additions
 from service.launch.doctor.findings import Finding, fault, ok, warning
@@ -20,7 +21,6 @@ from service.records.menus import bit_positions
 from service.records.migrate import unmigrated
 from service.records.policy import revisions, workers
 from service.records.seed import catalogue
-from service.web.requests.routes import RoutesError
 
 _NAMED = 3  # of many, in one line
 _LATELY = timedelta(days=30)
@@ -32,7 +32,7 @@ def policy_files(installation: Installation) -> Finding:
     try:
         shipped = configured(installation.settings.policy)
         check_routes(shipped)
-    except (PolicyError, RoutesError) as wrong:
+    except (PolicyError, FaultsError) as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
     return ok(
         f"model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines fit the code"

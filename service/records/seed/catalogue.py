@@ -13,8 +13,8 @@ from typing import Any, Final
 from sqlalchemy import Connection, Table, insert, null, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from service.kernel.extension import Extension, SeedResource
-from service.kernel.permission_catalogue import CATALOGUE, Page, codes_by_endpoint, permissions
+from service.kernel.extension import Extension, SeedResource, pages_with
+from service.kernel.permission_catalogue import Page, codes_by_endpoint, permissions
 from service.records.schema import action_resource, menu, resource, role, role_menu, seeded
 from service.records.seed.data import RESOURCES, WILDCARDS
 
@@ -79,7 +79,7 @@ def lacking(connection: Connection, extensions: Extensions = ()) -> list[str]:
     """Return the codes of the catalogue that no enabled Button carries."""
     enabled = select(menu.c.auth_mark).where(menu.c.menu_type == "Button", menu.c.enabled)
     carried = set(connection.execute(enabled).scalars())
-    return [code for code in permissions(_pages(extensions)) if code not in carried]
+    return [code for code in permissions(pages_with(extensions)) if code not in carried]
 
 
 def is_complete(connection: Connection, extensions: Extensions = ()) -> bool:
@@ -87,23 +87,22 @@ def is_complete(connection: Connection, extensions: Extensions = ()) -> bool:
     return set(_all(extensions)) <= _known(connection)
 
 
-def _pages(extensions: Extensions) -> tuple[Page, ...]:
-    return (*CATALOGUE, *(one.page for one in extensions))
-
-
 def _resources(extensions: Extensions) -> tuple[SeedResource, ...]:
     return (*RESOURCES, *(resource for one in extensions for resource in one.resources))
 
 
 def _all(extensions: Extensions) -> Iterator[Key]:
-    yield from (("menu", name) for name in (ROOT, *(page.name for page in _pages(extensions))))
+    yield from (("menu", name) for name in (ROOT, *(page.name for page in pages_with(extensions))))
     yield from (("button", code) for code in _titles(extensions))
     yield from (("resource", one.code) for one in _resources(extensions))
 
 
 def _titles(extensions: Extensions) -> dict[str, str]:
     """Return the title of each Button by its code, wildcards first."""
-    return {**dict(WILDCARDS), **{code: one.title for code, one in permissions(_pages(extensions)).items()}}
+    return {
+        **dict(WILDCARDS),
+        **{code: one.title for code, one in permissions(pages_with(extensions)).items()},
+    }
 
 
 def _known(connection: Connection) -> set[Key]:
@@ -154,7 +153,7 @@ def _bring_menus(
     menus = {row.name: row.id for row in connection.execute(named.order_by(menu.c.id.desc()))}
     if ("menu", ROOT) not in known and ROOT not in menus:
         menus[ROOT] = _menu(connection, None, title="System", name=ROOT, path="/system", icon="settings")
-    for sort, page in enumerate(_pages(extensions)):
+    for sort, page in enumerate(pages_with(extensions)):
         if ("menu", page.name) in known or page.name in menus:
             continue
         place = page.name if page.own_root else f"system/{page.name}"
@@ -185,7 +184,7 @@ def _bring_buttons(
 ) -> None:
     root = menus.get(ROOT)
     places = {code: (root, sort) for sort, (code, _) in enumerate(WILDCARDS)}
-    for page in _pages(extensions):
+    for page in pages_with(extensions):
         above = menus.get(page.name, None if page.own_root else root)
         places |= {one.code: (above, sort) for sort, one in enumerate(page.permissions)}
     titles = _titles(extensions)
@@ -197,7 +196,7 @@ def _bring_buttons(
 
 def _bring_resources(connection: Connection, brought: Collection[str], extensions: Extensions) -> None:
     buttons = _buttons(connection)
-    opened_by = codes_by_endpoint(_pages(extensions))
+    opened_by = codes_by_endpoint(pages_with(extensions))
     for one in _resources(extensions):
         codes = opened_by.get(f"{one.method} {one.path}", frozenset())
         bound = sorted(buttons[code] for code in codes if code in buttons)

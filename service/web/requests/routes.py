@@ -15,7 +15,7 @@ from service.authz.engine.paths import registered_fault
 from service.authz.engine.rules import METHODS, Rule
 from service.authz.lint.coverage import catalogue_faults, coverage_faults
 from service.errors import MethodNotAllowed
-from service.kernel.operator_error import OperatorError
+from service.kernel.operator_error import FaultsError
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import ImpactOf
@@ -26,12 +26,8 @@ from service.web.requests.request import Request
 from service.web.requests.signature import describe
 
 
-class RoutesError(OperatorError):
+class RoutesError(FaultsError):
     """The routes can't be served; ``faults`` has a sentence for each reason."""
-
-    def __init__(self, faults: Iterable[str]) -> None:
-        self.faults = tuple(faults)
-        super().__init__("\n".join(self.faults))
 
 
 class Router(CompiledRouter):
