@@ -1,22 +1,19 @@
 """The per-request check: all waiting checks are sent as one command.
 
-A separate command costs each request about 100 µs of redis-py; two keys of a shared MGET cost only a few. The
-policy revision and the epoch of all rights are two more keys for all of them. Checks that are requested in
-one loop iteration are sent together, and so are those that arrive while a reply is awaited. A check never
-joins a command that has been sent, so it sees everything that was set before it was requested.
+A command of its own would cost each request a write and a read of the connection; two keys of a shared MGET
+cost a few µs. The policy revision and the epoch of all rights are two more keys for all of them. Checks that
+are requested in one loop iteration are sent together. A check never joins a command that has been sent, so it
+sees everything that was set before it was requested.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
-
-from hiredis import pack_command
-from redis.asyncio.connection import AbstractConnection
-from redis.exceptions import ConnectionError as Disconnected
+from typing import Any, Final, NamedTuple
 
 from service.errors import Unavailable
-from service.keyspace.keys import ALL_RIGHTS, POLICY_REVISION
+from service.keyspace import keys
+from service.keyspace.pipeline import Pipeline
 
 
 class Answer(NamedTuple):
@@ -32,80 +29,76 @@ class Answer(NamedTuple):
     all_rights: bytes | None
 
 
-_Waiting = tuple[str, str, "asyncio.Future[Answer]"]
+class KeyPair(bytes):
+    """The two keys of a check, as a command holds them."""
+
+    __slots__ = ()
+
+
+def key_pair(first: str, second: str) -> KeyPair:
+    """Return two keys for ``Checks.ask``. The pair of a session stays the same, so it can be kept."""
+    return KeyPair(_bulk(first) + _bulk(second))
+
+
+def _bulk(text: str) -> bytes:
+    """Return ``text`` as a bulk string of RESP, the protocol of Redis."""
+    encoded = text.encode()
+    return b"$%d\r\n%b\r\n" % (len(encoded), encoded)
+
+
+_MGET: Final = _bulk("MGET")
+_FOR_ALL: Final = key_pair(keys.POLICY_REVISION, keys.ALL_RIGHTS)
+_Batch = list["asyncio.Future[Answer]"]
 
 
 class Checks:
     """Reads pairs of keys, the policy revision and the epoch of all rights, over its own connection."""
 
-    def __init__(self, connection: AbstractConnection, timeout: float) -> None:
-        self._connection = connection
-        self._timeout = timeout
-        self._waiting: list[_Waiting] = []
-        self._sender: asyncio.Task[None] | None = None
+    def __init__(self, pipeline: Pipeline) -> None:
+        self._pipeline = pipeline
+        self._pairs: list[KeyPair] = []
+        self._waiting: _Batch = []
 
-    def ask(self, first: str, second: str) -> asyncio.Future[Answer]:
-        """Return a future of the values of the two keys; it raises ``Unavailable`` if there is no answer.
+    def ask(self, pair: KeyPair) -> asyncio.Future[Answer]:
+        """Return a future of the values of the two keys.
 
-        It is done within two timeouts: that of the command under way, and that of its own.
+        It raises ``Unavailable`` if the answer does not come within the timeout of the connection.
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Answer] = loop.create_future()
-        self._waiting.append((first, second, future))
-        if self._sender is None:
-            self._sender = loop.create_task(self._send_all())
+        if not self._waiting:
+            loop.call_soon(self._send_waiting)
+        self._pairs.append(pair)
+        self._waiting.append(future)
         return future
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Disconnect; checks that are still waiting fail with ``Unavailable``."""
-        if self._sender is not None:
-            self._sender.cancel()
-            await asyncio.wait([self._sender])
-            self._sender = None
-        left, self._waiting = self._waiting, []  # a task that is cancelled before its first step does nothing
-        _fail(left, None)
-        await self._connection.disconnect(nowait=True)
+        self._send_waiting()
+        self._pipeline.close()
 
-    async def _send_all(self) -> None:
-        batch: list[_Waiting] = []
-        cause: BaseException | None = None
-        try:
-            while self._waiting:
-                # One more loop iteration: checks that have arrived by then join the same command.
-                await asyncio.sleep(0)
-                batch, self._waiting = self._waiting, []
-                _settle(batch, await self._exchange(batch))
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - no check may be left waiting
-            cause = error
-            await self._connection.disconnect(nowait=True)
-        finally:
-            # Checks that arrived meanwhile fail as well, or they would wait for one more timeout.
-            left, self._waiting, self._sender = batch + self._waiting, [], None
-            _fail(left, cause)
-
-    async def _exchange(self, batch: list[_Waiting]) -> list[bytes | None]:
-        keys = [key for first, second, _ in batch for key in (first, second)]
-        command: bytes = pack_command(("MGET", *keys, POLICY_REVISION, ALL_RIGHTS))  # type: ignore[arg-type]  # its stub forgot "..."
-        async with asyncio.timeout(self._timeout):
-            try:
-                return await self._round_trip(command)
-            except Disconnected:  # dropped while idle, or the store was restarted; reading again is safe
-                return await self._round_trip(command)
-
-    async def _round_trip(self, command: bytes) -> list[bytes | None]:
-        await self._connection.send_packed_command(command, check_health=False)
-        answer: list[bytes | None] = await self._connection.read_response(disable_decoding=True)
-        return answer
+    def _send_waiting(self) -> None:
+        if not self._waiting:
+            return
+        batch, pairs = self._waiting, self._pairs
+        self._waiting, self._pairs = [], []
+        command = b"*%d\r\n%b%b%b" % (2 * len(pairs) + 3, _MGET, b"".join(pairs), _FOR_ALL)
+        self._pipeline.send(command, lambda values: _settle(batch, values), lambda cause: _fail(batch, cause))
 
 
-def _settle(batch: list[_Waiting], values: list[bytes | None]) -> None:
-    for index, (_, _, future) in enumerate(batch):
+def _settle(batch: _Batch, values: Any) -> None:
+    """Answer the checks of a command; raises if ``values`` is not its reply."""
+    if len(values) != 2 * len(batch) + 2:
+        raise ValueError("the reply has another number of values than the command has keys")
+    revision, all_rights = values[-2:]
+    found = iter(values)
+    for future, marker, value in zip(batch, found, found, strict=False):
         if not future.done():  # its request may have been cancelled
-            future.set_result(Answer(values[2 * index], values[2 * index + 1], *values[-2:]))
+            future.set_result(Answer(marker, value, revision, all_rights))
 
 
-def _fail(batch: list[_Waiting], cause: BaseException | None) -> None:
-    for _, _, future in batch:
+def _fail(batch: _Batch, cause: BaseException) -> None:
+    for future in batch:
         if not future.done():
             refusal = Unavailable("The session store is out of reach")
             refusal.__cause__ = cause

@@ -42,6 +42,24 @@ def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:
     return connection
 
 
+async def connect(pool: BlockingConnectionPool, replies: asyncio.Protocol) -> asyncio.StreamWriter:
+    """Open a connection like the pool's for a ``Pipeline``: ``replies`` gets what the store sends on it.
+
+    redis-py has done all that comes before the first command. Raises RedisError or OSError.
+    """
+    connection = new_connection(pool)
+    try:
+        await connection.connect()  # type: ignore[no-untyped-call]  # redis-py's gap
+        writer = connection._writer  # noqa: SLF001 - redis-py has no public way to give its socket away
+        assert writer is not None  # noqa: S101 - it is connected
+        writer.transport.set_protocol(replies)
+    except BaseException:
+        await connection.disconnect(nowait=True)
+        raise
+    connection._reader = connection._writer = None  # noqa: SLF001 - or it would close the socket
+    return writer
+
+
 @asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
     """Run the block; raise ``Unavailable`` if it takes longer than ``seconds`` or the store fails."""

@@ -6,18 +6,20 @@ import asyncio
 import socket
 import time
 from collections.abc import Iterable
+from functools import partial
 from itertools import islice
 
 import msgspec
 from redis.asyncio import Redis
 
 from service.keyspace import keys
-from service.keyspace.checks import Answer, Checks
-from service.keyspace.connection import new_connection, open_pool, within
+from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
+from service.keyspace.connection import connect, new_connection, open_pool, within
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
 from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
+from service.keyspace.pipeline import Pipeline
 from service.keyspace.probe import Probe
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
@@ -54,7 +56,7 @@ class SessionStore:
         self._timeout = settings.timeout
         self._auth = auth
         self._scripts = Scripts(self._client, settings.timeout)
-        self._checks = Checks(new_connection(pool), settings.timeout)
+        self._checks = Checks(Pipeline(partial(connect, pool), settings.timeout))
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.synchronized = SynchronizedClock()
@@ -66,24 +68,27 @@ class SessionStore:
         self.probe = Probe(pool, settings.timeout)
         self.revision_key = RevisionKey(pool, self._scripts, settings.timeout)
 
-    async def check(self, login_id: str, device: str) -> Answer:
-        """Return the deny marker of the user, the device session, and what all checks return.
+    def check(self, login_id: str, device: str) -> asyncio.Future[Answer]:
+        """Return a future of the deny marker of the user, the device session, and what all checks return.
 
         All requests of the moment share one round trip.
         """
-        return await self._checks.ask(keys.deny(login_id), keys.device(login_id, device))
+        return self._checks.ask(session_keys(login_id, device))
 
-    async def check_rights(self, login_id: str) -> Answer:
-        """Return the deny marker of the user, the epoch of the rights, and what all checks return.
+    def check_keys(self, pair: KeyPair) -> asyncio.Future[Answer]:
+        """Return what ``check`` does; ``pair`` are the ``session_keys`` of the user and the device."""
+        return self._checks.ask(pair)
+
+    def check_rights(self, login_id: str) -> asyncio.Future[Answer]:
+        """Return a future of the deny marker, the epoch of the user's rights, and what all checks return.
 
         In the same round trip as ``check``.
         """
-        return await self._checks.ask(keys.deny(login_id), keys.rights(login_id))
+        return self._checks.ask(key_pair(keys.deny(login_id), keys.rights(login_id)))
 
     async def check_all_rights(self, login_ids: Iterable[str]) -> list[Answer]:
         """Return for each user what ``check_rights`` does, in one round trip, which others share."""
-        asked = (self._checks.ask(keys.deny(one), keys.rights(one)) for one in login_ids)
-        return await asyncio.gather(*asked)
+        return await asyncio.gather(*map(self.check_rights, login_ids))
 
     async def rights_epoch(self, login_id: str, new: str) -> bytes:
         """Return the epoch of the user's rights; ``new``, a random text, becomes it if there is none.
@@ -238,10 +243,15 @@ class SessionStore:
 
     async def close(self) -> None:
         """Disconnect from the store."""
-        await self._checks.close()
+        self._checks.close()
         await self.deliveries.close()
         await self._client.aclose()
         await self._pool.disconnect()
+
+
+def session_keys(login_id: str, device: str) -> KeyPair:
+    """Return the keys that ``check`` reads.."""
+    return key_pair(keys.deny(login_id), keys.device(login_id, device))
 
 
 def _until(ends: int) -> int | None:

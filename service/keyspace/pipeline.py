@@ -1,0 +1,166 @@
+"""A connection for reading commands that must be cheap: they are pipelined, and each is answered in time.
+
+redis-py costs a command about 100 µs: a task, a timeout, and locks. Here redis-py only opens the connection
+(address, TLS, password, number of the database); then hiredis reads its replies, in the order of the commands
+(https://redis.io/docs/latest/develop/using-commands/pipelining/).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from hiredis import Reader as ReplyReader
+from hiredis import ReplyError
+
+Connect = Callable[[asyncio.Protocol], Awaitable[asyncio.StreamWriter]]
+"""Opens a connection whose replies the given protocol reads; raises RedisError or OSError."""
+
+
+class Command:
+    """One command: its bytes, who gets the reply or the failure, and when that is due (the loop's time)."""
+
+    __slots__ = ("answered", "due", "failed", "repeated", "text")
+
+    def __init__(
+        self,
+        text: bytes,
+        answered: Callable[[Any], None],
+        failed: Callable[[BaseException], None],
+        due: float,
+    ) -> None:
+        self.text = text
+        self.answered = answered
+        self.failed = failed
+        self.due = due
+        self.repeated = False
+
+
+class Pipeline:
+    """Sends commands over one connection, which is opened when it is first used, and again when it is lost.
+
+    Send only what reads: a command without a reply is sent again, once, when its connection is lost. Every
+    other fault (no reply in time, an error as the reply, no connection) fails all commands under way and
+    closes the connection, so that a reply can't be taken for that of another command.
+    """
+
+    def __init__(self, connect: Connect, timeout: float) -> None:
+        """``timeout`` is in seconds: within it each command has its reply or has failed."""
+        self._connect = connect
+        self._timeout = timeout
+        self._unanswered: deque[Command] = deque()  # in the order in which they were, or will be, sent
+        self._replies: _Replies | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._opening: asyncio.Task[None] | None = None
+        self._overdue: asyncio.TimerHandle | None = None
+
+    def send(
+        self, text: bytes, answered: Callable[[Any], None], failed: Callable[[BaseException], None]
+    ) -> None:
+        """Send a packed command; one of the two functions is called, once, within the timeout."""
+        loop = asyncio.get_running_loop()
+        command = Command(text, answered, failed, loop.time() + self._timeout)
+        self._unanswered.append(command)
+        if self._writer is not None:
+            self._writer.transport.write(text)
+        elif self._opening is None:
+            self._opening = loop.create_task(self._open())
+        if self._overdue is None:
+            self._overdue = loop.call_at(command.due, self._look_for_overdue)
+
+    def close(self) -> None:
+        """Disconnect; commands that are still waiting fail."""
+        self._fail_all(ConnectionError("the connection was closed"))
+        if self._overdue is not None:
+            self._overdue.cancel()
+            self._overdue = None
+
+    async def _open(self) -> None:
+        replies = _Replies(self._answer, self._lost, self._fail_all)
+        try:
+            async with asyncio.timeout(self._timeout):
+                writer = await self._connect(replies)
+        except Exception as error:  # noqa: BLE001 - no command may be left waiting
+            self._opening = None
+            self._fail_all(error)
+            return
+        self._opening = None
+        if writer.transport.is_closing():
+            self._fail_all(ConnectionError("the connection was lost at once"))
+            return
+        self._replies, self._writer = replies, writer
+        writer.transport.write(b"".join(command.text for command in self._unanswered))
+
+    def _answer(self, reply: Any) -> None:
+        if isinstance(reply, ReplyError):
+            raise reply
+        self._unanswered[0].answered(reply)  # if it raises, the command fails with all others
+        self._unanswered.popleft()
+
+    def _lost(self, replies: _Replies) -> None:
+        if replies is not self._replies:
+            return  # it was closed before
+        self._disconnect()
+        tried, self._unanswered = self._unanswered, deque()
+        for command in tried:
+            if command.repeated:
+                command.failed(ConnectionError("the connection was lost twice"))
+            else:
+                command.repeated = True
+                self._unanswered.append(command)
+        if self._unanswered:
+            self._opening = asyncio.get_running_loop().create_task(self._open())
+
+    def _look_for_overdue(self) -> None:
+        """Fail all if the oldest command is overdue. One timer serves all commands, and most find none."""
+        self._overdue = None
+        if not self._unanswered:
+            return
+        loop, due = asyncio.get_running_loop(), self._unanswered[0].due
+        if due <= loop.time():
+            self._fail_all(TimeoutError("the reply has not come in time"))
+        else:
+            self._overdue = loop.call_at(due, self._look_for_overdue)
+
+    def _fail_all(self, cause: BaseException) -> None:
+        self._disconnect()
+        failed, self._unanswered = self._unanswered, deque()
+        for command in failed:
+            command.failed(cause)
+
+    def _disconnect(self) -> None:
+        writer, self._writer, self._replies = self._writer, None, None
+        if writer is not None:
+            writer.transport.abort()
+        if self._opening is not None:
+            self._opening.cancel()
+            self._opening = None
+
+
+class _Replies(asyncio.Protocol):
+    """Splits what the store sends into replies."""
+
+    def __init__(
+        self,
+        answer: Callable[[Any], None],
+        lost: Callable[[_Replies], None],
+        fail: Callable[[BaseException], None],
+    ) -> None:
+        self._answer = answer
+        self._lost = lost
+        self._fail = fail
+        self._reader = ReplyReader()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._reader.feed(data)
+            # False stands for "not yet": no reply of RESP2 is False.
+            while (reply := self._reader.gets()) is not False:
+                self._answer(reply)
+        except Exception as error:  # noqa: BLE001 - after any fault the next reply can't be told from others
+            self._fail(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
+        self._lost(self)
