@@ -119,7 +119,7 @@ class Container:
         )
         self.acknowledged = Acknowledgements(self.watch)
         self.passwords = Passwords(settings.password)
-        self.tokens = tokens = Tokens(auth, self.store.synchronized.now)
+        self.tokens = tokens = Tokens(auth, self.store.synchronized.now, self.live.timeline)
         pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)
         log = LoginLog(self.collector.login)
         self.throttle = Throttle(settings.throttle, self.store.counters)

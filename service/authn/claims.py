@@ -1,10 +1,15 @@
-"""The claims of tokens, with exact types."""
+"""The claims of tokens, with exact types.
+
+``tl`` is the timeline of the database in which the token was issued (``service.kernel.timeline``).
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
+
+from service.kernel.timeline import FIRST
 
 Subject = Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,18}\Z")]
 DeviceName = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}\Z")]
@@ -31,6 +36,7 @@ class AccessClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     permissions: tuple[str, ...] | UnsetType = UNSET
     pb: str | UnsetType = UNSET
     nbf: Moment | UnsetType = UNSET
+    tl: str = FIRST
 
     def __post_init__(self) -> None:
         if (self.permissions is UNSET) == (self.pb is UNSET):
@@ -50,6 +56,7 @@ class RefreshClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     aud: str
     rid: RefreshId
     nbf: Moment | UnsetType = UNSET
+    tl: str = FIRST
 
 
 class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -69,3 +76,4 @@ class ClientClaims(Struct, frozen=True, kw_only=True, omit_defaults=True):
     client_id: Subject
     scope: str
     nbf: Moment | UnsetType = UNSET
+    tl: str = FIRST

@@ -58,7 +58,8 @@ class Refresh:
     def verify(self, token: str) -> RefreshClaims:
         """Return the claims of a genuine refresh token, which may already be spent.
 
-        Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) if it has expired.
+        Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) if it has expired or a restore has ended
+        it.
         """
         try:
             return self._tokens.verify_refresh(token)

@@ -21,9 +21,10 @@ from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
 from service.authn.signing_keys import VerifyingKey, signing_keys
-from service.errors import Conflict, TokenExpired, TokenInvalid
+from service.errors import Conflict, RefreshRejected, RefreshRequired, TokenExpired, TokenInvalid, Unavailable
 from service.kernel.permission_map import PermissionMap
 from service.kernel.strict_json import strict_object
+from service.kernel.timeline import FIRST, CurrentTimeline
 from service.settings import Auth
 
 MAX_LENGTH = 8192
@@ -45,9 +46,18 @@ class Verified(NamedTuple, Generic[_Claims]):
 class Tokens:
     """Issues and verifies access, refresh and client tokens; one is never accepted as another."""
 
-    def __init__(self, settings: Auth, now: Callable[[], float] = time.time) -> None:
-        """``now`` returns the time for checking tokens, in seconds since the epoch."""
+    def __init__(
+        self,
+        settings: Auth,
+        now: Callable[[], float] = time.time,
+        timeline: CurrentTimeline | None = None,
+    ) -> None:
+        """``now`` returns the time for checking tokens, in seconds since the epoch.
+
+        ``timeline`` is the one whose tokens are issued and accepted; without it, the first.
+        """
         self.now = now
+        self.timeline = CurrentTimeline(FIRST) if timeline is None else timeline
         self._settings = settings
         self._keys = signing_keys(settings)
         self._registry = _registry(settings.jwt_algorithm)
@@ -88,6 +98,7 @@ class Tokens:
             roles=tuple(roles),
             permissions=UNSET if permission_map else codes,
             pb=permission_map.encode(codes) if permission_map else UNSET,
+            tl=self._timeline(),
         )
         return self._sign(claims), (expires - issued) // 1000
 
@@ -101,6 +112,7 @@ class Tokens:
             iss=self._settings.jwt_issuer,
             aud=self._settings.jwt_audience,
             rid=rid,
+            tl=self._timeline(),
         )
         return self._sign(claims)
 
@@ -123,11 +135,15 @@ class Tokens:
             aud=self._settings.jwt_audience,
             client_id=str(key_id),
             scope=scope,
+            tl=self._timeline(),
         )
         return self._sign(claims), int(expires - now)
 
     def verify_access(self, token: str) -> AccessClaims:
-        """Return the claims of an access token; raises ``TokenInvalid`` or ``TokenExpired``."""
+        """Return the claims of an access token.
+
+        Raises ``TokenInvalid``, ``TokenExpired`` and what ``require_timeline`` raises.
+        """
         return self.verified_access(token).claims
 
     def verified_access(self, token: str) -> Verified[AccessClaims]:
@@ -142,8 +158,24 @@ class Tokens:
         return self._verify(token, AccessClaims, ClientClaims)
 
     def verify_refresh(self, token: str) -> RefreshClaims:
-        """Return the claims of a refresh token; raises ``TokenInvalid`` or ``TokenExpired``."""
+        """Return the claims of a refresh token.
+
+        Raises ``TokenInvalid``, ``TokenExpired`` and what ``require_timeline`` raises.
+        """
         return self._verify(token, RefreshClaims).claims
+
+    def require_timeline(self, claims: Claims) -> None:
+        """Return if ``claims`` were issued in the present timeline of the database.
+
+        Else a restore has ended the session: ``RefreshRequired`` for an access token, ``RefreshRejected``
+        (``ended``) for a refresh token, and ``TokenInvalid`` for a client token, which has no session.
+        ``Unavailable`` while the timeline is not known.
+        """
+        if claims.tl == self._timeline():
+            return
+        if isinstance(claims, ClientClaims):
+            raise TokenInvalid
+        raise RefreshRequired if isinstance(claims, AccessClaims) else RefreshRejected(reason="ended")
 
     def public_keys(self) -> list[Mapping[str, Any]]:
         """Return the public keys that are accepted now, as JWKs (RFC 7517); none for a shared key."""
@@ -156,6 +188,11 @@ class Tokens:
         return jws.serialize_compact(
             header, msgspec.json.encode(claims), self._keys.signs, registry=self._registry
         )
+
+    def _timeline(self) -> str:
+        if (name := self.timeline.name) is None:
+            raise Unavailable("The database has not been read yet")
+        return name
 
     def _sign(self, claims: Claims) -> str:
         token = self.signed("JWT", claims)
@@ -202,6 +239,7 @@ class Tokens:
             raise TokenInvalid
         if claims.exp <= now:
             raise TokenExpired
+        self.require_timeline(claims)
 
 
 def _parts(token: str) -> tuple[bytes, bytes]:

@@ -2,7 +2,7 @@
 
 Verifying a signature takes 30 to 140 µs, a digest less than one. Only what never changes is cached: the ends
 of token and key are checked each time by the clock of ``Tokens``, and revocation by ``authenticate`` in the
-session store.
+session store. The timeline is compared each time as well: a restore ends all tokens.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class VerifiedTokens:
     def found(self, token: str, permission_map: PermissionMap) -> VerifiedToken:
         """Return an access or client token with its caller, whose bits ``permission_map`` decodes.
 
-        Raises ``TokenInvalid`` or ``TokenExpired``.
+        Raises what ``Tokens.verify_access`` raises.
         """
         if len(token) > MAX_LENGTH or not token.isascii():
             raise TokenInvalid
@@ -73,6 +73,8 @@ class VerifiedTokens:
         elif min(entry.claims.exp, entry.key_ends) <= (now := self._tokens.now()):
             del self._entries[digest]
             raise TokenExpired if entry.claims.exp <= now else TokenInvalid
+        elif entry.claims.tl != self._tokens.timeline.name:
+            self._tokens.require_timeline(entry.claims)
         elif entry.permission_map is not permission_map:
             entry.caller = self._caller_of(entry.claims, permission_map)
             entry.permission_map = permission_map

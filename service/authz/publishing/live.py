@@ -14,12 +14,14 @@ from service.authz.invariants.statements import Invariants
 from service.authz.publishing.adapter import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
+from service.kernel.timeline import CurrentTimeline
 from service.records.database.transactions import Connection, Database
 from service.records.menus import menus
 from service.records.menus.bit_positions import UNCONFIRMED
 from service.records.policy import history, lines, revisions
 from service.records.policy.lines import Stored
 from service.records.policy.revisions import PolicyRevision
+from service.records.timelines import timelines
 
 LOAD_WITHIN: Final = 60.0
 """Seconds that reading a policy may take; a hundred thousand lines take a few."""
@@ -39,6 +41,9 @@ class LivePolicy:
     """
 
     def __init__(self, shipped: Shipped) -> None:
+        self.timeline = CurrentTimeline()
+        """The timeline of the database that the policy was read from."""
+        self._timeline_at = 0
         self._none = self._newest = Policy(shipped.model_text, own_digest=shipped.digest)
         self._confirmed = _now()
         self._shipped = shipped
@@ -91,6 +96,7 @@ class LivePolicy:
                 if latest is None:
                     raise PolicyError("no policy has been published yet")
                 current = self.current
+                await self.follow_timeline(connection, latest.revision)
                 if latest.revision <= current.revision:
                     return False
                 bits = await menus.permission_bits(connection)
@@ -104,6 +110,15 @@ class LivePolicy:
                     "sys.casbin_rule or a Button is not the one that was published"
                 )
             return self.offer(policy)
+
+    async def follow_timeline(self, connection: Connection, newest: int) -> None:
+        """Read the timeline, unless that was done when ``newest`` was the newest revision already.
+
+        Each restore publishes a revision.
+        """
+        if newest != self._timeline_at:
+            self.timeline.name = await timelines.current(connection)
+            self._timeline_at = newest
 
     async def _followed(
         self, connection: Connection, current: Policy, latest: PolicyRevision, bits: Mapping[str, int]

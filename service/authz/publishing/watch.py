@@ -109,6 +109,8 @@ class PolicyWatch:
         try:
             async with self._database.transaction(even_if_emptied=True) as connection:
                 latest = await revisions.latest(connection)
+                if latest is not None:
+                    await self._live.follow_timeline(connection, latest.revision)
             # Revisions are never deleted, so that a database without one has lost its rows.
             self._database.emptied = latest is None and self._live.current.revision > 0
             newest = 0 if latest is None else latest.revision

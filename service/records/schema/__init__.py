@@ -33,6 +33,7 @@ from service.records.schema.row_history import (
     service_history,
 )
 from service.records.schema.seeds import seeded
+from service.records.schema.timelines import timeline
 
 __all__ = [
     "SCHEMA",
@@ -65,6 +66,7 @@ __all__ = [
     "seeded",
     "service",
     "service_history",
+    "timeline",
     "token_life",
     "user",
     "user_ban",

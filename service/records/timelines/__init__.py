@@ -1,0 +1,1 @@
+"""The timelines of the database."""

@@ -1,0 +1,73 @@
+"""A running service whose database gets another timeline under it."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+
+import pytest
+from sqlalchemy import text
+
+from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.shipped import configured
+from service.records.database.transactions import Database, engine
+from service.records.migrate import migrate
+from service.records.migrations.versions import v0020_timelines
+from service.settings import Policy
+from tests.support.inside import Inside
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+BEGIN = text("INSERT INTO sys.timeline (number, name) SELECT max(number) + 1, :name FROM sys.timeline")
+
+
+async def begin_timeline(service: Inside) -> None:
+    """Do to the database what each restore does: name a new timeline, and publish a revision."""
+    database = Database(service.database_url, pool_size=1)
+    try:
+        async with database.transaction(within=30) as connection:
+            await connection.execute(BEGIN, {"name": secrets.token_hex(6)})
+            await publish_if_changed(connection, configured(Policy()), "restored", least=1000)
+    finally:
+        await database.close()
+
+
+@pytest.mark.anyio
+async def test_a_new_timeline_ends_access_tokens_and_refresh_tokens_of_a_running_service(
+    service: Inside,
+) -> None:
+    credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+    before = await service.data("POST", "/api/auth/login", credentials)
+    service.token = before["accessToken"]
+    assert (await service.ask("GET", "/api/user/info")).status == 200
+
+    await begin_timeline(service)
+    for _ in range(200):
+        refused = await service.ask("GET", "/api/user/info")
+        if refused.status != 200:
+            break
+        await asyncio.sleep(0.02)
+    assert (refused.status, refused.json["code"]) == (401, "refresh_required")
+
+    answer = await service.ask("POST", "/api/auth/refresh", {"refreshToken": before["refreshToken"]})
+    assert (answer.status, answer.json["code"], answer.json["reason"]) == (401, "refresh_rejected", "ended")
+
+    service.token = await service.log_in()
+    assert (await service.ask("GET", "/api/user/info")).status == 200
+
+
+def test_a_database_in_use_goes_on_without_a_name_and_a_new_one_has_a_name_of_its_own(
+    empty_database_url: str,
+) -> None:
+    migrate(empty_database_url)
+    with engine(empty_database_url).begin() as connection:
+        [name] = connection.execute(text("SELECT name FROM sys.timeline")).scalars()
+        assert len(name) == 12
+        connection.execute(text("DROP TABLE sys.timeline"))
+        connection.execute(
+            text(
+                "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+                " VALUES ('ann', 'ann', 'Ann', 'x')"
+            )
+        )
+        connection.execute(text(v0020_timelines.TIMELINES))
+        assert connection.execute(text("SELECT name FROM sys.timeline")).scalars().all() == [""]
