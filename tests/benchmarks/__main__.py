@@ -1,50 +1,121 @@
-"""Runs benchmarks by name, or all: ``python3 dev.py bench [name …]``.
+"""Runs benchmarks: ``python3 dev.py bench [name …]``; without a name all, and the page is written anew.
 
-A benchmark is a module of this folder with a ``main()`` that prints its figures; its name stands below. What
-is compared is measured in one run, since machines differ and ratios last. One that judges what it finds
-returns the exit status, and one that takes options is given those that stand behind its name.
+A benchmark is a module of this folder whose ``main(pace)`` yields what it measures, as results of the module
+``frame.results``. What is compared is measured in one run, since machines differ and ratios last.
 """
 
 # ruff: noqa: T201 - it talks to a person at a terminal
 
 from __future__ import annotations
 
+import argparse
 import sys
+from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
-BENCHMARKS = {
-    "guarded": "what it costs a request to be guarded, against bare Falcon",
-    "access": "what an answer to a question of another service costs, against a guarded request",
-    "decide": "what a decision costs, by the number of bound resources, against a plain Casbin",
-    "publish": "what a change of the policy costs, and what requests notice of it",
-    "users": "pages of the list of users, by each filter and sort, when there are 100,000",
-    "files": "what it costs that files pass through the service, against the store client alone",
-    "sessions": "logins and refreshes a second on one core, and the online list when it is long",
-    "logs": "what a page of a long log costs, against one of a short log, and what its indexes cost writers",
-    "oplog": "what the operation log costs a request, and how many entries a second it takes",
-    "faults": "what each operation answers while a store fails in every way (--only STORE:FAULT)",
-}
-WITH_OPTIONS = {"faults"}
+import msgspec
+
+from tests.benchmarks.frame.compare import alike, compare, only_in
+from tests.benchmarks.frame.page import PAGE, REFERENCE, encoded, publish
+from tests.benchmarks.frame.registry import APART, BENCHMARKS, NAMES, TOTAL
+from tests.benchmarks.frame.results import QUICK, Pace, Run
+from tests.benchmarks.frame.runner import run_all
+from tests.benchmarks.frame.table import wanted
 
 
-def main(words: list[str]) -> int:
-    first_option = next((place for place, word in enumerate(words) if word.startswith("-")), len(words))
-    names, options = words[:first_option], words[first_option:]
-    if options and not (len(names) == 1 and names[0] in WITH_OPTIONS):
-        print(f"only {', '.join(sorted(WITH_OPTIONS))}, and alone, takes options")
-        return 2
-    unknown = [name for name in names if name not in BENCHMARKS]
-    if unknown:
-        print(f"no benchmark is called {', '.join(unknown)}; there are:")
-        print(*(f"  {name:<10} {what}" for name, what in BENCHMARKS.items()), sep="\n")
-        return 2
-    status = 0
-    for name in names or BENCHMARKS:
-        print(f"{name}: {BENCHMARKS[name]}\n", flush=True)
-        run = import_module(f"tests.benchmarks.{name}").main
-        status |= (run(options) if name in WITH_OPTIONS else run()) or 0
-    return status
+def main(words: Sequence[str]) -> int:
+    """Do what ``words`` ask for; returns the exit status."""
+    if words and words[0] in APART:
+        print(f"{words[0]}: {APART[words[0]]}\n", flush=True)
+        status: int = import_module(f"tests.benchmarks.{words[0]}").main(words[1:])
+        return status
+    if words and words[0] in _COMMANDS:
+        return _COMMANDS[words[0]](words[1:])
+    return _measure(words)
 
+
+def _measure(words: Sequence[str]) -> int:
+    """Run benchmarks; 1 if one of them failed. Goals that are missed are named, and are no failure."""
+    arguments = _parser().parse_args(words)
+    chosen = [one for one in BENCHMARKS if one.name in (arguments.names or NAMES)]
+    run = run_all(chosen, QUICK if arguments.quick else Pace())
+    if arguments.json:
+        arguments.json.write_bytes(encoded(run))
+    if not arguments.names and not arguments.quick:
+        publish(run)
+        print(f"written: {REFERENCE / PAGE}")
+    for report in run.reports:
+        for one, goal in report.missed():
+            print(f"missed: {report.name}, {one.name} ({one.unit}): {wanted(goal)}")
+    failed = [report.name for report in run.reports if report.failure]
+    print(f"{len(run.reports)} benchmarks in {run.seconds / 60:.1f} minutes", end="")
+    print(f"; failed: {', '.join(failed)}" if failed else "")
+    return 1 if failed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    listed = [f"  {one.name:<10} {one.about}" for one in BENCHMARKS]
+    apart = [f"  {name:<10} {about}" for name, about in APART.items()]
+    parser = argparse.ArgumentParser(
+        prog="dev.py bench",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="%(prog)s [name …] [--quick] [--json FILE]\n"
+        "       %(prog)s compare OLD.json NEW.json\n       %(prog)s publish FILE.json",
+        description="Measures the service. Without a name: everything, and docs/reference/performance.md,\n"
+        "its charts and performance.json are written anew; "
+        f"at most {TOTAL // 60} minutes on two quiet cores.",
+        epilog="\n".join(
+            [
+                *("benchmarks:", *listed, "", "apart, by name and alone only:", *apart, ""),
+                "compare says what became slower beyond the noise of the rounds; 1 if something did.",
+                "publish writes the page from results that --json has kept.",
+            ]
+        ),
+    )
+    parser.add_argument("names", nargs="*", metavar="name", choices=[*NAMES, []])
+    parser.add_argument("--quick", action="store_true", help="only see whether they work, in short rounds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="keep the results in FILE")
+    return parser
+
+
+def _compare(words: Sequence[str]) -> int:
+    """Print what changed between two files beyond noise; 1 if something became worse."""
+    parser = argparse.ArgumentParser(prog="dev.py bench compare")
+    parser.add_argument("old", type=_read)
+    parser.add_argument("new", type=_read)
+    arguments = parser.parse_args(words)
+    old, new = arguments.old, arguments.new
+    if not alike(old.machine, new.machine):
+        print("The machines differ: only what was compared within its own run is compared.")
+    changes = compare(old, new)
+    worse = [change for change in changes if change.is_worse]
+    better = [change for change in reversed(changes) if change.beyond_noise and not change.is_worse]
+    for head, found in (("Worse", worse), ("Better", better)):
+        print(f"{head}: {len(found)}", *(f"  {change}" for change in found), sep="\n")
+    print(f"Within the noise: {len(changes) - len(worse) - len(better)}")
+    for head, missing in (("Only in the old", only_in(old, new)), ("Only in the new", only_in(new, old))):
+        print(*(f"{head}: {name}" for name in missing), sep="\n", end="\n" if missing else "")
+    return 1 if worse else 0
+
+
+def _publish(words: Sequence[str]) -> int:
+    """Write the page from a file of results."""
+    parser = argparse.ArgumentParser(prog="dev.py bench publish")
+    parser.add_argument("results", type=_read)
+    publish(parser.parse_args(words).results)
+    print(f"written: {REFERENCE / PAGE}")
+    return 0
+
+
+def _read(name: str) -> Run:
+    try:
+        return msgspec.json.decode(Path(name).read_bytes(), type=Run)
+    except (OSError, msgspec.DecodeError) as error:
+        raise argparse.ArgumentTypeError(f"{name} holds no results: {error}") from None
+
+
+_COMMANDS = {"compare": _compare, "publish": _publish}
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

@@ -1,6 +1,7 @@
-"""What a decision costs."""
+"""What a decision costs, by the number of bound resources, against a plain Casbin.
 
-# ruff: noqa: T201 - it talks to a person at a terminal
+Each resource is bound to three Buttons. Rounds go through all sizes, and each ratio is that of neighbours.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +12,34 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from statistics import median
 
-from service.authz.engine.policy import Policy
 from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
+from tests.benchmarks.frame.results import Goal, Pace, Result, at_most, result
 from tests.policies.stock import stock_enforcer
 
 SIZES = (10, 1_000, 100_000)
 STOCK_SIZES = (10, 1_000)
-ROUNDS = 7
-LIMITS = {"uncached": 30.0, "cached": 1.0}
+ASKED = 3_000
+GOALS: dict[str, list[Goal]] = {
+    "denied": [at_most(25.0)],
+    "answered before": [at_most(1.0)],
+}
+"""Microseconds, at every size."""
+FLAT = at_most(1.2, "ratio")
+"""The most against ten resources, at the greatest size."""
 
 
 def registered(count: int) -> Iterator[BoundResource]:
-    """Yield ``count`` resources, each bound to one Button; half of them have a parameter."""
+    """Yield ``count`` resources, each bound to three Buttons; half of them have a parameter."""
     for number in range(count):
-        path = f"/api/area{number % 97}/thing{number}" + ("/{id}" if number % 2 else "")
-        yield BoundResource("GET", path, [(f"area{number % 97}:thing{number % 13}:list", True)])
+        area, thing = f"area{number % 97}", f"thing{number % 13}"
+        path = f"/api/{area}/thing{number}" + ("/{id}" if number % 2 else "")
+        yield BoundResource(
+            "GET", path, [(f"{area}:{thing}:{act}", True) for act in ("list", "edit", "drop")]
+        )
 
 
 def holders() -> list[HeldCodes]:
@@ -44,68 +53,67 @@ def holders() -> list[HeldCodes]:
     ]
 
 
-def microseconds(action: Callable[[], object], count: int) -> float:
-    """Return the microseconds that each of the ``count`` steps of ``action`` takes, in the median round."""
-    times = []
-    for _ in range(ROUNDS):
-        start = time.perf_counter()
-        action()
-        times.append((time.perf_counter() - start) / count * 1e6)
-    return median(times)
+class _Sized:
+    """A policy over a number of resources, and the questions that are asked of it."""
 
+    def __init__(self, shipped: Shipped, size: int, callers: list[HeldCodes]) -> None:
+        before, start = resident(), time.process_time()
+        self.policy = shipped.policy(derive(registered(size)), {}, 1)
+        self.seconds = time.process_time() - start
+        self.mebibytes = resident() - before
+        names = [rule.object for rule in self.policy.rules if rule.object.startswith("GET /api/area")]
+        # Spread over the whole policy, so that a scan would show.
+        self._objects = list(dict.fromkeys(names))[:: max(1, size // 1_000)]
+        without = [held for number, held in enumerate(callers) if number % 4 == 0]
+        self._asked = {"denied": self._questions(without), "mixed": self._questions(callers)}
+        self._paths = [name.partition(" ")[2].replace("{id}", "7") for name in self._objects] * 10
 
-def questions(objects: list[str], callers: list[HeldCodes], count: int) -> list[tuple[str, HeldCodes]]:
-    """Return ``count`` pairs, the same mixture of permitted and denied whatever the number of objects."""
-    draw = Random(1)
-    return [(draw.choice(objects), draw.choice(callers)) for _ in range(count)]
+    def _questions(self, callers: list[HeldCodes]) -> list[tuple[str, HeldCodes]]:
+        """Return pairs, no two alike, in the same mixture whatever the number of objects."""
+        draw = Random(1)
+        return list(dict.fromkeys((draw.choice(self._objects), draw.choice(callers)) for _ in range(ASKED)))
 
+    def costs(self) -> dict[str, float]:
+        """Return the microseconds of each kind of question, once."""
+        judge, find = self.policy.judge, self.policy._resources.find
 
-def uncached(policy: Policy, asked: list[tuple[str, HeldCodes]]) -> float:
-    """Ask what was not asked before: the answers given so far are forgotten in every round."""
-    asked = list(dict.fromkeys(asked))
+        def ask(kind: str) -> Callable[[], None]:
+            def each() -> None:
+                for name, held in self._asked[kind]:
+                    judge("resource", name, held)
 
-    def ask() -> None:
-        policy._remembered.clear()
-        for name, held in asked:
-            policy.judge("resource", name, held)
+            return each
 
-    return microseconds(ask, len(asked))
+        def look_up() -> None:
+            for path in self._paths:
+                find("GET", path)
 
+        found = {}
+        for kind, asked in self._asked.items():
+            self.policy._remembered.clear()
+            found[kind] = microseconds(ask(kind), len(asked))
+        # Few enough to be remembered, and asked for the second time.
+        found["answered before"] = microseconds(ask("mixed"), len(self._asked["mixed"]))
+        found["the resource found"] = microseconds(look_up, len(self._paths))
+        return found
 
-def cached(policy: Policy, asked: list[tuple[str, HeldCodes]]) -> float:
-    """Ask the same again and again."""
-
-    def ask() -> None:
-        for name, held in asked:
-            policy.judge("resource", name, held)
-
-    ask()
-    return microseconds(ask, len(asked))
-
-
-def resolved(policy: Policy, objects: list[str]) -> float:
-    """Find the resource of a request."""
-    find = policy._resources.find
-    paths = [name.partition(" ")[2].replace("{id}", "7") for name in objects] * 10
-
-    def look_up() -> None:
-        for path in paths:
-            find("GET", path)
-
-    return microseconds(look_up, len(paths))
-
-
-def stock(policy: Policy, asked: list[tuple[str, HeldCodes]]) -> float:
-    """Ask a plain ``casbin.Enforcer`` about the same lines."""
-    asked = asked[: max(20, 20_000 // len(policy.rules))]
-    with tempfile.TemporaryDirectory() as folder:
-        enforcer = stock_enforcer(Path(folder), policy.rules)
+    def plain(self, folder: Path) -> Callable[[], float]:
+        """Return what asks a plain ``casbin.Enforcer`` about the same lines, and returns microseconds."""
+        asked = self._asked["mixed"][: max(20, 20_000 // len(self.policy.rules))]
+        enforcer = stock_enforcer(folder, self.policy.rules)
 
         def ask() -> None:
             for name, held in asked:
                 enforcer.enforce("resource", name, held)
 
-        return microseconds(ask, len(asked))
+        return lambda: microseconds(ask, len(asked))
+
+
+def microseconds(action: Callable[[], object], count: int) -> float:
+    """Return the microseconds of processor time that each of the ``count`` steps of ``action`` takes."""
+    start = time.process_time()
+    action()
+    return (time.process_time() - start) / count * 1e6
 
 
 def resident() -> float:
@@ -115,46 +123,44 @@ def resident() -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def build(shipped: Shipped, size: int) -> tuple[Policy, float, float]:
-    """Return a policy over ``size`` resources, the seconds it took, and the MiB that it keeps."""
-    before, start = resident(), time.perf_counter()
-    policy = shipped.policy(derive(registered(size)), {}, 1)
-    seconds = time.perf_counter() - start
-    return policy, seconds, resident() - before
-
-
-def measure(policy: Policy, callers: list[HeldCodes], size: int) -> dict[str, float]:
-    """Return the microseconds of each kind of question."""
-    # Spread over the whole policy, so that a scan would show.
-    objects = [rule.object for rule in policy.rules if rule.object.startswith("GET /api/area")]
-    objects = objects[:: max(1, size // 1_000)]
-    asked = questions(objects, callers, 3_000)
-    costs = {
-        "uncached": uncached(policy, asked),
-        "cached": cached(policy, asked),
-        "find": resolved(policy, objects),
-    }
-    if size in STOCK_SIZES:
-        costs["plain"] = stock(policy, asked)
-    return costs
-
-
-def main() -> None:
-    """Print one line for each number of resources, and the ratios between them."""
+def main(pace: Pace) -> Iterator[Result]:
+    """Yield the cost of each kind of question at each size, and of a plain Casbin."""
     shipped, callers = read_shipped(), holders()
-    found: dict[int, dict[str, float]] = {}
-    columns = ("resources", "uncached", "cached", "find", "plain Casbin", "ratio", "build", "memory")
-    print(*(f"{column:>12}" for column in columns))
-    for size in SIZES:
-        policy, seconds, mebibytes = build(shipped, size)
-        costs = found[size] = measure(policy, callers, size)
-        plain = f"{costs['plain']:,.1f} µs" if "plain" in costs else ""
-        ratio = f"{costs['plain'] / costs['uncached']:,.0f}" if "plain" in costs else ""
-        times = [f"{costs[kind]:.2f} µs" for kind in ("uncached", "cached", "find")]
-        row = (f"{size:,}", *times, plain, ratio, f"{seconds:.2f} s", f"{mebibytes:.0f} MiB")
-        print(*(f"{value:>12}" for value in row))
-    print(f"\n{SIZES[-1]:,} bound resources against {SIZES[0]}:")
-    for kind, limit in LIMITS.items():
-        times_more = found[SIZES[-1]][kind] / found[SIZES[0]][kind]
-        verdict = "kept" if max(costs[kind] for costs in found.values()) < limit else "BROKEN"
-        print(f"  {kind}: ratio {times_more:.2f}; the limit of {limit:g} µs is {verdict}")
+    sized = {size: _Sized(shipped, size, callers) for size in SIZES}
+    with tempfile.TemporaryDirectory() as folder:
+        plain = {size: sized[size].plain(Path(folder)) for size in STOCK_SIZES}
+        costs: dict[int, list[dict[str, float]]] = {size: [] for size in SIZES}
+        stock: dict[int, list[float]] = {size: [] for size in STOCK_SIZES}
+        for one in sized.values():
+            one.costs()
+        for _ in range(pace.rounds):
+            for size, one in sized.items():
+                costs[size].append(one.costs())
+            for size, ask in plain.items():
+                stock[size].append(ask())
+    yield from _by_size(costs)
+    for size, times in stock.items():
+        reference = result(f"mixed, {size:,} resources", "µs", [each["mixed"] for each in costs[size]])
+        yield result(f"plain Casbin, {size:,} resources", "µs", times, against=reference)
+    for size, one in sized.items():
+        yield result(f"built over {size:,} resources", "s", [one.seconds])
+        yield result(f"kept for {size:,} resources", "MiB", [one.mebibytes])
+
+
+def _by_size(costs: dict[int, list[dict[str, float]]]) -> Iterator[Result]:
+    for kind in costs[SIZES[0]][0]:
+        smallest = None
+        for size in SIZES:
+            goals = list(GOALS.get(kind, ()))
+            if size == SIZES[-1]:
+                goals.append(FLAT)
+            found = result(
+                f"{kind}, {size:,} resources",
+                "µs",
+                [each[kind] for each in costs[size]],
+                against=smallest,
+                goals=goals,
+                chart="" if kind == "mixed" else f"A decision, {kind}",
+            )
+            smallest = smallest or found
+            yield found

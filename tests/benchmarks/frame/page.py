@@ -1,0 +1,123 @@
+"""Writes a run to ``docs/reference``: a page of tables, its charts, and the results themselves."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from tests.benchmarks.frame.chart import chart
+from tests.benchmarks.frame.machine import ROOT
+from tests.benchmarks.frame.results import Report, Result, Run
+from tests.benchmarks.frame.table import HEAD, row
+
+REFERENCE: Final = ROOT / "docs" / "reference"
+PAGE, RESULTS, CHARTS = "performance.md", "performance.json", "performance"
+
+_INTRODUCTION: Final = """# Performance
+
+<!-- This page is written by `python3 dev.py bench`; edits are lost. -->
+
+What the service costs, measured. [How it is measured, and where the time
+goes](../explanation/performance.md) explains the figures. Each ratio is that of neighbouring rounds of the
+same run, and stays when the machine changes; the figures themselves do not.
+"""
+
+
+def publish(run: Run, folder: Path = REFERENCE) -> None:
+    """Write the page, the charts and the results of ``run`` to ``folder``, in place of those before."""
+    shutil.rmtree(folder / CHARTS, ignore_errors=True)
+    (folder / CHARTS).mkdir(parents=True)
+    for name, text in charts(run):
+        (folder / CHARTS / name).write_text(text, "utf-8")
+    (folder / PAGE).write_text(page(run), "utf-8")
+    (folder / RESULTS).write_bytes(encoded(run))
+
+
+def encoded(run: Run) -> bytes:
+    """Return ``run`` as JSON, as it is kept in files."""
+    return msgspec.json.format(msgspec.json.encode(run), indent=1) + b"\n"
+
+
+def charts(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield each chart of ``run``: the name of its file, and the SVG."""
+    for report in run.reports:
+        for title, results in _charted(report):
+            yield _file(report, title), chart(title, results)
+
+
+def page(run: Run) -> str:
+    """Return the page, as Markdown."""
+    parts = [_INTRODUCTION, _conditions(run)]
+    if missed := [_missed(report) for report in run.reports if report.failure or any(report.missed())]:
+        parts.append("\n".join(["## What falls short", "", *missed, ""]))
+    parts += map(_section, run.reports)
+    return "\n".join(parts)
+
+
+def _conditions(run: Run) -> str:
+    here = run.machine
+    versions = ", ".join(f"{name} {version}" for name, version in sorted(run.packages.items()))
+    rows = [
+        ("Measured", f"{run.started}, in {run.seconds / 60:.0f} minutes"),
+        ("Commit", f"`{run.commit}`" + (" with changes" if run.modified else "")),
+        ("Processor", f"{here.processor}, {here.cores} cores, {here.memory_mib / 1024:.0f} GiB"),
+        ("Load before and after", f"{here.load_before:.2f}, {here.load_after:.2f}"),
+        ("System", f"{here.system}, Python {run.python}"),
+        ("Packages", versions),
+    ]
+    lines = ["| | |", "| --- | --- |", *(f"| {name} | {text} |" for name, text in rows), ""]
+    if run.quick:
+        lines += ["This was a quick run: it shows that each benchmark works; the figures mean little.", ""]
+    lines += [f"The same as data: [{RESULTS}]({RESULTS}).", ""]
+    return "\n".join(lines)
+
+
+def _missed(report: Report) -> str:
+    found = [
+        f"{one.name}: {row(one)[1]} {one.unit}"
+        + (f", {row(one)[4]}" if one.against else "")
+        + f"; the goal is {row(one)[6]}"
+        for one in dict.fromkeys(one for one, _ in report.missed())
+    ]
+    if report.failure:
+        found.append(f"it broke off: {report.failure}")
+    return f"- `{report.name}`: " + "; ".join(found) + "."
+
+
+def _section(report: Report) -> str:
+    about = report.about[0].upper() + report.about[1:]
+    lines = [f"## {report.name}", "", f"{about}. It took {report.seconds:.0f} seconds.", ""]
+    for title, _ in _charted(report):
+        lines += [f"![{title}]({CHARTS}/{_file(report, title)})", ""]
+    if report.results:
+        lines += [
+            "| " + " | ".join(name.capitalize() for name in HEAD) + " |",
+            "| --- | ---: | ---: | --- | --- | ---: | --- | --- |",
+            *("| " + " | ".join(row(one)).replace("MISSED", "**missed**") + " |" for one in report.results),
+            "",
+        ]
+    if report.notes:
+        lines += [*(f"- {note}" for note in report.notes), ""]
+    return "\n".join(lines)
+
+
+def _charted(report: Report) -> Iterator[tuple[str, list[Result]]]:
+    """Yield each chart of a report: its title, and the results in it."""
+    groups: dict[tuple[str, str], list[Result]] = {}
+    for one in report.results:
+        if one.chart:
+            groups.setdefault((one.chart, one.unit), []).append(one)
+    for (title, unit), results in groups.items():
+        if sum(other == title for other, _ in groups) > 1:
+            yield f"{title}: {unit}", results
+        else:
+            yield title, results
+
+
+def _file(report: Report, title: str) -> str:
+    return f"{report.name}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}.svg"

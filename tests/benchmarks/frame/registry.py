@@ -1,0 +1,44 @@
+"""The benchmarks there are: each a module of ``tests.benchmarks`` whose ``main(pace)`` yields its results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TOTAL = 15 * 60
+"""Seconds that all benchmarks may take together on two cores with nothing else to do."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark, what it measures, and the seconds that it may take; at three times these it is ended."""
+
+    name: str
+    about: str
+    seconds: int
+
+
+BENCHMARKS = (
+    Benchmark("guarded", "what it costs a request to be guarded, against bare Falcon", 120),
+    Benchmark(
+        "access", "what an answer to a question of another service costs, against a guarded request", 75
+    ),
+    Benchmark(
+        "decide", "what a decision costs, by the number of bound resources, against a plain Casbin", 45
+    ),
+    Benchmark("publish", "what a change of the policy costs, and what requests notice of it", 150),
+    Benchmark("users", "pages of the list of users, by each filter and sort, when there are 100,000", 75),
+    Benchmark(
+        "files", "what it costs that files pass through the service, against the store client alone", 45
+    ),
+    Benchmark(
+        "sessions", "logins and refreshes a second on one core, and the online list when it is long", 120
+    ),
+    Benchmark(
+        "logs", "a page of a long log, against one of a short log, and what its indexes cost writers", 90
+    ),
+    Benchmark("oplog", "what the operation log costs a request, and how many entries a second it takes", 90),
+)
+NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
+
+APART = {"faults": "what each operation answers while a store fails in every way (--only STORE:FAULT)"}
+"""What measures no speed and takes ten minutes more: runs only when it is named, alone."""

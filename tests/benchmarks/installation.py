@@ -1,0 +1,94 @@
+"""The service that benchmarks measure: its variables, and somebody who may call it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from service.authn.api_keys.form import HINT, ApiKey, new_secret
+from service.authn.login import Login
+from service.authn.passwords import Passwords
+from service.authn.token_issuer import TokenIssuer
+from service.authn.tokens import Tokens
+from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.shipped import read_shipped
+from service.embedded import EmbeddedStores
+from service.kernel.target import Target
+from service.keyspace import SessionStore
+from service.records.database.transactions import Database
+from service.records.users import api_keys, edits, user_tables
+from service.settings import Settings
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+
+def environment(stores: EmbeddedStores, place: Path, algorithm: str = "HS256") -> dict[str, str]:
+    """Return the variables of a service on ``stores`` with tokens of ``algorithm``."""
+    environ = {
+        "DATABASE_URL": stores.database_url,
+        "REDIS_URL": stores.redis_url,
+        "PORTCULLIS_CONFIG": "",
+        "PORTCULLIS_SERVER__DATA": str(place / "service"),
+        "PORTCULLIS_AUTH__JWT_ALGORITHM": algorithm,
+        "PORTCULLIS_LOG__FORMAT": "json",
+    }
+    if algorithm.startswith("HS"):
+        return environ | {"JWT_SECRET": secrets.token_hex(32)}
+    return {**environ, **_key_pair(place)}
+
+
+def _key_pair(place: Path) -> Mapping[str, str]:
+    key = Ed25519PrivateKey.generate()
+    private, public = place / "private.pem", place / "public.pem"
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    private.chmod(0o600)
+    public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    return {
+        "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(private),
+        "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(public),
+    }
+
+
+async def access_token(settings: Settings) -> str:
+    """Log the administrator in, as the service would, and return the access token."""
+    database = Database(settings.database.url)
+    store = SessionStore(settings.redis, settings.auth)
+    passwords = Passwords(settings.password)
+    live = LivePolicy(read_shipped())
+    try:
+        await live.load(database)
+        pairs = TokenIssuer(Tokens(settings.auth), lambda: live.current.permission_map)
+        login = Login(database, store, passwords, pairs)
+        pair = await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "127.0.0.1", "bench")
+    finally:
+        passwords.close()
+        await store.close()
+        await database.close()
+    return pair.access_token
+
+
+async def api_key(settings: Settings) -> str:
+    """Write a service account in the administrator's role, and return an API key of it."""
+    database, secret = Database(settings.database.url), new_secret()
+    try:
+        async with database.transaction() as connection:
+            (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
+            name = f"robot-{secret[:8].lower()}"
+            values = {"user_name": name, "nick_name": name, "kind": "service"}
+            user_id = await edits.create(connection, None, values, [role_id])
+            stored = await api_keys.add(
+                connection,
+                Target(user_id),
+                key_name="bench",
+                hint=secret[:HINT],
+                digest=ApiKey(0, secret).digest,
+                scopes=None,
+                seconds=None,
+                created_by=1,
+            )
+    finally:
+        await database.close()
+    return str(ApiKey(stored.id, secret))
