@@ -30,6 +30,10 @@ _SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 LEAST_SERVER: Final = 17_00_00
 """The oldest supported PostgreSQL, as its version number: it has identity columns in partitioned tables."""
+_READ_ONLY: Final = (
+    "The database is read-only: it is a standby, or default_transaction_read_only is on. Name the primary in "
+    "database.url, or all servers: postgresql://user@host1:5432,host2:5432/name"
+)
 
 
 class SchemaError(OperatorError):
@@ -42,8 +46,9 @@ def migrate(url: str, extensions: Sequence[Extension] = ()) -> bool:
     The tables of ``extensions`` as well.
 
     Everything happens in one transaction under an advisory lock: of several processes one does the work
-    and the others wait for it. Raises SchemaError if the server is too old or the schema too new,
-    ExtensionError for a faulty migration of an extension, and Unavailable if the database is out of reach.
+    and the others wait for it. Raises SchemaError if the server is too old or read-only, or the schema
+    too new, ExtensionError for a faulty migration of an extension, and Unavailable if the database is out of
+    reach.
     """
     with _exclusively(url) as connection:
         upgraded = _upgrade(connection)
@@ -57,7 +62,7 @@ def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[
 
 def require_current(url: str) -> None:
     """Raise SchemaError unless the database at ``url`` has this version's schema; changes nothing."""
-    with out_of_reach(), engine(url).connect() as connection:
+    with out_of_reach(in_words=True), engine(url).connect() as connection:
         if stored_schema(connection) != expected_schema():
             raise SchemaError("The database does not have this version's schema: start the service once")
 
@@ -102,7 +107,7 @@ def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) 
 
     Only reads; the schema must be this version's. Raises Unavailable.
     """
-    with out_of_reach(), engine(url).connect() as connection:
+    with out_of_reach(in_words=True), engine(url).connect() as connection:
         return Additions() if is_new(connection) else pending(connection, covered, extensions)
 
 
@@ -121,7 +126,9 @@ def expected_schema() -> str:
 @contextmanager
 def _exclusively(url: str) -> Iterator[Connection]:
     bind = engine(url)
-    with out_of_reach(), bind.begin() as connection:
+    with out_of_reach(in_words=True), bind.begin() as connection:
+        if connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
+            raise SchemaError(_READ_ONLY)
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         yield connection
 

@@ -11,6 +11,9 @@ from service.settings.values import Networks
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _UNGUESSED = re.compile(r"[\x21-\x7e]{32,512}")
 _HTTPS = re.compile(r"https://(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::[1-9][0-9]{0,4})?")
+_POSTGRES = re.compile(r"(?:postgres|postgresql(?:\+psycopg)?)://(?:[^@/]*@)?(?P<hosts>[^@/?]*)(?:[/?].*)?")
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::(?P<port>[0-9]{0,5}))?")
+_HIGHEST_PORT = 65535
 _PREFIX = re.compile(r"[\x21-\x7e]{1,31} ?|")
 
 
@@ -39,6 +42,23 @@ def url(*schemes: str) -> Check:
         return None if parts.scheme in schemes and "://" in value else message
 
     return check
+
+
+def postgres_url(value: str) -> str | None:
+    """Accept URLs of PostgreSQL with any number of hosts (PostgreSQL manual §32.1.1.2), and an empty text."""
+    fits = not value or (
+        (read := _POSTGRES.fullmatch(value)) and all(map(_is_host, read["hosts"].split(",")))
+    )
+    return (
+        None
+        if fits
+        else "must be a URL such as postgresql://user@host:5432/name, or with host1:5432,host2:5432"
+    )
+
+
+def _is_host(text: str) -> bool:
+    read = _HOST.fullmatch(text)
+    return read is not None and (not read["port"] or 0 < int(read["port"]) <= _HIGHEST_PORT)
 
 
 def public_base(value: str) -> str | None:

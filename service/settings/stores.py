@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from service.settings.checks import between, hard_to_guess, not_empty, not_everyone, public_base, url
+from service.settings.checks import (
+    between,
+    hard_to_guess,
+    not_empty,
+    not_everyone,
+    postgres_url,
+    public_base,
+    url,
+)
 from service.settings.table import setting
 from service.settings.values import Networks, Origins
 
@@ -134,8 +142,10 @@ class Database:
         "",
         env="DATABASE_URL",
         secret=True,
-        check=url("postgresql", "postgres", "postgresql+psycopg"),
-        help="An external PostgreSQL. Empty: an embedded one in the data directory.",
+        check=postgres_url,
+        help="An external PostgreSQL: `postgresql://user:password@host:5432/name`, or with its standbys "
+        "`…@host1:5432,host2:5432/name`: see [high availability](../guides/high-availability.md#postgresql). "
+        "Empty: an embedded one in the data directory.",
     )
     pool_size: int = setting(
         5,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import redis
+from psycopg.conninfo import conninfo_to_dict
 
 from service.embedded import EmbeddedStores
 from service.keyspace.inspection import StoreFacts
@@ -19,7 +20,7 @@ from service.launch.doctor.findings import Finding
 from service.launch.doctor.installation import Installation
 from service.records.database.server_facts import ServerFacts
 from service.settings import Database, Redis, Settings
-from tests.doctor.conftest import Look, variables_of
+from tests.doctor.conftest import Look, execute, variables_of
 from tests.support.running import portcullis
 from tests.support.seeded import seed_database
 
@@ -51,6 +52,14 @@ def test_a_store_is_judged_by_what_it_does_with_what_it_is_given(
     assert states(appendonly="no") == ["ok", "ok", "warning", "ok"]
     assert states(save="60 1", maxmemory_policy="allkeys-lru") == ["ok", "warning", "warning", "ok"]
     assert states(maxmemory="64mb", appendonly="yes") == ["ok", "fault", "ok", "ok"]
+
+
+def test_a_database_that_takes_no_writes_is_a_fault(look: Look, database_url: str) -> None:
+    name = conninfo_to_dict(database_url)["dbname"]
+    execute(database_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    finding = look()["database"]
+    assert finding.state == "fault"
+    assert "read-only" in finding.message
 
 
 def test_an_account_that_may_not_ask_is_told_so(

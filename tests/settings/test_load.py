@@ -148,6 +148,9 @@ def test_a_line_break_is_refused_in_every_setting_by_each_of_its_variables() -> 
         ("PORTCULLIS_LOG__FORMAT", "xml", "log.format"),
         ("DATABASE_URL", "mysql://h/d", "database.url"),
         ("DATABASE_URL", "postgresql:h", "database.url"),
+        ("DATABASE_URL", "postgresql://u:p@h:port/d", "database.url"),
+        ("DATABASE_URL", "postgresql://h1:5432,h2:70000/d", "database.url"),
+        ("DATABASE_URL", "postgresql://u:p@ss@h/d", "database.url"),
         ("REDIS_URL", "redis://h:port", "redis.url"),
         ("OBJSTORE_ENDPOINT", "s3.example", "objstore.endpoint"),
     ],
@@ -156,6 +159,21 @@ def test_a_value_of_the_wrong_form_is_a_fault_of_its_setting(variable: str, text
     found = faults({variable: text})
     assert setting in found
     assert variable in found[setting]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://u:p@h1:5432,h2:5433/d",
+        "postgresql://u:p#?@h1,h2:5433",
+        "postgresql://[::1]:5432,[fe80::1]/d",
+        "postgres:///d?host=h1,h2&port=1,2",
+        "postgresql+psycopg://u@/d?host=/run/postgresql&port=5432",
+    ],
+)
+def test_every_form_of_a_database_url_that_libpq_reads_is_accepted(url: str) -> None:
+    secret = {"JWT_SECRET": "Zq8rT1xV5nB3kM7wP9sD2fG6hJ4lC0yX"}
+    assert load({"DATABASE_URL": url} | secret).database.url == url
 
 
 def test_networks_are_read_from_a_list_in_the_file_and_from_commas_in_the_environment(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ def database(installation: Installation) -> Finding:
     version = f"PostgreSQL {installation.server.version // 10_000}.{installation.server.version % 10_000}"
     if installation.server.version < LEAST_SERVER:
         return fault(version, f"PostgreSQL {LEAST_SERVER // 10_000} or later is needed")
+    if installation.server.read_only:
+        return fault(f"{version}, read-only: nothing can be written", "name the primary in database.url")
     return ok(version)
 
 

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from service.errors import Unavailable
-from service.records.database.connection import PromptConnection, conninfo
+from service.records.database.servers import Servers
 
 _CONNECT_WITHIN: Final = 5.0  # seconds
 
@@ -23,7 +23,7 @@ async def announcements(url: str, channel: str) -> AsyncGenerator[str, None]:
     """
     try:
         async with asyncio.timeout(_CONNECT_WITHIN):
-            connection = await PromptConnection.connect(conninfo(url), autocommit=True)
+            connection = await Servers(url).connect(within=_CONNECT_WITHIN, autocommit=True)
         async with connection:
             await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             yield ""

@@ -11,9 +11,15 @@ from psycopg import waiting
 from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from service.kernel.operator_error import OperatorError
+
 RV = TypeVar("RV")
 
 _LEAST_CONNECT_TIMEOUT = 2  # seconds; libpq knows no shorter one
+
+
+class DatabaseUrlError(OperatorError, ValueError):
+    """The URL of the database can't be used; the message has no part of it."""
 
 
 def conninfo(url: str, *, statement_timeout: float | None = None) -> str:
@@ -22,15 +28,17 @@ def conninfo(url: str, *, statement_timeout: float | None = None) -> str:
     ``url`` is any URL that libpq accepts (PostgreSQL manual §32.1.1): ``postgresql://`` and ``postgres://``,
     several hosts, a socket directory as ``?host=/dir``; SQLAlchemy's ``postgresql+psycopg://`` as well.
     Parameters of the URL go before these defaults, except ``statement_timeout`` (seconds), which the server
-    enforces. ValueError if it can't be read; the message has no part of it.
+    enforces. DatabaseUrlError if it can't be read.
     """
     scheme, separator, rest = url.partition("://")
     if scheme.split("+")[0] not in ("postgresql", "postgres") or not separator:
-        raise ValueError("a database URL starts with postgresql://")
+        raise DatabaseUrlError("a database URL starts with postgresql://")
     try:
         given = conninfo_to_dict(f"postgresql://{rest}")
     except psycopg.ProgrammingError:
-        raise ValueError("the database URL can't be read") from None
+        raise DatabaseUrlError(
+            "the database URL can't be read: a parameter that libpq doesn't know, or a % that is not %25"
+        ) from None
     bounds: dict[str, Any] = {
         "application_name": "portcullis",
         "connect_timeout": _LEAST_CONNECT_TIMEOUT,

@@ -60,13 +60,18 @@ def _ignore(_cause: str) -> None:
 
 @contextmanager
 def out_of_reach(
-    tell: Callable[[str], None] = _ignore, *, writes: bool = True, migrated: bool = False
+    tell: Callable[[str], None] = _ignore,
+    *,
+    writes: bool = True,
+    migrated: bool = False,
+    in_words: bool = False,
 ) -> Iterator[None]:
     """Turn errors about the connection or the server's state into ``Unavailable``.
 
     The cause is kept without the statement and its parameters; ``tell`` gets it as a line of text. If not
     ``writes``, a "read-only" error is a bug of the caller and is not translated. ``migrated``: all migrations
-    have run, so a missing table, or a missing row that every installation has, was lost.
+    have run, so a missing table, or a missing row that every installation has, was lost. ``in_words``: the
+    refusal says the cause too; for an operator at the command line.
     """
     try:
         yield
@@ -75,8 +80,9 @@ def out_of_reach(
         detail = _detail(error, cause, writes=writes, migrated=migrated)
         if detail is None:
             raise
-        tell(words_of(cause))
-        raise Unavailable(detail) from cause
+        words = words_of(cause)
+        tell(words)
+        raise Unavailable(f"{detail} ({words})" if in_words else detail) from cause
 
 
 def words_of(cause: BaseException | None) -> str:

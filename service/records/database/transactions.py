@@ -17,8 +17,9 @@ from sqlalchemy.pool import NullPool
 from service.errors import Unavailable
 from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.keyed_write import KEYED_WRITE
-from service.records.database.connection import PromptConnection, conninfo, has_ended
+from service.records.database.connection import PromptConnection, has_ended
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
+from service.records.database.servers import Servers
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
 """The synchronous side of a ``Connection``, for Casbin's adapter."""
@@ -54,10 +55,11 @@ class Database:
         self._causes = CauseLog()
         self.emptied = False
         """True if rows that every installation has are known to be lost: then no data is trusted."""
-        address = conninfo(url, statement_timeout=timeout * _SERVER_SHARE)
+        self._servers = Servers(url, statement_timeout=timeout * _SERVER_SHARE)
+        self._doubted = False  # whether the pooled connections may lead to a server that is not the primary
 
         async def connect() -> PromptConnection:
-            return await PromptConnection.connect(address)
+            return await self._servers.connect(within=timeout)
 
         self._engine: AsyncEngine = create_async_engine(
             _DRIVER,
@@ -70,7 +72,7 @@ class Database:
             hide_parameters=True,
             use_native_hstore=False,
         )
-        event.listen(self._engine.sync_engine, "checkout", _replace_when_ended)
+        event.listen(self._engine.sync_engine, "checkout", self._replace_when_ended)
         self._rehearsals = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._snapshots = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -137,9 +139,11 @@ class Database:
         # A server that does not answer at first is down, however long the work may take.
         deadline = asyncio.timeout_at(begun + min(bound, self._timeout))
         writes = engine is not self._snapshots
+        connected = False
         try:
             async with deadline, AsyncExitStack() as stack:
                 connection = await self._checkout(engine, stack)
+                connected = True
                 with out_of_reach(self._causes.tell, writes=writes, migrated=True):
                     async with connection.begin():
                         if within is not None:
@@ -147,9 +151,14 @@ class Database:
                             await connection.execute(text(f"SET LOCAL statement_timeout = {limit:d}"))
                             deadline.reschedule(begun + bound)
                         yield connection
+        except Unavailable as refusal:
+            if isinstance(refusal.__cause__, psycopg.errors.ReadOnlySqlTransaction):
+                self._doubted = self._servers.several
+            raise
         except TimeoutError:
             if not deadline.expired():
                 raise
+            self._doubted = self._doubted or (connected and self._servers.several)
             waited = asyncio.get_running_loop().time() - begun
             self._causes.tell(f"no answer within {round(waited)} s")
             raise Unavailable(OUT_OF_REACH) from None
@@ -163,13 +172,21 @@ class Database:
             self._causes.tell(words_of(cause))
             raise Unavailable(OUT_OF_REACH) from cause
 
+    def _replace_when_ended(self, connection: Any, _record: Any, _proxy: Any) -> None:
+        """Discard all pooled connections before use if the server has ended the one checked out.
+
+        Also if they are doubted: another server of the URL may be the primary by now.
+        """
+        doubted, self._doubted = self._doubted, False
+        if doubted or has_ended(connection.driver_connection):
+            raise InvalidatePoolError
+
 
 def engine(url: str) -> Engine:
     """Return an engine for work outside the event loop, such as migrations, without a time limit."""
-    address = conninfo(url)
     return create_engine(
         _DRIVER,
-        creator=lambda: psycopg.connect(address),
+        creator=Servers(url).connect_now,
         poolclass=NullPool,
         isolation_level="READ COMMITTED",
         hide_parameters=True,
@@ -185,9 +202,3 @@ def _overtaken() -> Iterator[None]:
         if isinstance(error.orig, _OVERTAKEN):
             raise OvertakenError from error
         raise
-
-
-def _replace_when_ended(connection: Any, _record: Any, _proxy: Any) -> None:
-    """Discard all pooled connections before use if the server has ended the one checked out."""
-    if has_ended(connection.driver_connection):
-        raise InvalidatePoolError

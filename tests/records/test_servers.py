@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import text
+
+from service.embedded import EmbeddedStores
+from service.errors import Unavailable
+from service.records.database.announcements import announcements
+from service.records.database.connection import DatabaseUrlError
+from service.records.database.servers import Servers
+from service.records.database.transactions import Database
+from service.records.migrate import SchemaError, migrate, require_current
+
+pytestmark = pytest.mark.anyio
+
+TIMEOUT = 1.0  # seconds: the bound that these tests give; each of two servers has half of it
+
+
+def place_of(url: str) -> str:
+    """Return the socket directory of a database."""
+    return str(conninfo_to_dict(url)["host"])
+
+
+def several(url: str, *places: str) -> str:
+    """Return the URL of the database at ``url`` that names the servers in ``places`` instead."""
+    return url.replace(f"host={place_of(url)}", f"host={','.join(places)}")
+
+
+@asynccontextmanager
+async def opened(url: str) -> AsyncIterator[Database]:
+    database = Database(url, pool_size=2, timeout=TIMEOUT)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+async def server_of(database: Database) -> str:
+    """Return the socket directory of the server that a new transaction reaches."""
+    async with database.transaction() as connection:
+        raw = (await connection.get_raw_connection()).driver_connection
+        assert isinstance(raw, psycopg.AsyncConnection)
+        return raw.info.host
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> Iterator[str]:
+    """A server that accepts connections and never answers."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / ".s.PGSQL.5432"))
+        listener.listen(100)
+        yield str(tmp_path)
+
+
+@pytest.fixture
+def other(fragile: EmbeddedStores) -> Iterator[EmbeddedStores]:
+    """A second server, which can be made read-only."""
+    yield fragile
+    make_read_only(fragile, "off")
+
+
+def make_read_only(stores: EmbeddedStores, state: str) -> None:
+    url = stores.url_of("postgres", administrator=True)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {state}")
+        connection.execute("SELECT pg_reload_conf()")
+        while connection.execute("SHOW default_transaction_read_only").fetchone() != (state,):
+            pass
+
+
+async def test_a_server_that_never_answers_costs_its_share_once_and_is_then_asked_last(
+    empty_database_url: str, silent: str
+) -> None:
+    place = place_of(empty_database_url)
+    url = several(empty_database_url, silent, place)
+    async with opened(url) as database, opened(url) as another:
+        assert await server_of(database) == place
+        began = monotonic()
+        assert await server_of(another) == place
+        assert monotonic() - began < TIMEOUT / 2
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(TIMEOUT / 10):
+                await anext(announcements(several(empty_database_url, silent), "any"))
+        heard = announcements(url, "any")
+        async with asyncio.timeout(TIMEOUT / 2):
+            assert await anext(heard) == ""
+        await heard.aclose()
+
+
+async def test_the_writable_one_of_several_servers_is_used_as_soon_as_there_is_one(
+    stores: EmbeddedStores, other: EmbeddedStores
+) -> None:
+    first, second = place_of(other.database_url), place_of(stores.database_url)
+    url = several(stores.database_url, first, second)
+    async with opened(url) as database:
+        assert await server_of(database) == first
+        make_read_only(other, "on")
+        with pytest.raises(Unavailable, match="takes no changes"):
+            await write(database)
+        assert await server_of(database) == second
+    make_read_only(other, "off")
+    async with opened(url) as database:
+        assert await server_of(database) == second
+
+
+async def write(database: Database) -> None:
+    async with database.transaction() as connection:
+        await connection.execute(text("CREATE TABLE written ()"))
+
+
+async def test_without_a_writable_server_the_cause_names_each_one(
+    other: EmbeddedStores, silent: str, tmp_path: Path
+) -> None:
+    readable = place_of(other.database_url)
+    make_read_only(other, "on")
+    missing = str(tmp_path / "nowhere")
+    servers = Servers(several(other.database_url, readable, silent, missing))
+    with pytest.raises(psycopg.OperationalError) as caught:
+        await servers.connect(within=TIMEOUT)
+    words = str(caught.value)
+    assert f"{readable}:5432: is read-only" in words
+    assert f"{silent}:5432: does not answer" in words
+    assert f"{missing}:5432: connection" in words
+    assert "\n" not in words
+    make_read_only(other, "off")
+    async with asyncio.timeout(TIMEOUT / 3):  # of those that failed, the one that answered is asked first
+        await (await servers.connect(within=TIMEOUT)).close()
+
+
+async def test_a_url_may_ask_for_any_server(other: EmbeddedStores, tmp_path: Path) -> None:
+    place = place_of(other.database_url)
+    make_read_only(other, "on")
+    url = several(other.database_url, place, str(tmp_path / "nowhere"))
+    async with opened(f"{url}&target_session_attrs=any") as database:
+        assert await server_of(database) == place
+
+
+async def test_operator_commands_find_the_writable_server(
+    other: EmbeddedStores, empty_database_url: str
+) -> None:
+    place = place_of(empty_database_url)
+    make_read_only(other, "on")
+    url = several(empty_database_url, place_of(other.database_url), place)
+    assert migrate(url)
+    require_current(url)
+    require_current(empty_database_url)
+
+
+async def test_a_start_on_a_read_only_server_says_so(other: EmbeddedStores) -> None:
+    make_read_only(other, "on")
+    with pytest.raises(SchemaError, match=r"The database is read-only: it is a standby, or default_.* is on"):
+        migrate(other.database_url)
+
+
+async def test_a_start_without_any_server_says_what_each_one_has_answered(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable) as caught:
+        migrate(f"postgresql://someone:pa55@/any?host={tmp_path}/one,{tmp_path}/two&port=1,2")
+    assert str(caught.value).startswith("The database is out of reach (OperationalError: no server takes")
+    assert f"{tmp_path}/one:1: " in str(caught.value)
+    assert f"{tmp_path}/two:2: " in str(caught.value)
+    assert "pa55" not in str(caught.value)
+
+
+async def test_ports_that_do_not_fit_the_hosts_are_refused_without_repeating_the_url() -> None:
+    with pytest.raises(DatabaseUrlError, match="one port, or one for each host") as caught:
+        Servers("postgresql://u:pa55@h1,h2,h3/d?port=1,2")
+    assert "pa55" not in str(caught.value)

@@ -1,0 +1,66 @@
+"""Writers who go on while a store fails: what was acknowledged, and when."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+PATIENCE = 30.0  # seconds
+_PAUSE = 0.005  # seconds between two requests of one writer
+
+
+class Writers:
+    """Create roles all the time, ``number`` of them at once, from entering the context until leaving it."""
+
+    def __init__(self, url: str, password: str, number: int = 4) -> None:
+        self.acknowledged: set[str] = set()
+        """The codes of the roles whose creation was answered with success."""
+        self.statuses: Counter[int] = Counter()
+        self._successes: list[float] = []
+        self._over = threading.Event()
+        self._client = httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False)
+        answer = self._client.post("/api/auth/login", json={"userName": "admin", "password": password})
+        assert answer.status_code == 200, answer.text
+        self._client.headers["Authorization"] = f"Bearer {answer.json()['data']['accessToken']}"
+        self._threads = [threading.Thread(target=self._write) for _ in range(number)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        for thread in self._threads:
+            thread.join()
+        self._client.close()
+
+    def work_for(self, seconds: float) -> None:
+        """Let them work."""
+        time.sleep(seconds)
+
+    def next_success(self, *, after: float) -> float:
+        """Return the moment of the first success after ``after`` (both monotonic); AssertionError if none."""
+        while time.monotonic() < after + PATIENCE:
+            if found := [moment for moment in list(self._successes) if moment > after]:
+                return min(found)
+            time.sleep(0.01)
+        raise AssertionError(f"no write succeeds any more: {self.statuses}")
+
+    def _write(self) -> None:
+        while not self._over.is_set():
+            code = f"written-{os.urandom(6).hex()}"
+            answer = self._client.post("/api/role", json={"roleName": code, "roleCode": code})
+            self.statuses[answer.status_code] += 1
+            if answer.is_success:
+                self.acknowledged.add(code)
+                self._successes.append(time.monotonic())
+            time.sleep(_PAUSE)
