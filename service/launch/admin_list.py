@@ -8,7 +8,7 @@ import json
 from service.kernel.clock import rfc3339
 from service.launch.output import aligned
 from service.records.database.transactions import Database
-from service.records.migrate import require_current
+from service.records.schema_revision import require_current
 from service.records.users.overview import Overview, overview
 from service.settings import Settings
 

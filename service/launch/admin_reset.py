@@ -22,7 +22,7 @@ from service.launch.errors import PasswordError
 from service.launch.operator import asked_password, log_to_errors, tell_security
 from service.oplog.journal import Journal
 from service.records.database.transactions import Database
-from service.records.migrate import require_current
+from service.records.schema_revision import require_current
 from service.settings import Settings
 
 

@@ -13,7 +13,7 @@ from service.oplog.chain import Chain
 from service.oplog.chain_walk import ReportedHeads
 from service.records.database.transactions import Database
 from service.records.logs import chain
-from service.records.migrate import require_current
+from service.records.schema_revision import require_current
 from service.settings import Settings
 
 Say = Callable[[str], None]

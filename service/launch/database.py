@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from service.records.database.transactions import Database
-from service.records.migrate import require_current
+from service.records.schema_revision import require_current
 from service.settings import Settings
 
 T = TypeVar("T")

@@ -7,11 +7,11 @@ from typing import Final
 
 from alembic import command
 from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from service.kernel.extension import Extension, ExtensionError
+from service.records.schema_revision import stored_schema
 
 # Whatever a migration can make, change or drop: relations with their columns, constraints, triggers and
 # rules, functions, types, schemas, and who may use them.
@@ -57,13 +57,13 @@ def is_migrated(connection: Connection, extension: Extension, scripts: str) -> b
     if extension.migrations is None:
         return True
     _, steps = _steps(connection, extension, scripts)
-    return _stored(connection, extension) == steps.get_current_head()
+    return stored_schema(connection, extension.schema) == steps.get_current_head()
 
 
 def _migrate(connection: Connection, extension: Extension, scripts: str) -> bool:
     config, steps = _steps(connection, extension, scripts)
     connection.execute(text(f'CREATE SCHEMA IF NOT EXISTS "{extension.schema}"'))
-    stored = _stored(connection, extension)
+    stored = stored_schema(connection, extension.schema)
     if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
         raise ExtensionError(
             [f"the tables of the extension {extension.name} have revision {stored}, which it does not know"]
@@ -85,11 +85,6 @@ def _rest(connection: Connection, extension: Extension) -> tuple[object, object]
         connection.execute(_REST, named).scalar_one(),
         connection.execute(_ROWS, named).scalar_one(),
     )
-
-
-def _stored(connection: Connection, extension: Extension) -> str | None:
-    options = {"version_table_schema": extension.schema}
-    return MigrationContext.configure(connection, opts=options).get_current_revision()
 
 
 def _steps(connection: Connection, extension: Extension, scripts: str) -> tuple[Config, ScriptDirectory]:

@@ -8,20 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from service.kernel.extension import Extension
-from service.kernel.operator_error import OperatorError
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
-from service.records.extension_tables import is_migrated, migrate_extensions
 from service.records.policy import revisions
 from service.records.roles import rights
 from service.records.schema import SCHEMA
+from service.records.schema_revision import SchemaError, expected_schema, known_schemas, stored_schema
 from service.records.seed.catalogue import Additions, Covered, bring, is_complete, pending
 from service.records.seed.seed import is_new, seed
 
@@ -36,10 +31,6 @@ _READ_ONLY: Final = (
 )
 
 
-class SchemaError(OperatorError):
-    """This version of the program can't work with the database; the message tells the operator why."""
-
-
 def migrate(url: str, extensions: Sequence[Extension] = ()) -> bool:
     """Migrate the database at ``url`` to this version's schema; True if there was anything to do.
 
@@ -52,19 +43,16 @@ def migrate(url: str, extensions: Sequence[Extension] = ()) -> bool:
     """
     with _exclusively(url) as connection:
         upgraded = _upgrade(connection)
-        return migrate_extensions(connection, extensions, _SCRIPTS) or upgraded
+        return _migrate_extensions(connection, extensions) or upgraded
 
 
 def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[str]:
     """Return the names of the ``extensions`` whose tables are not those of their newest revision."""
+    if not _with_tables(extensions):
+        return []
+    from service.records.extension_tables import is_migrated
+
     return [one.name for one in extensions if not is_migrated(connection, one, _SCRIPTS)]
-
-
-def require_current(url: str) -> None:
-    """Raise SchemaError unless the database at ``url`` has this version's schema; changes nothing."""
-    with out_of_reach(in_words=True), engine(url).connect() as connection:
-        if stored_schema(connection) != expected_schema():
-            raise SchemaError("The database does not have this version's schema: start the service once")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +78,7 @@ def prepare(
     """
     with _exclusively(url) as connection:
         _upgrade(connection)
-        migrate_extensions(connection, extensions, _SCRIPTS)
+        _migrate_extensions(connection, extensions)
         if is_new(connection):
             seed(connection, administrator_hash, extensions)
             return Prepared(new=True, additions=Additions())
@@ -111,18 +99,6 @@ def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) 
         return Additions() if is_new(connection) else pending(connection, covered, extensions)
 
 
-def stored_schema(connection: Connection) -> str | None:
-    """Return the revision of the database's schema; None before the first migration."""
-    return MigrationContext.configure(
-        connection, opts={"version_table_schema": SCHEMA}
-    ).get_current_revision()
-
-
-def expected_schema() -> str:
-    """Return the revision of this version's schema."""
-    return ScriptDirectory(str(_MIGRATIONS)).get_current_head() or ""
-
-
 @contextmanager
 def _exclusively(url: str) -> Iterator[Connection]:
     bind = engine(url)
@@ -139,21 +115,28 @@ def _upgrade(connection: Connection) -> bool:
         raise SchemaError(
             f"PostgreSQL {LEAST_SERVER // 10000} or later is needed; this is {int(server) // 10000}"
         )
-    config, steps = _steps(connection)
     connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
     stored = stored_schema(connection)
-    if stored is not None and stored not in {step.revision for step in steps.walk_revisions()}:
+    if stored is not None and stored not in known_schemas():
         raise SchemaError(
             f"The database has schema {stored}, which this version of the program does not know: a newer "
             "version has migrated it. Start that version, or restore an older backup."
         )
-    if stored == steps.get_current_head():
+    if stored == expected_schema():
         return False
-    command.upgrade(config, "head")
+    from service.records.migrations.running import upgrade
+
+    upgrade(connection, _SCRIPTS)
     return True
 
 
-def _steps(connection: Connection) -> tuple[Config, ScriptDirectory]:
-    config = Config(attributes={"connection": connection})
-    config.set_main_option("script_location", _SCRIPTS)
-    return config, ScriptDirectory.from_config(config)
+def _migrate_extensions(connection: Connection, extensions: Sequence[Extension]) -> bool:
+    if not _with_tables(extensions):
+        return False
+    from service.records.extension_tables import migrate_extensions
+
+    return migrate_extensions(connection, extensions, _SCRIPTS)
+
+
+def _with_tables(extensions: Sequence[Extension]) -> bool:
+    return any(one.migrations is not None for one in extensions)

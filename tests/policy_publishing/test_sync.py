@@ -11,7 +11,7 @@ from service.errors import Conflict
 from service.launch.policy.sync import sync
 from service.launch.policy.unlock import unlock
 from service.launch.prepare import publish_policy
-from service.records.migrate import SchemaError
+from service.records.schema_revision import SchemaError
 from service.settings import Settings, load
 from service.settings.values import Paths
 from tests.support.running import portcullis

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import CheckConstraint, inspect, text
 
 from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records.database.transactions import engine
-from service.records.migrate import SchemaError, migrate, prepare
+from service.records.migrate import _SCRIPTS, migrate, prepare
 from service.records.migrations import versions
 from service.records.schema import SCHEMA, metadata
+from service.records.schema_revision import SchemaError, expected_schema, known_schemas
 from tests.support.shipped import COVERED
 
 PREPARE = (
@@ -114,6 +116,22 @@ def test_a_database_of_a_newer_version_is_refused_and_left_alone(empty_database_
         prepare(empty_database_url, lambda: pytest.fail("nothing is seeded"), COVERED)
     with engine(empty_database_url).connect() as connection:
         assert connection.execute(text("SELECT version_num FROM sys.alembic_version")).scalar_one() == "v9999"
+
+
+def test_the_names_of_the_files_tell_the_revisions_and_the_newest_one() -> None:
+    steps = ScriptDirectory(_SCRIPTS)
+    assert known_schemas() == tuple(reversed([step.revision for step in steps.walk_revisions()]))
+    assert expected_schema() == steps.get_current_head()
+
+
+def test_a_migrated_database_is_found_in_order_without_alembic(empty_database_url: str) -> None:
+    program = (
+        "import sys; from service.records.migrate import migrate; "
+        "print(migrate(sys.argv[1]), 'alembic' in sys.modules)"
+    )
+    migrate(empty_database_url)
+    command = [sys.executable, "-c", program, empty_database_url]
+    assert subprocess.check_output(command, text=True) == "False False\n"
 
 
 def test_a_step_that_fails_leaves_the_database_as_it_was(empty_database_url: str) -> None:

@@ -18,7 +18,8 @@ from service.records.database.announcements import announcements
 from service.records.database.connection import DatabaseUrlError
 from service.records.database.servers import Servers
 from service.records.database.transactions import Database
-from service.records.migrate import SchemaError, migrate, require_current
+from service.records.migrate import migrate
+from service.records.schema_revision import SchemaError, require_current
 
 pytestmark = pytest.mark.anyio
 

@@ -27,7 +27,7 @@ from service.launch.state.units import caller_named, operator, units_of_work
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
-from service.records.migrate import require_current
+from service.records.schema_revision import require_current
 from service.settings import Settings
 
 MOST_BYTES: Final = 16 * 1024 * 1024

@@ -30,7 +30,7 @@ from service.launch.stores import reachable
 from service.oplog.changes import kept_changes
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
-from service.records.migrate import require_current
+from service.records.schema_revision import require_current
 from service.records.seed.seed import is_seeded
 from service.settings import Settings
 

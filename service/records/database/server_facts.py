@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.migrate import expected_schema, stored_schema
+from service.records.schema_revision import expected_schema, stored_schema
 
 _FACTS = text(
     "SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8, "
