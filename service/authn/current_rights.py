@@ -139,12 +139,10 @@ class CurrentRights:
     async def _loaded(self, asked: Iterable[Who]) -> dict[Who, Caller]:
         numbers = [who for who in asked if isinstance(who, int)]
         keys = [who for who in asked if isinstance(who, str)]
-        async with self._database.transaction() as connection:
-            names = await active.known(connection, numbers, keys)
+        names = await active.known(self._database, numbers, keys)
         # Set before the users are read: a change that comes in between ends them.
         epochs, all_rights = await self._begun(list(names))
-        async with self._database.transaction() as connection:
-            users = await active.read(connection, list(epochs)) if epochs else []
+        users = await active.read(self._database, list(epochs)) if epochs else []
         found: dict[Who, Caller] = {}
         now = time.monotonic()
         for user in users:

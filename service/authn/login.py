@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from dataclasses import replace
+from typing import TypeVar
 
 from service.authn.agents import MAX_USER_AGENT, describe
 from service.authn.denials import Denials
@@ -16,7 +17,9 @@ from service.kernel.device import device_from, is_device
 from service.keyspace import SessionFacts, SessionStore
 from service.records.database.transactions import Database
 from service.records.users import accounts
-from service.records.users.accounts import Credentials
+from service.records.users.accounts import Credentials, Standing
+
+S = TypeVar("S", bound=Standing)
 
 ATTEMPTS = 5
 PAUSE = 0.005  # seconds: a marker set in the same millisecond looks like a later one
@@ -54,19 +57,15 @@ class Login:
         for _ in range(ATTEMPTS):
             # Read before the user is: a later marker makes this login stale.
             as_of = await self._store.clock()
-            credentials = await self._credentials(user_name)
+            credentials = await accounts.credentials(self._database, user_name)
             if verified is None or credentials is None or credentials.password_hash != verified:
                 verified = await self._verify(credentials, password)
-            account = await self._account(_enabled(credentials), password)
+            account = await self._account(_allowed(credentials), password)
             pair = await self._open(account, device, address, user_agent, as_of=as_of)
             if pair is not None:
                 return pair
             await asyncio.sleep(PAUSE)
         raise Unavailable("The user is being changed")
-
-    async def _credentials(self, user_name: str) -> Credentials | None:
-        async with self._database.transaction() as connection:
-            return await accounts.credentials(connection, user_name)
 
     async def _verify(self, credentials: Credentials | None, password: str) -> str | None:
         """Return the hash that the password was verified against, or raise ``LoginFailed``."""
@@ -78,11 +77,11 @@ class Login:
     async def _account(self, known: Credentials, password: str) -> Account:
         """Read the user's rights; rehash the password if the hash parameters have been raised since."""
         stored = known.password_hash
-        renewed = await self._passwords.hash(password) if self._passwords.needs_rehash(stored) else None
-        async with self._database.transaction() as connection:
-            if renewed is not None:
+        if self._passwords.needs_rehash(stored):
+            renewed = await self._passwords.hash(password)
+            async with self._database.transaction() as connection:
                 await accounts.set_password_hash(connection, known.user_id, renewed, expected_hash=stored)
-            return await self._pairs.account(connection, known)
+        return self._pairs.account(_allowed(await accounts.entitled(self._database, known.user_id)))
 
     async def _open(
         self, account: Account, device: str, address: str, user_agent: str, *, as_of: int
@@ -105,11 +104,12 @@ class Login:
         return replace(pair, ended=opening.ended)
 
 
-def _enabled(credentials: Credentials | None) -> Credentials:
-    if credentials is None:  # never: the password would not have been verified
+def _allowed(found: S | None) -> S:
+    """Return an account that may log in; raises what ``Login.login`` does for one that may not."""
+    if found is None:  # deleted since the password was verified
         raise LoginFailed
-    if credentials.status != "enabled":
+    if found.status != "enabled":
         raise AccountDisabled
-    if credentials.banned:
-        raise banned_by(credentials)
-    return credentials
+    if found.banned:
+        raise banned_by(found)
+    return found

@@ -73,6 +73,5 @@ class LoginService:
         if by_address or isinstance(error, Unavailable) or not isinstance(error, Refusal):
             return None
         with suppress(Unavailable):
-            async with self._database.transaction() as connection:
-                return await accounts.credentials(connection, user_name)
+            return await accounts.credentials(self._database, user_name)
         return None

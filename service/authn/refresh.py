@@ -127,10 +127,9 @@ class Refresh:
 
     async def _account(self, login_id: str) -> Account:
         """Read the user's current data; if deleted, disabled or banned, end all sessions and refuse."""
-        async with self._database.transaction() as connection:
-            known = await accounts.credentials_of(connection, int(login_id))
-            if known is not None and known.status == "enabled" and not known.banned:
-                return await self._pairs.account(connection, known)
+        known = await accounts.entitled(self._database, int(login_id))
+        if known is not None and known.status == "enabled" and not known.banned:
+            return self._pairs.account(known)
         ban = await self._store.ban_of(login_id)
         await self._store.close_sessions(login_id)
         user_name = known.user_name if known else None

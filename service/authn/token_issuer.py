@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from service.authn.tokens import Tokens
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import Lease
-from service.records.database.transactions import Connection
-from service.records.roles import rights
-from service.records.users.accounts import Credentials
+from service.records.users.accounts import Entitled
 from service.records.users.listing import UserNames
 
 
@@ -51,22 +49,21 @@ class TokenIssuer:
         self._tokens = tokens
         self._permission_map = permission_map
 
-    async def account(self, connection: Connection, user: Credentials) -> Account:
+    def account(self, user: Entitled) -> Account:
         """Return the user with the stored rights.
 
-        If a permission map is in force, its bits are read from the database too. The map of this process may
-        be outdated: a token would lack a code just given to a Button, or carry a bit about to be reused.
+        If a permission map is in force, its bits are those of the database. The map of this process may be
+        outdated: a token would lack a code just given to a Button, or carry a bit about to be reused.
         """
-        held, bits = await rights.with_bits(connection, user.user_id)
         known = self._permission_map()
-        if known and bits:
-            known = PermissionMap(bits)
+        if known and user.bits:
+            known = PermissionMap(dict(zip(user.permissions, user.bits, strict=True)))
         return Account(
             user_id=user.user_id,
             user_name=user.user_name,
             nick_name=user.nick_name,
-            roles=held.roles,
-            permissions=held.permissions,
+            roles=user.roles,
+            permissions=user.permissions,
             permission_map=known,
         )
 

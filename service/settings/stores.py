@@ -150,7 +150,8 @@ class Database:
     pool_size: int = setting(
         5,
         check=between(1, 200),
-        help="The most connections that one worker opens for requests; the logs have two more.",
+        help="The most connections that one worker opens for transactions; single reads and the logs have "
+        "two more each.",
     )
     timeout: float = setting(
         2.0, unit="s", check=between(0.1, 30.0), help="Longest wait for a connection; then the answer is 503."

@@ -30,7 +30,7 @@ from service.kernel.identity import Caller
 from service.kernel.names import name_key
 from service.kernel.origin import ORIGIN
 from service.keyspace import BANNED, Answer, SessionStore
-from service.records.database.transactions import Database
+from service.records.database.transactions import SINGLE_READS, Database
 from service.records.roles.rights import Rights
 from service.records.users import api_keys
 from service.records.users.api_keys import KeyHolder
@@ -43,7 +43,7 @@ MOST_AGE: Final = 60.0
 A change by hand in the database announces nothing.
 """
 _ATTEMPTS: Final = 5
-_READERS: Final = 2
+_READERS: Final = SINGLE_READS - 1
 """How many keys are read at the same time: requests with invented keys must not take all connections."""
 _PATIENCE: Final = 2.0
 """Seconds that a reading waits for others to end."""
@@ -205,14 +205,12 @@ class ApiKeyCallers:
 
     async def _load(self, key_id: int, user_id: int | None) -> _Known | None:
         if user_id is None:
-            async with self._database.transaction() as connection:
-                user_id = await api_keys.owner(connection, key_id)
+            user_id = await api_keys.owner(self._database, key_id)
             if user_id is None:
                 return None
         # Set before the account is read: a change that comes in between removes it.
         epoch = await self._store.rights_epoch(str(user_id), secrets.token_hex(16))
-        async with self._database.transaction() as connection:
-            stored = await api_keys.holder(connection, key_id)
+        stored = await api_keys.holder(self._database, key_id)
         self._known.pop(key_id, None)
         if stored is None:
             return None

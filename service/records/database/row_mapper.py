@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, get_origin, get_type_hints
@@ -47,8 +47,11 @@ class RowMapper(Generic[R]):
 
     def of(self, row: Row[*tuple[Any, ...]]) -> R:
         """Return ``row`` as a record, each field from the column with its name; other columns are ignored."""
-        by_name = row._mapping  # noqa: SLF001 - SQLAlchemy's public name
-        values = dict(zip(self._names, self._values(by_name), strict=True))
+        return self.of_values(self._values(row._mapping))  # noqa: SLF001 - SQLAlchemy's public name
+
+    def of_values(self, row: Sequence[Any]) -> R:
+        """Return a row of ``columns``, and no others, as a record."""
+        values = dict(zip(self._names, row, strict=True))
         for name in self._arrays:
             values[name] = tuple(values[name])
         return self._record(**values)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import psycopg
@@ -20,11 +21,15 @@ from service.kernel.keyed_write import KEYED_WRITE
 from service.records.database.connection import PromptConnection, has_ended
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 from service.records.database.servers import Servers
+from service.records.database.single_reads import SingleReads
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
 """The synchronous side of a ``Connection``, for Casbin's adapter."""
 Connection: TypeAlias = AsyncConnection
 """A connection in a transaction."""
+
+SINGLE_READS: Final = 2
+"""The most connections for statements outside transactions; each takes a fraction of a millisecond."""
 
 _DRIVER: Final = "postgresql+psycopg://"
 # The server times out a little earlier than the client: its error leaves the connection usable.
@@ -40,7 +45,9 @@ _OVERTAKEN: Final = (
 
 
 class Database:
-    """The database of one process: at most ``pool_size`` connections, opened as needed.
+    """The database of one process: at most ``pool_size`` connections for transactions, opened as needed.
+
+    ``read`` has ``SINGLE_READS`` more, in autocommit.
 
     If the server is stopped, frozen, unreachable or slow, a transaction ends with ``Unavailable`` after
     ``timeout`` seconds, or after its own limit. The limit covers everything: the wait for a free connection,
@@ -56,10 +63,12 @@ class Database:
         self.emptied = False
         """True if rows that every installation has are known to be lost: then no data is trusted."""
         self._servers = Servers(url, statement_timeout=timeout * _SERVER_SHARE)
-        self._doubted = False  # whether the pooled connections may lead to a server that is not the primary
+        self._doubted = False  # see _doubt; until a connection is taken from the pool
 
-        async def connect() -> PromptConnection:
-            return await self._servers.connect(within=timeout)
+        async def connect(*, autocommit: bool = False) -> PromptConnection:
+            return await self._servers.connect(within=timeout, autocommit=autocommit)
+
+        self._single_reads = SingleReads(partial(connect, autocommit=True), SINGLE_READS)
 
         self._engine: AsyncEngine = create_async_engine(
             _DRIVER,
@@ -118,6 +127,22 @@ class Database:
         async with self._bounded(self._snapshots, within) as connection:
             yield connection
 
+    async def read(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of one prepared statement that only reads, for ``PreparedSelect``.
+
+        It belongs to no transaction: it sees what is committed, in a dry run as well. Raises Unavailable.
+        """
+        self._check_content()
+        try:
+            async with asyncio.timeout(self._timeout):
+                with out_of_reach(self._causes.tell, writes=False, migrated=True):
+                    return await self._single_reads.rows(statement, parameters)
+        except OSError as error:  # TimeoutError is one
+            if is_late := isinstance(error, TimeoutError):
+                await self._doubt()
+            self._causes.tell(f"no answer within {round(self._timeout)} s" if is_late else words_of(error))
+            raise Unavailable(OUT_OF_REACH) from error
+
     def _check_content(self) -> None:
         if self.emptied:
             self._causes.tell("no policy revision is left: its rows have been deleted")
@@ -130,6 +155,7 @@ class Database:
 
     async def close(self) -> None:
         """Close all connections."""
+        await self._single_reads.forget()
         await self._engine.dispose()
 
     @asynccontextmanager
@@ -153,12 +179,13 @@ class Database:
                         yield connection
         except Unavailable as refusal:
             if isinstance(refusal.__cause__, psycopg.errors.ReadOnlySqlTransaction):
-                self._doubted = self._servers.several
+                await self._doubt()
             raise
         except TimeoutError:
             if not deadline.expired():
                 raise
-            self._doubted = self._doubted or (connected and self._servers.several)
+            if connected:
+                await self._doubt()
             waited = asyncio.get_running_loop().time() - begun
             self._causes.tell(f"no answer within {round(waited)} s")
             raise Unavailable(OUT_OF_REACH) from None
@@ -171,6 +198,12 @@ class Database:
             cause = error.orig if isinstance(error, DBAPIError) else error
             self._causes.tell(words_of(cause))
             raise Unavailable(OUT_OF_REACH) from cause
+
+    async def _doubt(self) -> None:
+        """Use none of the connections again if another server of the URL may be the primary by now."""
+        if self._servers.several:
+            self._doubted = True
+            await self._single_reads.forget()
 
     def _replace_when_ended(self, connection: Any, _record: Any, _proxy: Any) -> None:
         """Discard all pooled connections before use if the server has ended the one checked out.

@@ -41,14 +41,8 @@ async def of(connection: AsyncConnection, user_id: int) -> Rights:
     Permissions are the auth_marks of enabled Buttons. Only the Button's own state counts: a disabled Menu
     above it hides a page but removes no right.
     """
-    held, _bits = await with_bits(connection, user_id)
-    return held
-
-
-async def with_bits(connection: AsyncConnection, user_id: int) -> tuple[Rights, dict[str, int]]:
-    """Return the same as ``of``, and the bit positions of the permissions by code."""
     row = (await connection.execute(_RIGHTS, {"user_id": user_id})).one()
-    return Rights(tuple(row.roles), tuple(row.permissions)), dict(zip(row.permissions, row.bits, strict=True))
+    return Rights(tuple(row.roles), tuple(row.permissions))
 
 
 async def of_enabled_user(connection: AsyncConnection, user_id: int) -> Rights | None:
@@ -86,7 +80,7 @@ def columns_of(
 
 # Built once: SQLAlchemy takes longer to build such a statement than PostgreSQL takes to run it.
 _USER: Final = bindparam("user_id", type_=BigInteger())
-_RIGHTS: Final = select(*columns_of(_USER))
+_RIGHTS: Final = select(*columns_of(_USER)[:2])
 _RIGHTS_OF_ENABLED: Final = _RIGHTS.where(
     user.c.id == _USER,
     user.c.status == "enabled",

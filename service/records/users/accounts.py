@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Kind
 from service.kernel.names import name_key
+from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.roles import rights
 from service.records.schema import user, user_ban
@@ -38,6 +39,18 @@ class Credentials(Standing):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Entitled(Standing):
+    """The facts about a person that tokens need: the standing, and the rights that ``rights.of`` returns.
+
+    ``bits`` are the bit positions of ``permissions``, in their order.
+    """
+
+    roles: tuple[str, ...]
+    permissions: tuple[str, ...]
+    bits: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Info(UserNames):
     """A user's own account, with the rights that ``rights.of`` returns."""
 
@@ -55,17 +68,30 @@ _STANDING: Final = RowMapper(
 _CREDENTIALS: Final = RowMapper(
     Credentials, user, user_id=user.c.id, banned=_is_banned, banned_until=user_ban.c.until
 )
+_roles, _permissions, _bits = rights.columns_of(bindparam("user_id", type_=BigInteger()))
+_ENTITLED: Final = RowMapper(
+    Entitled,
+    user,
+    user_id=user.c.id,
+    banned=_is_banned,
+    banned_until=user_ban.c.until,
+    roles=_roles,
+    permissions=_permissions,
+    bits=_bits,
+)
 _NAMED: Final = user.c.user_name_key == bindparam("name_key")
-_NUMBERED: Final = user.c.id == bindparam("user_id")
+_NUMBERED: Final = user.c.id == bindparam("user_id", type_=BigInteger())
 _ACCOUNTS: Final = select(*_STANDING.columns).select_from(bans.with_bans())
 _STANDING_BY_NAME: Final = _ACCOUNTS.where(_NAMED)
 _STANDING_BY_ID: Final = _ACCOUNTS.where(_NUMBERED)
-_PERSONS: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans()).where(user.c.kind == "person")
-_BY_NAME: Final = _PERSONS.where(_NAMED)
-_BY_ID: Final = _PERSONS.where(_NUMBERED)
-
-
-_roles, _permissions, _bits = rights.columns_of(bindparam("user_id", type_=BigInteger()))
+_is_person: Final = user.c.kind == "person"
+_PERSONS: Final = select(*_CREDENTIALS.columns).select_from(bans.with_bans()).where(_is_person)
+_BY_NAME: Final = PreparedSelect(_PERSONS.where(_NAMED), _CREDENTIALS.of_values)
+_BY_ID: Final = PreparedSelect(_PERSONS.where(_NUMBERED), _CREDENTIALS.of_values)
+_ENTITLED_BY_ID: Final = PreparedSelect(
+    select(*_ENTITLED.columns).select_from(bans.with_bans()).where(_is_person, _NUMBERED),
+    _ENTITLED.of_values,
+)
 _INFO: Final = RowMapper(Info, user, user_id=user.c.id, roles=_roles, permissions=_permissions)
 _INFO_BY_ID: Final = select(*_INFO.columns).where(_NUMBERED)
 
@@ -80,14 +106,19 @@ async def standing_of(connection: AsyncConnection, user_id: int) -> Standing | N
     return await _STANDING.one_or_none(connection, _STANDING_BY_ID, {"user_id": user_id})
 
 
-async def credentials(connection: AsyncConnection, user_name: str) -> Credentials | None:
+async def credentials(source: Source, user_name: str) -> Credentials | None:
     """Return the credentials of the person with that name, compared by ``name_key``, or None."""
-    return await _CREDENTIALS.one_or_none(connection, _BY_NAME, {"name_key": name_key(user_name)})
+    return await _BY_NAME.one_or_none(source, name_key=name_key(user_name))
 
 
-async def credentials_of(connection: AsyncConnection, user_id: int) -> Credentials | None:
+async def credentials_of(source: Source, user_id: int) -> Credentials | None:
     """Return the credentials of the person with that id, or None."""
-    return await _CREDENTIALS.one_or_none(connection, _BY_ID, {"user_id": user_id})
+    return await _BY_ID.one_or_none(source, user_id=user_id)
+
+
+async def entitled(source: Source, user_id: int) -> Entitled | None:
+    """Return the standing and the rights of the person with that id, or None."""
+    return await _ENTITLED_BY_ID.one_or_none(source, user_id=user_id)
 
 
 async def set_password_hash(

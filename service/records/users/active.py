@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlalchemy import ARRAY, BigInteger, Text, any_, bindparam, exists, func, or_, select
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.identity import Kind
+from service.records.database.prepared import PreparedSelect, Source
+from service.records.database.row_mapper import RowMapper
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 from service.records.users import bans
 
@@ -34,8 +35,11 @@ class ActiveUser:
 
 _IDS: Final = bindparam("ids", type_=ARRAY(BigInteger()))
 _KEYS: Final = bindparam("keys", type_=ARRAY(Text()))
-_KNOWN: Final = select(user.c.id, user.c.user_name_key).where(
-    or_(user.c.id == any_(_IDS), user.c.user_name_key == any_(_KEYS))
+_KNOWN: Final = PreparedSelect(
+    select(user.c.id, user.c.user_name_key).where(
+        or_(user.c.id == any_(_IDS), user.c.user_name_key == any_(_KEYS))
+    ),
+    tuple,
 )
 _ROLES: Final = (
     select(role.c.role_code)
@@ -54,29 +58,28 @@ _PERMISSIONS: Final = (
     .order_by(menu.c.auth_mark)
     .correlate(user)
 )
-_ACTIVE: Final = select(
-    user.c.id,
-    user.c.user_name,
-    user.c.user_name_key,
-    user.c.nick_name,
-    user.c.kind,
-    user.c.service,
-    func.array(_ROLES.scalar_subquery()).label("roles"),
-    func.array(_PERMISSIONS.scalar_subquery()).label("permissions"),
-).where(
-    user.c.id == any_(_IDS),
-    user.c.status == "enabled",
-    ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force()),
+_USER: Final = RowMapper(
+    ActiveUser,
+    user,
+    name_key=user.c.user_name_key,
+    roles=func.array(_ROLES.scalar_subquery()),
+    permissions=func.array(_PERMISSIONS.scalar_subquery()),
+)
+_ACTIVE: Final = PreparedSelect(
+    select(*_USER.columns).where(
+        user.c.id == any_(_IDS),
+        user.c.status == "enabled",
+        ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force()),
+    ),
+    _USER.of_values,
 )
 
 
-async def known(connection: AsyncConnection, ids: Collection[int], keys: Collection[str]) -> dict[int, str]:
+async def known(source: Source, ids: Collection[int], keys: Collection[str]) -> dict[int, str]:
     """Return, by id, the name keys of the users with one of these ids or name keys, disabled ones too."""
-    found = await connection.execute(_KNOWN, {"ids": list(ids), "keys": list(keys)})
-    return {row.id: row.user_name_key for row in found}
+    return dict(await _KNOWN.all(source, ids=list(ids), keys=list(keys)))
 
 
-async def read(connection: AsyncConnection, ids: Collection[int]) -> list[ActiveUser]:
+async def read(source: Source, ids: Collection[int]) -> list[ActiveUser]:
     """Return those of the users who are neither disabled nor banned."""
-    found = await connection.execute(_ACTIVE, {"ids": list(ids)})
-    return [ActiveUser(*row[:6], tuple(row.roles), tuple(row.permissions)) for row in found]
+    return await _ACTIVE.all(source, ids=list(ids))

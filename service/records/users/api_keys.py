@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Final
 
 from sqlalchemy import BigInteger, Interval, bindparam, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.kernel.target import Target
+from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.roles import rights
 from service.records.roles.rights import Rights
@@ -68,12 +70,15 @@ _HOLDER: Final = RowMapper(
     banned_until=user_ban.c.until,
 )
 _KEY_ID: Final = bindparam("key_id", type_=BigInteger())
-_HOLDER_BY_ID: Final = (
-    select(*_HOLDER.columns)
-    .select_from(bans.with_bans().join(api_key, api_key.c.user_id == user.c.id))
-    .where(api_key.c.id == _KEY_ID, user.c.kind == "service")
-)
 _OWNER: Final = select(api_key.c.user_id).where(api_key.c.id == _KEY_ID)
+_OWNER_BY_ID: Final = PreparedSelect(_OWNER, itemgetter(0))
+_ROLES, _PERMISSIONS, _BITS = rights.columns_of(_OWNER.scalar_subquery())
+_HOLDER_BY_ID: Final = PreparedSelect(
+    select(_ROLES, _PERMISSIONS, *_HOLDER.columns)
+    .select_from(bans.with_bans().join(api_key, api_key.c.user_id == user.c.id))
+    .where(api_key.c.id == _KEY_ID, user.c.kind == "service"),
+    lambda row: (_HOLDER.of_values(row[2:]), Rights(tuple(row[0]), tuple(row[1]))),
+)
 
 
 async def add(
@@ -116,16 +121,14 @@ async def remove(connection: AsyncConnection, target: Target, key_id: int) -> St
     return await _STORED.one_or_none(connection, gone.returning(*_STORED.columns))
 
 
-async def owner(connection: AsyncConnection, key_id: int) -> int | None:
+async def owner(source: Source, key_id: int) -> int | None:
     """Return the id of the account that the key belongs to, which never changes; None for an unknown key."""
-    found: int | None = (await connection.execute(_OWNER, {"key_id": key_id})).scalar_one_or_none()
-    return found
+    return await _OWNER_BY_ID.one_or_none(source, key_id=key_id)
 
 
-async def holder(connection: AsyncConnection, key_id: int) -> tuple[KeyHolder, Rights] | None:
+async def holder(source: Source, key_id: int) -> tuple[KeyHolder, Rights] | None:
     """Return the account of a key with its stored rights, or None for an unknown key."""
-    found = await _HOLDER.one_or_none(connection, _HOLDER_BY_ID, {"key_id": key_id})
-    return None if found is None else (found, await rights.of(connection, found.user_id))
+    return await _HOLDER_BY_ID.one_or_none(source, key_id=key_id)
 
 
 async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> None:

@@ -1,0 +1,60 @@
+"""Connections for single statements, each a transaction of its own: psycopg in autocommit, prepared."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import psycopg
+
+from service.records.database.connection import PromptConnection, has_ended
+
+# A prepared statement that no longer fits the tables, or that a pooler has lost; another connection has none.
+_OUTDATED: Final = (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName)
+
+
+class SingleReads:
+    """Runs statements that only read, over at most ``size`` connections, opened as needed.
+
+    ``connect`` opens one in autocommit. A connection whose statement failed, or whose caller was cancelled,
+    is closed. Raises what psycopg and ``connect`` raise; the caller bounds the time.
+    """
+
+    def __init__(self, connect: Callable[[], Awaitable[PromptConnection]], size: int) -> None:
+        self._connect = connect
+        self._idle: list[PromptConnection] = []
+        self._turns = asyncio.Semaphore(size)
+
+    async def rows(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        """Return the rows of ``statement``, which must be a constant: each is prepared once a connection."""
+        async with self._turns:
+            try:
+                return await self._run(await self._connection(), statement, parameters)
+            except _OUTDATED:
+                return await self._run(await self._connect(), statement, parameters)
+
+    async def forget(self) -> None:
+        """Close the connections that are not in use."""
+        while self._idle:
+            await self._idle.pop().close()
+
+    async def _connection(self) -> PromptConnection:
+        while self._idle:
+            connection = self._idle.pop()
+            if not has_ended(connection):
+                return connection
+            await connection.close()
+        return await self._connect()
+
+    async def _run(
+        self, connection: PromptConnection, statement: bytes, parameters: Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        try:
+            cursor = await connection.execute(statement, parameters, prepare=True)
+            rows: list[tuple[Any, ...]] = await cursor.fetchall()
+        except BaseException:
+            await connection.close()
+            raise
+        self._idle.append(connection)
+        return rows
