@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from dataclasses import dataclass
 from typing import cast
 
 
@@ -16,11 +17,13 @@ class _Client(asyncio.Protocol):
         self._length = length
         self._ended = ended
         self._received = 0
-        self.answers = 0
+        self._sent = 0.0
+        self.took: list[float] = []
         self.stopping = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass of it
+        self._sent = time.perf_counter()
         self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
@@ -34,10 +37,12 @@ class _Client(asyncio.Protocol):
             self._fail("an answer was longer than the first")
             return
         self._received = 0
-        self.answers += 1
+        now = time.perf_counter()
+        self.took.append(now - self._sent)
         if self.stopping:
             self._transport.close()
         else:
+            self._sent = now
             self._transport.write(self._request)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's signature
@@ -108,8 +113,26 @@ async def answer_length(port: int, request: bytes) -> int:
     return len(head) + len(body)
 
 
+@dataclass(frozen=True)
+class Served:
+    """What a server did under load: requests a second, and the seconds that answers took, in order."""
+
+    rate: float
+    took: list[float]
+
+    @property
+    def p99(self) -> float:
+        """The seconds within which 99 of 100 answers came."""
+        return self.took[int(len(self.took) * 0.99)]
+
+
 async def rate(port: int, request: bytes, *, connections: int, seconds: float) -> float:
     """Return how many requests a second are answered, over ``connections`` that send without a pause."""
+    return (await served(port, request, connections=connections, seconds=seconds)).rate
+
+
+async def served(port: int, request: bytes, *, connections: int, seconds: float) -> Served:
+    """Return what happens to equal requests over ``connections`` that send without a pause."""
     loop = asyncio.get_running_loop()
     length = await answer_length(port, request)
     clients = []
@@ -119,9 +142,9 @@ async def rate(port: int, request: bytes, *, connections: int, seconds: float) -
         await loop.create_connection(lambda client=client: client, "127.0.0.1", port)  # type: ignore[misc]
         clients.append(client)
     await asyncio.sleep(seconds)
-    answers, elapsed = sum(client.answers for client in clients), time.perf_counter() - started
+    took, elapsed = [one for client in clients for one in client.took], time.perf_counter() - started
     for client in clients:
         client.stopping = True
     async with asyncio.timeout(10):
         await asyncio.gather(*(client._ended for client in clients))
-    return answers / elapsed
+    return Served(len(took) / elapsed, sorted(took))
