@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Final
 
 from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.tokens import MAX_LENGTH, Tokens, Verified
 from service.errors import TokenExpired, TokenInvalid
+from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 
-MOST_TOKENS = 4096
+MOST_TOKENS: Final = cache_size("tokens", 4096)
+"""How many verified tokens a worker remembers; the oldest goes first."""
 
 
 class VerifiedToken:
@@ -81,6 +84,8 @@ class VerifiedTokens:
         return entry
 
     def _keep(self, digest: bytes, entry: VerifiedToken) -> None:
+        if not self._most:
+            return
         now = self._tokens.now()
         while self._entries:
             oldest = next(iter(self._entries))

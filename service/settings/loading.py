@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_type_hints
 
+from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
 from service.settings import file as configuration
 from service.settings.errors import Fault, SettingsError
 from service.settings.rules import broken_rules
@@ -18,7 +19,7 @@ from service.settings.values import Substituted, from_toml
 CONFIG = "PORTCULLIS_CONFIG"
 DEFAULT_FILE = "portcullis.toml"
 
-OUTSIDE_THE_TABLE = frozenset({CONFIG, "PORTCULLIS_ADMIN_PASSWORD"})
+OUTSIDE_THE_TABLE = frozenset({CONFIG, "PORTCULLIS_ADMIN_PASSWORD", TEST_CACHES})
 """Variables of this program that are not settings."""
 
 # Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".

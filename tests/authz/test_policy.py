@@ -114,6 +114,7 @@ def test_a_decision_cannot_be_changed(policy: Policy) -> None:
 def test_the_enforcer_is_asked_once_for_a_layer_an_object_and_held_codes(
     policy: Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(policy_module, "MAX_REMEMBERED", 10)
     asked: list[object] = []
     ask = IndexedEnforcer.enforce_ex
 

@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from service.errors import BadRequest
+from service.kernel.cache_sizes import cache_size
 
 MAX_REQUEST_PATH: Final = 2048
 """The longest request path in bytes, percent-encoded."""
@@ -23,7 +24,7 @@ _PARAMETER = r"\{[A-Za-z_][A-Za-z0-9_]*\}"
 _NO_DOTS = r"(?!\.{1,2}(?:/|\Z))"
 _SEGMENT = rf"(?:{_NO_DOTS}[A-Za-z0-9._~-]+|{_PARAMETER})"
 _REGISTERED = re.compile(rf"/(?:{_SEGMENT}(?:/{_SEGMENT})*)?")
-_REMEMBERED = 1024  # cached paths: most requests are for few of them
+_REMEMBERED: Final = cache_size("resources", 1024)  # cached paths: most requests are for few of them
 _ANY_PARAMETER = re.compile(_PARAMETER)
 
 # RFC 3986 §3.3: pchar without ";", and no percent-encoding. The fast path of nearly all requests.

@@ -23,12 +23,13 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     Rule,
 )
+from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.kernel.services import OWN, PORTCULLIS, Service
 
-MAX_REMEMBERED: Final = 10_000
+MAX_REMEMBERED: Final = cache_size("decisions", 10_000)
 """The most decisions that a policy caches; at the limit the cache is cleared."""
 
 
@@ -198,7 +199,8 @@ class Policy:
             decision = self._ask(layer, object_, held)
             if len(self._remembered) >= MAX_REMEMBERED:
                 self._remembered.clear()
-            self._remembered[key] = decision
+            if MAX_REMEMBERED:
+                self._remembered[key] = decision
         return decision
 
     def _ask(self, layer: str, object_: str, held: HeldCodes | None) -> Decision:
