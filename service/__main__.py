@@ -20,6 +20,7 @@ _SETTINGS = {
     "port": "PORTCULLIS_SERVER__PORT",
     "workers": "PORTCULLIS_SERVER__WORKERS",
     "data": "PORTCULLIS_SERVER__DATA",
+    "migrate": "PORTCULLIS_DATABASE__MIGRATE",
 }
 
 
@@ -60,6 +61,13 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument("--host", metavar="H", help="the address to listen on")
     serve.add_argument("--port", metavar="N", help="the TCP port; 0 takes any free one")
     serve.add_argument("--workers", metavar="N", help="worker processes")
+    serve.add_argument(
+        "--no-migrate",
+        dest="migrate",
+        action="store_const",
+        const="false",
+        help="leave the schema as it is, and refuse to run on one that is too old",
+    )
     families.add_parser("settings", help="print the table of settings")
 
     add_commands(families.add_parser("policy", help="the policy"), policy.__name__, policy.COMMANDS)
@@ -70,6 +78,11 @@ def _parser() -> argparse.ArgumentParser:
     add_commands(resources, resource.__name__, resource.COMMANDS)
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)
     database.add_parser("migrate", parents=[data], help="bring it to this version's schema; seed nothing")
+    database.add_parser(
+        "check",
+        parents=[data],
+        help="say what a migration would do; exit status 3 if there is anything to do",
+    )
     _add_admin(families.add_parser, data)
     _add_audit(families.add_parser, data)
     doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")

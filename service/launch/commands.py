@@ -60,6 +60,17 @@ def _migrate(_options: Namespace, environ: Environ) -> None:
         _say(line)
 
 
+def _check(_options: Namespace, environ: Environ) -> int:
+    from service.authz.publishing.shipped import configured
+    from service.launch.database_check import check_database
+    from service.launch.stores import reachable
+
+    with reachable(table.load(environ)) as settings:
+        said, status = check_database(settings.database.url, configured(settings.policy).extensions)
+    _say(said)
+    return status
+
+
 def _create(options: Namespace, environ: Environ) -> None:
     from service.launch.admin import create_user
     from service.launch.stores import reachable
@@ -122,6 +133,7 @@ _COMMANDS: dict[tuple[str, str | None], Callable[[Namespace, Environ], int | Non
     ("serve", None): _serve,
     ("settings", None): _settings,
     ("db", "migrate"): _migrate,
+    ("db", "check"): _check,
     ("admin", "create"): _create,
     ("admin", "reset-password"): _reset,
     ("admin", "list"): _list,

@@ -100,7 +100,13 @@ def prepare_database(settings: Settings, chosen: str | None, shipped: Shipped) -
 
     try:
         covered = covered_by(shipped.model_text)
-        prepared = migrate.prepare(settings.database.url, administrator_hash, covered, shipped.extensions)
+        prepared = migrate.prepare(
+            settings.database.url,
+            administrator_hash,
+            covered,
+            shipped.extensions,
+            migrates=settings.database.migrate,
+        )
     finally:
         passwords.close()
     if found := prepared.additions:

@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Final
+from time import sleep
+from typing import Final, TypeVar
 
+import structlog
+from psycopg.errors import LockNotAvailable
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
 
+from service import __version__
 from service.kernel.extension import Extension
-from service.records.database.failures import out_of_reach
+from service.records.database.failures import out_of_reach, words_of
 from service.records.database.transactions import engine
 from service.records.policy import revisions
 from service.records.roles import rights
 from service.records.schema import SCHEMA
-from service.records.schema_revision import SchemaError, expected_schema, known_schemas, stored_schema
+from service.records.schema_revision import SchemaError, record_support, schema_standing
 from service.records.seed.catalogue import Additions, Covered, bring, is_complete, pending
 from service.records.seed.seed import is_new, seed
 
@@ -25,10 +31,23 @@ _SCRIPTS: Final = str(_MIGRATIONS).replace("%", "%%")
 _LOCK: Final = 0x706F7274_63756C6C  # "portcull": one number for all processes of the service
 LEAST_SERVER: Final = 17_00_00
 """The oldest supported PostgreSQL, as its version number: it has identity columns in partitioned tables."""
+
 _READ_ONLY: Final = (
     "The database is read-only: it is a standby, or default_transaction_read_only is on. Name the primary in "
     "database.url, or all servers: postgresql://user@host1:5432,host2:5432/name"
 )
+
+LOCK_WITHIN: Final = 0.5
+"""Seconds that a migration waits for a table: requests wait behind it, and must not fail for that.
+
+Less than the second after which PostgreSQL looks for deadlocks, and may end the transaction of a request.
+"""
+LOCK_ATTEMPTS: Final = 30
+LOCK_PAUSE: Final = 1.0  # seconds
+
+T = TypeVar("T")
+
+_log = structlog.get_logger()
 
 
 def migrate(url: str, extensions: Sequence[Extension] = ()) -> bool:
@@ -37,13 +56,11 @@ def migrate(url: str, extensions: Sequence[Extension] = ()) -> bool:
     The tables of ``extensions`` as well.
 
     Everything happens in one transaction under an advisory lock: of several processes one does the work
-    and the others wait for it. Raises SchemaError if the server is too old or read-only, or the schema
-    too new, ExtensionError for a faulty migration of an extension, and Unavailable if the database is out of
-    reach.
+    and the others wait for it. A schema of a newer version that this one can work with is left as it is.
+    Raises SchemaError if the server is read-only, it or this version is too old, or a table stays locked,
+    ExtensionError for a faulty migration of an extension, and Unavailable if the database is out of reach.
     """
-    with _exclusively(url) as connection:
-        upgraded = _upgrade(connection)
-        return _migrate_extensions(connection, extensions) or upgraded
+    return _in_turn(url, partial(_upgrade, extensions=extensions))
 
 
 def unmigrated(connection: Connection, extensions: Sequence[Extension]) -> list[str]:
@@ -68,26 +85,38 @@ def prepare(
     administrator_hash: Callable[[], str],
     covered: Covered,
     extensions: Sequence[Extension] = (),
+    *,
+    migrates: bool = True,
 ) -> Prepared:
     """Migrate the database at ``url``; seed it if it is new, else add what is new in this version.
 
     The same for ``extensions``.
 
-    All in one transaction; raises as ``migrate``. ``administrator_hash`` is called only to seed: it returns
-    the Argon2 hash of the first administrator's password. ``covered`` tells which codes other codes cover.
+    A new database is migrated and seeded in one transaction; raises as ``migrate``. ``administrator_hash`` is
+    called only to seed: it returns the Argon2 hash of the first administrator's password. ``covered`` tells
+    which codes other codes cover.
+    Without ``migrates`` nothing is migrated: SchemaError if there is anything to migrate.
     """
-    with _exclusively(url) as connection:
-        _upgrade(connection)
-        _migrate_extensions(connection, extensions)
+
+    def fill(connection: Connection) -> Prepared | None:
+        upgraded = migrates and _upgrade(connection, extensions)
+        if not migrates:
+            _require_migrated(connection, extensions)
         if is_new(connection):
             seed(connection, administrator_hash, extensions)
             return Prepared(new=True, additions=Additions())
+        # Not with the locks of a migration, for which requests wait.
+        return None if upgraded else add(connection)
+
+    def add(connection: Connection) -> Prepared:
         if is_complete(connection, extensions):
             return Prepared(new=False, additions=Additions())
         # No other transaction may change menus or rights meanwhile.
         for key in (revisions.LOCK, rights.LOCK):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": key})
         return Prepared(new=False, additions=bring(connection, covered, extensions))
+
+    return _in_turn(url, fill) or _in_turn(url, add)
 
 
 def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) -> Additions:
@@ -99,35 +128,86 @@ def additions(url: str, covered: Covered, extensions: Sequence[Extension] = ()) 
         return Additions() if is_new(connection) else pending(connection, covered, extensions)
 
 
-@contextmanager
-def _exclusively(url: str) -> Iterator[Connection]:
+def _in_turn(url: str, work: Callable[[Connection], T]) -> T:
+    """Do ``work`` in one transaction under the lock of migrations; again while others hold its tables."""
     bind = engine(url)
-    with out_of_reach(in_words=True), bind.begin() as connection:
-        if connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
-            raise SchemaError(_READ_ONLY)
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-        yield connection
+    for attempt in range(1, LOCK_ATTEMPTS + 1):
+        try:
+            with out_of_reach(in_words=True), bind.begin() as connection, _lock_missed():
+                if connection.execute(text("SHOW transaction_read_only")).scalar_one() == "on":
+                    raise SchemaError(_READ_ONLY)
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+                return work(connection)
+        except _LockMissedError as missed:
+            _log.warning("a migration waits for a lock", reason=str(missed), attempt=attempt)
+            sleep(LOCK_PAUSE)
+    raise SchemaError(
+        f"The migration could not lock what it changes in {LOCK_ATTEMPTS} attempts: another transaction "
+        "holds it, perhaps a backup or a long report. Nothing was changed: try again when that has ended."
+    )
 
 
-def _upgrade(connection: Connection) -> bool:
+class _LockMissedError(Exception):
+    """A lock was not free within ``LOCK_WITHIN``."""
+
+
+@contextmanager
+def _lock_missed() -> Iterator[None]:
+    try:
+        yield
+    except DBAPIError as error:
+        if isinstance(error.orig, LockNotAvailable):
+            raise _LockMissedError(words_of(error.orig)) from error
+        raise
+
+
+def _upgrade(connection: Connection, extensions: Sequence[Extension]) -> bool:
+    """Migrate the tables of the service and of ``extensions``; True if there was anything to do."""
+    # While a migration waits for a table, all that comes after it waits too.
+    connection.execute(text(f"SET LOCAL lock_timeout = {round(LOCK_WITHIN * 1000):d}"))
+    upgraded = _upgrade_own(connection)
+    upgraded = _migrate_extensions(connection, extensions) or upgraded
+    connection.execute(text("SET LOCAL lock_timeout = DEFAULT"))
+    return upgraded
+
+
+def _upgrade_own(connection: Connection) -> bool:
+    _require_server(connection)
+    standing = schema_standing(connection)
+    standing.require_supported()
+    if standing.is_newer or standing.is_usable:
+        return False
+    from service.records.migrations.running import upgrade
+
+    connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
+    record_support(connection, upgrade(connection, _SCRIPTS))
+    return True
+
+
+def _require_migrated(connection: Connection, extensions: Sequence[Extension]) -> None:
+    """Raise SchemaError if there is anything to migrate."""
+    _require_server(connection)
+    standing = schema_standing(connection)
+    standing.require_supported()
+    if not standing.is_usable:
+        raise SchemaError(
+            f"The database has schema {standing.stored or '(none)'}, and version {__version__} needs "
+            f"{standing.expected}. This start must not migrate it (database.migrate): run 'portcullis db "
+            "migrate' first; 'portcullis db check' says what that would do."
+        )
+    if behind := unmigrated(connection, extensions):
+        raise SchemaError(
+            f"The tables of the extension {behind[0]} are not those of its newest revision. This start must "
+            "not migrate them (database.migrate): run 'portcullis db migrate' first."
+        )
+
+
+def _require_server(connection: Connection) -> None:
     server = connection.execute(text("SHOW server_version_num")).scalar_one()
     if int(server) < LEAST_SERVER:
         raise SchemaError(
             f"PostgreSQL {LEAST_SERVER // 10000} or later is needed; this is {int(server) // 10000}"
         )
-    connection.execute(text(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}"))
-    stored = stored_schema(connection)
-    if stored is not None and stored not in known_schemas():
-        raise SchemaError(
-            f"The database has schema {stored}, which this version of the program does not know: a newer "
-            "version has migrated it. Start that version, or restore an older backup."
-        )
-    if stored == expected_schema():
-        return False
-    from service.records.migrations.running import upgrade
-
-    upgrade(connection, _SCRIPTS)
-    return True
 
 
 def _migrate_extensions(connection: Connection, extensions: Sequence[Extension]) -> bool:

@@ -1,22 +1,32 @@
-"""Which revision of the schema a database has, and which one this version needs; without Alembic.
+"""Which revision of the schema a database has, and whether this version can work with it; without Alembic.
+
+Each migration declares the least version that can work with its result, and the greatest of these is kept in
+the database. So a version that does not know the newest migrations, which came after it, can tell whether it
+may start.
 
 Alembic takes a fifth of a second and nine megabytes, and is needed only where something has to be migrated.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, func, select, text
+from sqlalchemy.dialects.postgresql import insert as upsert
 
+from service import __version__
 from service.kernel.operator_error import OperatorError
 from service.records.database.failures import out_of_reach
 from service.records.database.transactions import engine
-from service.records.schema import SCHEMA
+from service.records.schema import SCHEMA, schema_support
 
 _VERSIONS: Final = Path(__file__).parent / "migrations" / "versions"
+_NUMBERS: Final = re.compile(r"\d+(?:\.\d+)*")
 _EXISTS: Final = text("SELECT to_regclass(:name) IS NOT NULL")
 
 
@@ -44,7 +54,92 @@ def stored_schema(connection: Connection, schema: str = SCHEMA) -> str | None:
 
 
 def require_current(url: str) -> None:
-    """Raise SchemaError unless the database at ``url`` has this version's schema; changes nothing."""
+    """Raise SchemaError unless this version can work with the database at ``url``; changes nothing."""
     with out_of_reach(in_words=True), engine(url).connect() as connection:
-        if stored_schema(connection) != expected_schema():
+        schema_standing(connection).require_usable()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaStanding:
+    """The schema of a database, as this version sees it.
+
+    ``stored`` is its revision, None before the first migration; ``expected`` is that of this version.
+    ``known`` is True if this version has the migration ``stored``. ``least_version`` is the least version
+    that can work with the schema, and ``migrated_by`` the version that made it; None before they were kept.
+    """
+
+    stored: str | None
+    expected: str
+    known: bool
+    least_version: str | None = None
+    migrated_by: str | None = None
+
+    @property
+    def is_newer(self) -> bool:
+        """True if a newer version has migrated the database, beyond what this one knows."""
+        return self.stored is not None and not self.known
+
+    @property
+    def is_usable(self) -> bool:
+        """True if this version can work with the schema: it is its own, or a newer one that says so."""
+        if not self.is_newer:
+            return self.stored == self.expected
+        return self.least_version is not None and not is_older(__version__, self.least_version)
+
+    def require_supported(self) -> None:
+        """Raise SchemaError if the schema is of a newer version, and this one is too old for it."""
+        if not self.is_newer or self.is_usable:
+            return
+        if self.least_version is None:
+            raise SchemaError(
+                f"The database has schema {self.stored}, which this version of the program does not know: a "
+                "newer version has migrated it. Start that version, or restore an older backup."
+            )
+        raise SchemaError(
+            f"The database has schema {self.stored}, made by version {self.migrated_by}. It needs version "
+            f"{self.least_version} or later, and this is {__version__}: start version {self.least_version} "
+            f"or later, or restore a backup from before version {self.migrated_by}"
+        )
+
+    def require_usable(self) -> None:
+        """Raise SchemaError unless this version can work with the schema as it is."""
+        self.require_supported()
+        if not self.is_usable:
             raise SchemaError("The database does not have this version's schema: start the service once")
+
+
+def schema_standing(connection: Connection) -> SchemaStanding:
+    """Read how the schema of the database stands; changes nothing, and works in an empty one."""
+    stored = stored_schema(connection)
+    standing = SchemaStanding(stored, expected_schema(), stored is None or stored in known_schemas())
+    if not connection.execute(_EXISTS, {"name": schema_support.fullname}).scalar_one():
+        return standing
+    kept = select(schema_support.c.least_version, schema_support.c.migrated_by)
+    row = connection.execute(kept).one_or_none()
+    return standing if row is None else SchemaStanding(stored, standing.expected, standing.known, *row)
+
+
+def record_support(connection: Connection, least_version: str) -> None:
+    """Keep the least version of the program that can work with the schema, and that this one has made it."""
+    values = {"least_version": least_version, "migrated_by": __version__}
+    row = upsert(schema_support).values(id=1, **values)
+    renewed = values | {"migrate_time": func.now()}
+    connection.execute(row.on_conflict_do_update(index_elements=[schema_support.c.id], set_=renewed))
+
+
+def is_older(version: str, than: str) -> bool:
+    """True if ``version`` is before ``than``; both are numbers with dots, and what follows is ignored."""
+    return _parts(version) < _parts(than)
+
+
+def greatest(versions: Iterable[str]) -> str:
+    """Return the latest of ``versions``; ``0`` for none."""
+    return max(versions, key=_parts, default="0")
+
+
+def _parts(version: str) -> tuple[int, ...]:
+    found = _NUMBERS.match(version)
+    numbers = [int(part) for part in found[0].split(".")] if found else []
+    while numbers and numbers[-1] == 0:  # 0.3.0 is 0.3
+        numbers.pop()
+    return tuple(numbers)

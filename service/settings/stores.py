@@ -156,6 +156,11 @@ class Database:
     timeout: float = setting(
         2.0, unit="s", check=between(0.1, 30.0), help="Longest wait for a connection; then the answer is 503."
     )
+    migrate: bool = setting(
+        True,
+        help="Whether a start brings the schema to its version. If not, it refuses to run on an older one: "
+        "run `portcullis db migrate` first. `serve --no-migrate` is the same.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

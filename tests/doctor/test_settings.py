@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from service import __version__
 from service.launch.doctor import diagnose
 from service.launch.doctor.checks import CHECKS
 from service.launch.doctor.findings import Finding
 from service.launch.doctor.installation import Installation
 from service.records.database.server_facts import ServerFacts
+from service.records.schema_revision import SchemaStanding
 from service.settings import load, local_secret, rotate_local_secret
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.doctor.conftest import Look, execute
@@ -29,7 +31,9 @@ def judged(check: str, folder: Path, **variables: str) -> str:
         "JWT_SECRET": secrets.token_urlsafe(64),
     } | variables
     finding = dict(CHECKS)[check](
-        Installation(environ, load(environ), server=ServerFacts(180000, 0, "v1", "v1"))
+        Installation(
+            environ, load(environ), server=ServerFacts(180000, 0, SchemaStanding("v1", "v1", known=True))
+        )
     )
     assert isinstance(finding, Finding)
     assert not environ["JWT_SECRET"] or environ["JWT_SECRET"] not in finding.message
@@ -201,6 +205,24 @@ def test_a_database_that_no_start_has_seen_is_a_fault(look: Look, empty_database
 
 
 def test_a_schema_of_another_version_is_a_fault(look: Look, database_url: str) -> None:
-    execute(database_url, "UPDATE sys.alembic_version SET version_num = 'v9999'")
+    execute(database_url, "UPDATE sys.alembic_version SET version_num = 'v0001'")
 
-    assert look()["schema"].message.startswith("v9999 is stored, and this version needs v")
+    assert look()["schema"].message.startswith("v0001 is stored, and this version needs v")
+
+
+def test_a_schema_of_a_newer_version_is_no_fault_where_this_one_is_new_enough(
+    look: Look, database_url: str
+) -> None:
+    execute(database_url, "UPDATE sys.alembic_version SET version_num = 'v9999'")
+    execute(database_url, "UPDATE sys.schema_support SET migrated_by = '0.9.0'")
+    found = look()
+    assert found["schema"].message == "v9999, of version 0.9.0; this version can work with it"
+    assert found["administrators"].state != "unknown"
+
+    execute(database_url, "UPDATE sys.schema_support SET least_version = '0.8.0'")
+    found = look()
+    assert state(found["schema"]) == "fault"
+    assert (
+        found["schema"].message
+        == f"v9999 is stored, which needs version 0.8.0 or later; this is {__version__}"
+    )

@@ -19,13 +19,14 @@ from service.launch.doctor.checks import CHECKS
 from service.launch.doctor.findings import Finding
 from service.launch.doctor.installation import Installation
 from service.records.database.server_facts import ServerFacts
+from service.records.schema_revision import SchemaStanding
 from service.settings import Database, Redis, Settings
 from tests.doctor.conftest import Look, execute, variables_of
 from tests.support.running import portcullis
 from tests.support.seeded import seed_database
 
 GOOD = StoreFacts("Valkey 9.1.2", (7, 2, 4), "standalone", "master", 0, "noeviction", True, False, 0.0)
-SERVER = ServerFacts(18_00_04, 0.0, "v0004", "v0004")
+SERVER = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ class Installation:
         """Yield a snapshot of the database; Unanswered if it can't be read."""
         if self.database is None or self.server is None:
             raise Unanswered("the database does not answer")
-        if not self.server.is_current:
+        if not self.server.schema.is_usable:
             raise Unanswered("the database does not have this version's schema")
         try:
             async with self.database.snapshot(within=WITHIN) as connection:

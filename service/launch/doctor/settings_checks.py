@@ -79,7 +79,11 @@ def throttling(installation: Installation) -> Finding:
 
 def first_password(installation: Installation) -> Finding:
     """A password in the environment can leak through processes, logs and images."""
-    if installation.environ.get(PASSWORD) and installation.server is not None and installation.server.schema:
+    if (
+        installation.environ.get(PASSWORD)
+        and installation.server is not None
+        and installation.server.schema.stored
+    ):
         return warning(
             f"{PASSWORD} is set, and has no effect any more", f"remove {PASSWORD} from the environment"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service import __version__
 from service.keyspace import MOST_BEHIND
 from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
 from service.launch.doctor.installation import Installation, Unanswered
@@ -30,12 +31,21 @@ def schema(installation: Installation) -> Finding:
     server = installation.server
     if server is None:
         raise Unanswered("the database does not answer")
-    if server.is_current:
-        return ok(f"{server.schema}, up to date")
-    if server.schema is None:
+    standing = server.schema
+    if standing.is_usable and standing.is_newer:
+        return ok(f"{standing.stored}, of version {standing.migrated_by}; this version can work with it")
+    if standing.is_usable:
+        return ok(f"{standing.stored}, up to date")
+    if standing.stored is None:
         return fault("there is none: nothing was ever started on this database", "portcullis serve")
+    if standing.is_newer and standing.least_version is not None:
+        return fault(
+            f"{standing.stored} is stored, which needs version {standing.least_version} or later; this is "
+            f"{__version__}",
+            f"run version {standing.least_version} or later",
+        )
     return fault(
-        f"{server.schema} is stored, and this version needs {server.expected}",
+        f"{standing.stored} is stored, and this version needs {standing.expected}",
         "portcullis db migrate, or run the version that has migrated it",
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.schema_revision import expected_schema, stored_schema
+from service.records.schema_revision import SchemaStanding, schema_standing
 
 _FACTS = text(
     "SELECT current_setting('server_version_num')::int, extract(epoch FROM clock_timestamp())::float8, "
@@ -20,20 +20,14 @@ _FACTS = text(
 class ServerFacts:
     """``version`` is PostgreSQL's number (180001), ``ahead`` the seconds that its clock is ahead of ours.
 
-    ``schema`` is the stored revision, None before the first migration; ``expected`` is this program's.
+    ``schema`` is how its schema stands to this program's.
     ``read_only``: it is a standby, or refuses writes.
     """
 
     version: int
     ahead: float
-    schema: str | None
-    expected: str
+    schema: SchemaStanding
     read_only: bool = False
-
-    @property
-    def is_current(self) -> bool:
-        """True if the schema is this version's."""
-        return self.schema == self.expected
 
 
 async def server_facts(connection: AsyncConnection) -> ServerFacts:
@@ -41,5 +35,4 @@ async def server_facts(connection: AsyncConnection) -> ServerFacts:
     before = time.time()
     version, clock, read_only = (await connection.execute(_FACTS)).one()
     ahead = clock - (before + time.time()) / 2
-    stored = await connection.run_sync(stored_schema)
-    return ServerFacts(version, ahead, stored, expected_schema(), read_only)
+    return ServerFacts(version, ahead, await connection.run_sync(schema_standing), read_only)

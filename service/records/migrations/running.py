@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Literal, TypeAlias
+
 from alembic import command
 from alembic.config import Config
+from alembic.script import Script, ScriptDirectory
 from sqlalchemy import Connection
 
+from service.records.schema_revision import greatest
 
-def upgrade(connection: Connection, scripts: str) -> None:
+Kind: TypeAlias = Literal["expand", "contract"]
+"""``expand`` adds what older versions ignore; ``contract`` removes or restricts what they may use."""
+
+
+def upgrade(connection: Connection, scripts: str) -> str:
     """Run the missing migrations of the service on ``connection``, in its transaction.
 
-    ``scripts`` is the folder of Alembic's environment, as Alembic reads it: a ``%`` is written twice.
+    Returns the least version of the program that can work with the result. ``scripts`` is the folder of
+    Alembic's environment, as Alembic reads it: a ``%`` is written twice.
     """
     config = Config(attributes={"connection": connection})
     config.set_main_option("script_location", scripts)
     command.upgrade(config, "head")
+    return least_version_of(ScriptDirectory.from_config(config).walk_revisions())
+
+
+def least_version_of(steps: Iterable[Script]) -> str:
+    """Return the greatest of the least versions that ``steps`` declare."""
+    return greatest(least for step in steps if (least := declared_least(step)))
+
+
+def declared_kind(step: Script) -> Kind | None:
+    """Return the kind that a migration declares; None for one from before kinds were declared."""
+    kind: Kind | None = getattr(step.module, "kind", None)
+    return kind
+
+
+def declared_least(step: Script) -> str | None:
+    """Return the least version that a migration declares; None for one from before they were declared."""
+    least: str | None = getattr(step.module, "least_version", None)
+    return least

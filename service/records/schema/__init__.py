@@ -33,6 +33,7 @@ from service.records.schema.row_history import (
     service_history,
 )
 from service.records.schema.seeds import seeded
+from service.records.schema.support import schema_support
 from service.records.schema.timelines import timeline
 
 __all__ = [
@@ -63,6 +64,7 @@ __all__ = [
     "retired_bit",
     "role",
     "role_menu",
+    "schema_support",
     "seeded",
     "service",
     "service_history",

@@ -1,0 +1,133 @@
+"""What a migration would do: its steps, the locks they take, and how large the tables are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Final
+
+from alembic.operations import Operations
+from alembic.runtime.migration import MigrationContext
+from alembic.script import Script, ScriptDirectory
+from sqlalchemy import Connection, text
+
+from service.kernel.extension import Extension
+from service.records.database.failures import out_of_reach
+from service.records.database.transactions import engine
+from service.records.migrate import unmigrated
+from service.records.migrations.running import Kind, declared_kind, declared_least
+from service.records.schema_revision import SchemaStanding, schema_standing
+
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+
+EXCLUSIVE: Final = "ACCESS EXCLUSIVE"
+"""The lock that makes even readers wait (PostgreSQL manual, §13.3.1)."""
+
+# PostgreSQL manual, §13.3.1: which statement takes which lock. The strongest comes first.
+_LOCKS: Final = (
+    (EXCLUSIVE, r"ALTER TABLE (?:IF EXISTS )?(?:ONLY )?(\S+)"),
+    (EXCLUSIVE, r"DROP TABLE (?:IF EXISTS )?(\S+)"),
+    (EXCLUSIVE, r"TRUNCATE (?:TABLE )?(\S+)"),
+    ("SHARE ROW EXCLUSIVE", r"REFERENCES (\S+)"),
+    ("SHARE ROW EXCLUSIVE", r"CREATE (?:OR REPLACE )?(?:CONSTRAINT )?TRIGGER .+? ON (\S+)"),
+    ("SHARE", r"CREATE (?:UNIQUE )?INDEX (?:IF NOT EXISTS )?(?:\S+ )?ON (?:ONLY )?(\S+)"),
+    ("ROW EXCLUSIVE", r"(?:INSERT INTO|DELETE FROM) (\S+)"),
+    ("ROW EXCLUSIVE", r"UPDATE (?:ONLY )?(sys\.\S+)"),
+)
+_SIZES: Final = text("""
+SELECT c.oid::regclass::text AS name, greatest(0, sum(coalesce(leaf.reltuples, c.reltuples)))::bigint AS rows,
+    pg_size_pretty(sum(pg_total_relation_size(coalesce(leaf.oid, c.oid)))) AS size
+FROM pg_class c
+LEFT JOIN LATERAL pg_partition_tree(c.oid) part ON c.relkind = 'p' AND part.isleaf
+LEFT JOIN pg_class leaf ON leaf.oid = part.relid
+WHERE c.relnamespace = to_regnamespace('sys') AND c.relkind IN ('r', 'p')
+GROUP BY c.oid
+""")
+
+
+@dataclass(frozen=True, slots=True)
+class TableLock:
+    """A lock on a table that exists; ``rows`` is PostgreSQL's estimate, ``size`` is told with its unit."""
+
+    table: str
+    lock: str
+    rows: int
+    size: str
+
+
+@dataclass(frozen=True, slots=True)
+class PendingStep:
+    """A migration that is to be done; ``kind`` and ``least_version`` are None if it declares none."""
+
+    revision: str
+    what: str
+    kind: Kind | None
+    least_version: str | None
+    locks: tuple[TableLock, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PendingMigration:
+    """The schema of a database, the steps that bring it to this version's, and extensions with steps."""
+
+    standing: SchemaStanding
+    steps: tuple[PendingStep, ...]
+    extensions: tuple[str, ...] = ()
+
+
+def pending_migration(url: str, extensions: Sequence[Extension] = ()) -> PendingMigration:
+    """Return what ``migrate`` would do to the database at ``url``; changes and locks nothing.
+
+    Raises SchemaError if this version is too old for the schema, and Unavailable.
+    """
+    with out_of_reach(), engine(url).connect() as connection:
+        standing = schema_standing(connection)
+        standing.require_supported()
+        behind = tuple(unmigrated(connection, extensions))
+        if standing.is_usable:
+            return PendingMigration(standing, (), behind)
+        sizes = _sizes(connection)
+    found = [
+        *ScriptDirectory(str(MIGRATIONS)).iterate_revisions(standing.expected, standing.stored or "base")
+    ]
+    return PendingMigration(standing, tuple(_described(step, sizes) for step in reversed(found)), behind)
+
+
+def statements_of(step: Script) -> str:
+    """Return the SQL of a migration."""
+    told = StringIO()
+    context = MigrationContext.configure(
+        dialect_name="postgresql", opts={"as_sql": True, "output_buffer": told}
+    )
+    with Operations.context(context):
+        step.module.upgrade()
+    return told.getvalue()
+
+
+def locks_of(statements: str) -> dict[str, str]:
+    """Return the strongest lock that SQL ``statements`` take on each table that they name."""
+    line = " ".join(re.sub(r"--.*", "", statements).split())
+    found: dict[str, str] = {}
+    for lock, pattern in _LOCKS:
+        for match in re.finditer(pattern, line, re.IGNORECASE):
+            found.setdefault(match[1].strip("(),;"), lock)
+    return found
+
+
+def _described(step: Script, sizes: Mapping[str, tuple[int, str]]) -> PendingStep:
+    locks = tuple(_locks(step, sizes))
+    what = (step.doc or "").strip().partition("\n")[0]
+    return PendingStep(step.revision, what, declared_kind(step), declared_least(step), locks)
+
+
+def _locks(step: Script, sizes: Mapping[str, tuple[int, str]]) -> Iterator[TableLock]:
+    for table, lock in sorted(locks_of(statements_of(step)).items()):
+        if table in sizes:  # a table that the migration makes itself is nobody else's
+            yield TableLock(table, lock, *sizes[table])
+
+
+def _sizes(connection: Connection) -> dict[str, tuple[int, str]]:
+    return {row.name: (row.rows, row.size) for row in connection.execute(_SIZES)}

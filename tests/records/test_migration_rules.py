@@ -1,0 +1,125 @@
+"""Migrations expand or contract, and say which versions can work with the result (docs/guides/upgrade.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from alembic.script import Script, ScriptDirectory
+
+from service import __version__
+from service.records.migrations.running import declared_kind, declared_least, least_version_of
+from service.records.pending_steps import MIGRATIONS, locks_of, pending_migration, statements_of
+from service.records.schema_revision import is_older
+from tests.records.test_schema_standing import execute
+
+FIRST_DECLARED = "v0021"
+
+# What an older version may still read or write would be gone, renamed, or refused.
+NARROWING = (
+    r"\bDROP (?!INDEX|CONSTRAINT|NOT NULL|TRIGGER)\w+",
+    r"\bRENAME\b",
+    r"\bTRUNCATE\b",
+    r"\bSET NOT NULL\b",
+    r"\bALTER (?:COLUMN )?\S+ (?:SET DATA )?TYPE\b",
+    r"\bADD COLUMN (?:(?!DEFAULT)[^,;])* NOT NULL(?:(?!DEFAULT)[^,;])*[,;]",
+    r"\bADD (?:CONSTRAINT \S+ )?(?:CHECK|UNIQUE|FOREIGN KEY|EXCLUDE)\b",
+    r"\bCREATE UNIQUE INDEX\b",
+)
+
+
+def steps() -> list[Script]:
+    return sorted(ScriptDirectory(str(MIGRATIONS)).walk_revisions(), key=lambda step: step.revision)
+
+
+def narrowing(statements: str) -> Iterator[str]:
+    """Yield what SQL ``statements`` take from older versions; new tables are nothing that these use."""
+    line = " ".join(re.sub(r"--.*", "", statements).split())
+    created = set(re.findall(r"CREATE TABLE (\S+)", line))
+    for statement in line.split(";"):
+        if statement.strip().startswith("CREATE TABLE") or any(f" {one} " in statement for one in created):
+            continue
+        for pattern in NARROWING:
+            if found := re.search(pattern, f"{statement};", re.IGNORECASE):
+                yield found[0]
+
+
+@pytest.mark.parametrize("step", [one for one in steps() if one.revision >= FIRST_DECLARED], ids=str)
+def test_a_migration_declares_its_kind_and_the_least_version(step: Script) -> None:
+    before = [one for one in steps() if one.revision < step.revision]
+    least = declared_least(step)
+    assert least is not None
+    if declared_kind(step) == "expand":
+        assert list(narrowing(statements_of(step))) == []
+        # What was new enough for the step before is new enough for one that only adds.
+        assert least == (least_version_of(before) if declared_least(before[-1]) else "0.2.0")
+    else:
+        assert declared_kind(step) == "contract"
+        assert is_older(least_version_of(before), least)
+        assert not is_older(__version__, least)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE sys.role DROP COLUMN description",
+        "ALTER TABLE sys.role RENAME COLUMN a TO b",
+        "ALTER TABLE sys.role ALTER COLUMN a SET NOT NULL",
+        "ALTER TABLE sys.role ALTER a TYPE bigint",
+        "ALTER TABLE sys.role ADD COLUMN a integer NOT NULL, ADD COLUMN b integer DEFAULT 1",
+        "ALTER TABLE sys.role ADD CONSTRAINT x CHECK (a > 0)",
+        "CREATE UNIQUE INDEX x ON sys.role (a)",
+        "DROP TABLE sys.role",
+    ],
+)
+def test_what_takes_something_from_older_versions_is_noticed(statement: str) -> None:
+    assert list(narrowing(f"CREATE TABLE sys.new (a integer NOT NULL);\n{statement};"))
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "ALTER TABLE sys.role ADD COLUMN a integer NOT NULL DEFAULT 0",
+        "ALTER TABLE sys.role ADD COLUMN a integer",
+        "CREATE TABLE sys.new (a integer NOT NULL CHECK (a > 0)); CREATE UNIQUE INDEX x ON sys.new (a)",
+        "CREATE INDEX x ON sys.role (a)",
+        "ALTER TABLE sys.role ALTER COLUMN a DROP NOT NULL",
+    ],
+)
+def test_what_only_adds_is_an_expansion(statement: str) -> None:
+    assert not list(narrowing(f"{statement};"))
+
+
+def test_every_migration_can_be_told_as_sql() -> None:
+    assert all(statements_of(step).strip() for step in steps())
+
+
+def test_the_strongest_lock_that_statements_take_on_a_table_is_told() -> None:
+    assert locks_of(
+        "CREATE INDEX a_idx ON sys.a (x); -- ALTER TABLE sys.b\n"
+        "ALTER TABLE sys.c\n  ADD COLUMN d integer REFERENCES sys.e (id);\n"
+        "UPDATE sys.c SET d = 1; INSERT INTO sys.f (x) VALUES (1);"
+    ) == {
+        "sys.a": "SHARE",
+        "sys.c": "ACCESS EXCLUSIVE",
+        "sys.e": "SHARE ROW EXCLUSIVE",
+        "sys.f": "ROW EXCLUSIVE",
+    }
+
+
+def test_pending_steps_name_tables_that_exist_with_their_locks_and_sizes(seeded_database_url: str) -> None:
+    assert pending_migration(seeded_database_url).steps == ()
+    execute(
+        seeded_database_url, "ANALYZE sys.resource", "UPDATE sys.alembic_version SET version_num = 'v0018'"
+    )
+    first, *rest = pending_migration(seeded_database_url).steps
+    assert [first.revision, *(step.revision for step in rest)] == [
+        step.revision for step in steps() if step.revision > "v0018"
+    ]
+    assert (first.kind, first.least_version) == (None, None)
+    (resources,) = [one for one in first.locks if one.table == "sys.resource"]
+    assert resources.lock == "ROW EXCLUSIVE"
+    assert resources.rows > 0
+    assert resources.size.endswith(" kB")
+    assert rest[-1].kind == "expand"
