@@ -6,7 +6,6 @@ that of two neighbouring rounds.
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -21,7 +20,7 @@ from tests.benchmarks.frame.results import Pace, Result, at_least, at_most
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.installation import access_token, environment
 from tests.benchmarks.load import json_request, request_bytes
-from tests.benchmarks.rounds import measure, measured
+from tests.benchmarks.rounds import interleaved, measured
 from tests.benchmarks.servers import pin_to_last_core, serving
 from tests.support.seeded import seed_database
 
@@ -55,7 +54,7 @@ def main(pace: Pace) -> Iterator[Result]:
         pin_to_last_core()
         environ = environment(stores, Path(folder))
         publish_policy(load(environ), read_shipped())
-        bearer = {"Authorization": f"Bearer {asyncio.run(access_token(load(environ)))}"}
+        bearer = {"Authorization": f"Bearer {access_token(environ)}"}
         with ExitStack() as stack:
             guarded = stack.enter_context(serving("tests.benchmarks.guarded_apps:guarded", environ))
             service = stack.enter_context(serving("tests.benchmarks.access_apps:service", environ))
@@ -64,11 +63,7 @@ def main(pace: Pace) -> Iterator[Result]:
                 (service, json_request("POST", path, service.port, body, **bearer))
                 for _, path, body, _ in QUESTIONS
             ]
-            rounds = [
-                [measure(server, request, seconds=pace.seconds) for server, request in asked]
-                for _ in range(pace.rounds)
-            ]
-    plain, *answers = zip(*rounds, strict=True)
+            plain, *answers = interleaved(asked, pace)
     reference = measured("a guarded request", plain, chart="A question of another service")
     yield from reference
     for (name, _, _, goals), answer in zip(QUESTIONS, answers, strict=True):

@@ -22,7 +22,7 @@ from tests.benchmarks.frame.results import Pace, Result, at_least, at_most
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.installation import access_token, api_key, environment
 from tests.benchmarks.load import request_bytes
-from tests.benchmarks.rounds import measure, measured
+from tests.benchmarks.rounds import interleaved, measured
 from tests.benchmarks.servers import pin_to_last_core, serving
 from tests.support.seeded import seed_database
 
@@ -45,7 +45,7 @@ def main(pace: Pace) -> Iterator[Result]:
 def _compared(algorithm: str, environ: Mapping[str, str], pace: Pace) -> Iterator[Result]:
     settings = load(environ)
     publish_policy(settings, read_shipped())
-    token, key = asyncio.run(access_token(settings)), asyncio.run(api_key(settings))
+    token, key = access_token(environ), asyncio.run(api_key(settings))
     with ExitStack() as stack:
         bare = stack.enter_context(serving(f"{APPS}:bare", environ))
         guarded = stack.enter_context(serving(f"{APPS}:guarded", environ))
@@ -54,11 +54,7 @@ def _compared(algorithm: str, environ: Mapping[str, str], pace: Pace) -> Iterato
             (guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {token}")),
             (guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {key}")),
         )
-        rounds = [
-            [measure(server, request, seconds=pace.seconds) for server, request in asked]
-            for _ in range(pace.rounds)
-        ]
-    alone, with_token, with_key = zip(*rounds, strict=True)
+        alone, with_token, with_key = interleaved(asked, pace)
     chart = f"One guarded GET, tokens by {algorithm}"
     reference = measured(f"bare Falcon, {algorithm}", alone, chart=chart)
     yield from reference

@@ -6,22 +6,17 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
+import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from service.authn.api_keys.form import HINT, ApiKey, new_secret
-from service.authn.login import Login
-from service.authn.passwords import Passwords
-from service.authn.token_issuer import TokenIssuer
-from service.authn.tokens import Tokens
-from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.kernel.target import Target
-from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.records.users import api_keys, edits, user_tables
 from service.settings import Settings
+from tests.benchmarks.servers import Server, serving_worker
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 
@@ -52,22 +47,19 @@ def _key_pair(place: Path) -> Mapping[str, str]:
     }
 
 
-async def access_token(settings: Settings) -> str:
-    """Log the administrator in, as the service would, and return the access token."""
-    database = Database(settings.database.url)
-    store = SessionStore(settings.redis, settings.auth)
-    passwords = Passwords(settings.password)
-    live = LivePolicy(read_shipped())
-    try:
-        await live.load(database)
-        pairs = TokenIssuer(Tokens(settings.auth), lambda: live.current.permission_map)
-        login = Login(database, store, passwords, pairs)
-        pair = await login.login(ADMINISTRATOR, ADMINISTRATOR_PASSWORD, "web", "127.0.0.1", "bench")
-    finally:
-        passwords.close()
-        await store.close()
-        await database.close()
-    return pair.access_token
+def access_token(environ: Mapping[str, str]) -> str:
+    """Log the administrator in at a worker of the service, and return the access token."""
+    with serving_worker(environ) as server:
+        return log_in(server)
+
+
+def log_in(server: Server) -> str:
+    """Log the administrator in at ``server``, and return the access token."""
+    credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+    url = f"http://127.0.0.1:{server.port}/api/auth/login"
+    answer = httpx.post(url, json=credentials, trust_env=False, timeout=30).raise_for_status()
+    token: str = answer.json()["data"]["accessToken"]
+    return token
 
 
 async def api_key(settings: Settings) -> str:

@@ -106,9 +106,9 @@ async def answer_length(port: int, request: bytes) -> int:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(request)
     head = await reader.readuntil(b"\r\n\r\n")
-    if not head.startswith(b"HTTP/1.1 200 "):
-        raise RuntimeError(f"the answer was {head!r}")
     body = await reader.readexactly(_content_length(head))
+    if not head.startswith(b"HTTP/1.1 200 "):
+        raise RuntimeError(f"the answer was {head + body!r}")
     writer.close()
     return len(head) + len(body)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import uvloop
 
-from tests.benchmarks.frame.results import Goal, Result, result
+from tests.benchmarks.frame.results import Goal, Pace, Result, result
 from tests.benchmarks.load import rate
 from tests.benchmarks.servers import Server
 
 CONNECTIONS = 64
+_WARM_UP = 0.3  # seconds
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,20 @@ def measure(server: Server, request: bytes, *, seconds: float, connections: int 
     before = server.cpu_seconds()
     answered = uvloop.run(rate(server.port, request, connections=connections, seconds=seconds))
     return Round(answered, (server.cpu_seconds() - before) / (answered * seconds) * 1e6)
+
+
+def interleaved(asked: Sequence[tuple[Server, bytes]], pace: Pace) -> list[list[Round]]:
+    """Return the rounds of each of ``asked``, a server and a request: each round goes through all of them.
+
+    A short one comes before, and does not count: connections, caches and interpreters get warm.
+    """
+    for server, request in asked:
+        measure(server, request, seconds=_WARM_UP)
+    found: list[list[Round]] = [[] for _ in asked]
+    for _ in range(pace.rounds):
+        for rounds, (server, request) in zip(found, asked, strict=True):
+            rounds.append(measure(server, request, seconds=pace.seconds))
+    return found
 
 
 @dataclass(frozen=True)

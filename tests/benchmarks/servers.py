@@ -8,12 +8,26 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import randrange
+
+from tests.benchmarks.frame.processes import children
 
 FIRST_CORE = {min(os.sched_getaffinity(0))}
+PORT = "{port}"
+UVICORN = (
+    *("uvicorn", "--loop", "uvloop", "--http", "httptools", "--no-access-log"),
+    *("--no-proxy-headers", "--no-server-header", "--port", PORT),
+)
+_GRACE = 20.0
+"""Seconds that a server has to end."""
+
+
+class ServerError(Exception):
+    """A server did not start; the message says which, and what it wrote last."""
 
 
 @dataclass(frozen=True)
@@ -36,45 +50,61 @@ def pin_to_last_core() -> None:
 
 def serving(factory: str, environ: Mapping[str, str]) -> AbstractContextManager[Server]:
     """Run uvicorn with one worker of ``factory`` (``module:name``) and yield it; its log goes to a file."""
-    words = ["--factory", "--loop", "uvloop", "--http", "httptools", "--no-access-log"]
-    return _running(
-        ["uvicorn", factory, *words, "--no-proxy-headers", "--no-server-header", "--port"], environ
-    )
+    return running([*UVICORN, "--factory", factory], environ)
 
 
 def serving_worker(environ: Mapping[str, str]) -> AbstractContextManager[Server]:
     """Run one worker of the service, as the launcher runs it, and yield it; its log goes to a file."""
-    return _running(["tests.benchmarks.worker"], environ)
+    return running(["tests.benchmarks.worker", PORT], environ)
 
 
 @contextmanager
-def _running(module: list[str], environ: Mapping[str, str]) -> Iterator[Server]:
-    """Run a module of Python with the number of a free port as its last argument."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        port: int = bound.getsockname()[1]
+def running(
+    module: Sequence[str], environ: Mapping[str, str], *, python: str = sys.executable, forks: bool = False
+) -> Iterator[Server]:
+    """Run a module of ``python``, with the number of a free port where its arguments hold ``PORT``.
+
+    One that ``forks`` is measured by its one worker. Raises ServerError, with the end of its log, if it does
+    not start.
+    """
+    port = _free_port()
+    words = [word.replace(PORT, str(port)) for word in module]
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", *module, str(port)],
-            env={**os.environ, **environ},
-            stdout=log,
-            stderr=log,
+            [python, "-P", "-m", *words], env={**os.environ, **environ}, stdout=log, stderr=log
         )
         os.sched_setaffinity(server.pid, FIRST_CORE)
         try:
-            _wait_for(port, server)
-            yield Server(port, server.pid)
+            if not _is_ready(port, server, forks=forks):
+                log.seek(0)
+                end = log.read()[-1_000:].decode(errors="replace")
+                raise ServerError(f"{words[0]} did not start: {end}")
+            yield Server(port, children(server.pid)[0] if forks else server.pid)
         finally:
             server.terminate()
-            server.wait()
+            try:
+                server.wait(_GRACE)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
 
 
-def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+def _free_port() -> int:
+    """Return a port below those that the system gives to others meanwhile (ip_local_port_range)."""
+    while True:
+        port = randrange(10_000, 32_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+
+
+def _is_ready(port: int, server: subprocess.Popen[bytes], *, forks: bool) -> bool:
+    """Wait until ``server`` accepts connections; False if it ends, or does not within thirty seconds."""
     for _ in range(300):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
         if server.poll() is not None:
             break
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0 and (not forks or children(server.pid)):
+                return True
         time.sleep(0.1)
-    raise RuntimeError("the server did not start")
+    return False

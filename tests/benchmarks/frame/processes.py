@@ -71,13 +71,14 @@ def _kill_descendants() -> None:
                 os.waitpid(pid, 0)
 
 
-def children() -> list[int]:
-    """Return the processes whose parent is this one, those included that have ended and wait to be reaped."""
+def children(of: int | None = None) -> list[int]:
+    """Return the processes whose parent is ``of``, or this one; also those that have ended unreaped."""
+    wanted = os.getpid() if of is None else of
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(FileNotFoundError, ProcessLookupError):
                 _state, parent, *_ = (entry / "stat").read_text().rpartition(") ")[2].split()
-                if int(parent) == os.getpid():
+                if int(parent) == wanted:
                     found.append(int(entry.name))
     return found

@@ -19,6 +19,7 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark("guarded", "what it costs a request to be guarded, against bare Falcon", 120),
+    Benchmark("frameworks", "the same guarded GET in this service and in other frameworks", 90),
     Benchmark(
         "access", "what an answer to a question of another service costs, against a guarded request", 75
     ),
