@@ -13,7 +13,7 @@ import redis
 import structlog
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import NewDatabase, database
+from tests.support.databases import NewDatabase, database, save_work
 from tests.support.marks import mark_stores
 
 pytest_plugins = ["tests.support.seeded"]
@@ -65,6 +65,7 @@ def stores() -> Iterator[EmbeddedStores]:
         tempfile.TemporaryDirectory(prefix="pc-") as folder,
         EmbeddedStores(Path(folder), durable=False) as both,
     ):
+        save_work(both)
         yield both
 
 

@@ -27,7 +27,7 @@ from tests.support.running import (
     kilobytes,
     lives,
     portcullis,
-    running,
+    running_anew,
 )
 from tests.support.waiting import eventually
 
@@ -79,7 +79,7 @@ def options(folder: Path) -> Options:
 
 @pytest.fixture(scope="module")
 def first(folder: Path, options: Options) -> FirstLife:
-    with running(folder, *options) as service:
+    with running_anew(folder, *options) as service:
         with service.client() as client:
             token = log_in(client, password=service.password or "")
         made = ("admin", "create", "keeper", "--role", "auditor", *options[:2])
@@ -95,7 +95,7 @@ def first(folder: Path, options: Options) -> FirstLife:
 @pytest.fixture(scope="module")
 def second(folder: Path, options: Options, first: FirstLife) -> SecondLife:
     body = {"userName": "admin", "password": first.password}
-    with running(folder, *options) as service:
+    with running_anew(folder, *options) as service:
         rival = portcullis(folder, "serve", "--port", "0", *options)
         orphans = []
         for _ in range(3):  # the first attempts to start a worker may meet what is left of the killed process

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.service.callers import log_in
-from tests.support.running import ROOT, Running, descendants, running
+from tests.support.running import ROOT, Running, descendants, running_anew
 
 PASSWORD = "nine placid herons"
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def service(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     options = ("--data", str(folder), "--workers", "1")
-    with running(tmp_path_factory.mktemp("run"), *options, PORTCULLIS_ADMIN_PASSWORD=PASSWORD) as found:
+    with running_anew(tmp_path_factory.mktemp("run"), *options, PORTCULLIS_ADMIN_PASSWORD=PASSWORD) as found:
         yield found
 
 

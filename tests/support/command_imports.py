@@ -1,9 +1,20 @@
-"""What the commands import, for the process that they are forked from: importing it is all that it does."""
+"""What the commands import, for the process that they are forked from."""
 
+import gc
 import sys
 
+gc.disable()
 sys.modules.setdefault("rich", None)  # type: ignore[arg-type]  # as the command line does it
 
 import service.launch.commands  # noqa: E402
 import service.launch.prepare  # noqa: E402
+import service.launch.serve  # noqa: E402
 import service.launch.worker  # noqa: E402, F401
+from service.authn import agents, passwords  # noqa: E402
+from tests.support.cheap_hashes import cheap_hasher  # noqa: E402
+
+passwords.PasswordHasher = cheap_hasher  # type: ignore[attr-defined, assignment]
+
+agents.prepare()  # as the template of the service does it
+gc.freeze()  # a collection in a fork would copy the pages of all that is here
+gc.enable()

@@ -1,7 +1,8 @@
 """Commands of the service in processes of their own, without the second that each would import for.
 
 Each command runs in a fork of one process that has imported the command line; what it reads and writes are
-files, its variables and its folder are its own.
+files, its variables and its folder are its own. The template of a service that starts so is a fork of its
+launcher, in place of one more Python.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from multiprocessing import forkserver, util
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
@@ -30,13 +35,21 @@ def run(
     with tempfile.TemporaryDirectory(prefix="pc-") as name:
         files = [Path(name, stream) for stream in ("in", "out", "err")]
         files[0].write_text(given)
-        process = _processes.Process(target=_run, args=(folder, arguments, dict(environ), files))
-        process.start()
+        process = start(folder, arguments, environ, files)
         process.join(patience)
         if process.exitcode is None:
             process.kill()
             raise AssertionError(f"portcullis {' '.join(arguments)} goes on")
         return process.exitcode, files[1].read_text(), files[2].read_text()
+
+
+def start(
+    folder: Path, arguments: Sequence[str], environ: Mapping[str, str], files: Sequence[Path]
+) -> BaseProcess:
+    """Start a command whose standard input, output and error are ``files``."""
+    process = _processes.Process(target=_run, args=(folder, arguments, dict(environ), files))
+    process.start()
+    return process
 
 
 def _run(folder: Path, arguments: Sequence[str], environ: Mapping[str, str], files: Sequence[Path]) -> None:
@@ -47,5 +60,30 @@ def _run(folder: Path, arguments: Sequence[str], environ: Mapping[str, str], fil
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
+    tempfile.tempdir = None
     sys.argv = ["portcullis", *arguments]
+    util.spawnv_passfds = _spawn  # type: ignore[assignment]
     sys.exit(main(arguments))
+
+
+_MOST_FILES: Final = 4096  # more than a launcher has open
+_spawn_anew: Final = util.spawnv_passfds
+
+
+def _spawn(path: bytes, words: Sequence[str | bytes], passed: Sequence[int]) -> int:
+    """Run a Python of ``multiprocessing``; the one that workers are forked from is a fork itself."""
+    command = words[-1]
+    if "forkserver" not in str(command):
+        return _spawn_anew(path, words, passed)
+    if pid := os.fork():
+        return pid
+    try:
+        keep = sorted((0, 1, 2, *passed))
+        for first, last in zip(keep, [*keep[1:], _MOST_FILES], strict=True):
+            os.closerange(first + 1, last)
+        forkserver._forkserver._lock = threading.Lock()  # type: ignore[attr-defined]  # the launcher holds it
+        with suppress(SystemExit):
+            exec(command, {})
+        os._exit(0)
+    finally:
+        os._exit(1)

@@ -19,6 +19,15 @@ _recycled: dict[tuple[str, str], Recycled] = {}
 """Copies that wait, by the directory of their stores and their template."""
 
 
+_SPARING = {
+    "autovacuum": "off",
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "4GB",
+    "bgwriter_lru_maxpages": "0",
+}
+"""What only databases that live longer than a test need."""
+
+
 class NewDatabase(Protocol):
     """Make a database from ``template`` (a name; nobody may be connected to it) and return its URL."""
 
@@ -46,6 +55,14 @@ def database(stores: EmbeddedStores, template: str = "template1", name: str | No
         of_this.drop()
     with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(chosen)))
+
+
+def save_work(stores: EmbeddedStores) -> None:
+    """Keep PostgreSQL from what it does for databases that live longer than tests."""
+    with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
+        for name, value in _SPARING.items():
+            connection.execute(sql.SQL("ALTER SYSTEM SET {} = {}").format(sql.Identifier(name), value))
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def _create(stores: EmbeddedStores, name: str, template: str) -> None:

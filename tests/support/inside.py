@@ -11,7 +11,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
-from argon2 import PasswordHasher
 from sqlalchemy import text
 
 from service import settings
@@ -20,6 +19,7 @@ from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.records.database.transactions import Database
 from service.web.requests.middleware import Message, RequestMiddleware
+from tests.support.cheap_hashes import cheap_hasher
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
 from tests.web.driver import JSON, Answer, ask
 
@@ -76,8 +76,7 @@ class Inside:
         return token
 
 
-CHEAP_HASHER: Final = PasswordHasher(memory_cost=8, time_cost=1, parallelism=1)
-"""Hashes at a thousandth of the least cost that the settings allow: most of what tests do is to log in."""
+CHEAP_HASHER: Final = cheap_hasher()
 
 
 @cache

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support.running import Running
+from tests.support.running import Running, RunningAnew
 
-STARTERS = (EmbeddedStores, Running)
+STARTERS = (EmbeddedStores, Running, RunningAnew)
 """What starts a PostgreSQL or a Valkey."""
 
 

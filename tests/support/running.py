@@ -1,16 +1,23 @@
-"""The service as its operators run it: ``python -m service`` in processes of its own, seen from outside."""
+"""The service as its operators run it: the launcher and all its processes, seen from outside.
+
+The launcher is a fork of a process that has imported the service, and so is the template of the workers: a
+start takes a quarter of the processor time, and passwords are hashed cheaply. Tests of the processes
+themselves, of their memory or environment, use ``running_anew``, which runs ``python -m service``.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
@@ -53,22 +60,59 @@ def portcullis(folder: Path, *arguments: str, given: str = "", **variables: str)
     return Ended(*command_process.run(folder, arguments, environment(folder, **variables), given, PATIENCE))
 
 
+class Forked:
+    """A launcher that was forked, with the methods of ``subprocess.Popen`` that tests use."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        assert self._process.pid is not None
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        """Return the exit status, None while it runs."""
+        return self._process.exitcode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit status once it has ended; TimeoutExpired after ``timeout`` seconds."""
+        self._process.join(timeout)
+        status = self._process.exitcode
+        if status is None:
+            raise subprocess.TimeoutExpired("portcullis serve", timeout or 0)
+        return status
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL."""
+        self.send_signal(signal.SIGKILL)
+
+
 class Running:
     """A service that was started in ``folder``; its options and variables are those of ``serve``."""
+
+    process: Forked | subprocess.Popen[bytes]
 
     def __init__(self, folder: Path, *options: str, **variables: str) -> None:
         self._out, self._err = (
             Path(tempfile.mkstemp(dir=folder, suffix=suffix)[1]) for suffix in (".out", ".err")
         )
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(
-                command("serve", "--port", "0", *options),
-                cwd=folder,
-                env=environment(folder, **variables),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-            )
+        words, environ = ("serve", "--port", "0", *options), environment(folder, **variables)
+        self._start(folder, words, environ)
+
+    def _start(self, folder: Path, words: tuple[str, ...], environ: dict[str, str]) -> None:
+        files = Path(os.devnull), self._out, self._err
+        self.process = Forked(command_process.start(folder, words, environ, files))
 
     def wait(self) -> None:
         """Return when the banner is out; AssertionError when the service has ended instead."""
@@ -162,10 +206,28 @@ class Running:
         return found
 
 
-@contextmanager
-def running(folder: Path, *options: str, **variables: str) -> Iterator[Running]:
+class RunningAnew(Running):
+    """The same, as ``python -m service``."""
+
+    def _start(self, folder: Path, words: tuple[str, ...], environ: dict[str, str]) -> None:
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self.process = subprocess.Popen(
+                command(*words), cwd=folder, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=err
+            )
+
+
+def running(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Running]:
     """Start the service, yield it when its banner is out, and stop it."""
-    service = Running(folder, *options, **variables)
+    return _until_stopped(Running(folder, *options, **variables))
+
+
+def running_anew(folder: Path, *options: str, **variables: str) -> AbstractContextManager[Running]:
+    """Do the same with ``python -m service``."""
+    return _until_stopped(RunningAnew(folder, *options, **variables))
+
+
+@contextmanager
+def _until_stopped(service: Running) -> Iterator[Running]:
     try:
         service.wait()
         yield service

@@ -104,8 +104,8 @@ class World:
     def stored(self) -> list[Row]:
         """Return something that is different when anything about rights is."""
         tables = ('"user"', "role", "menu", "resource", "user_role", "role_menu", "action_resource")
-        digest = "SELECT md5(string_agg(one::text, '|' ORDER BY one::text)) FROM sys."
-        return [self._rows(f"{digest}{table} one")[0] for table in tables]
+        digest = "(SELECT md5(string_agg(one::text, '|' ORDER BY one::text)) FROM sys.{} one)"
+        return self._rows(f"SELECT {', '.join(map(digest.format, tables))}")
 
     def _id(self, statement: str, *values: object) -> int:
         ((made,),) = self._rows(statement, *values)
