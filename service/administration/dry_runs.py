@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from service.administration.impact import Impact
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import registered
 from service.authz.engine.rules import ENDPOINT, GRANT
 from service.authz.publishing.discovery import unrouted
 from service.authz.publishing.live import LivePolicy
-from service.authz.review.impact import Difference, Standing, differences, passing
+from service.authz.review.impact import Standing, differences, passing
 from service.authz.review.turns import ReviewTurns
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
@@ -26,16 +27,6 @@ from service.records.roles import holdings, rights
 
 _PATIENCE: Final = 2.0  # seconds for the newest revision to be in force here
 _TRIES: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Impact:
-    """Who would gain and lose which endpoint, how many sessions would have to refresh, and warnings."""
-
-    gains: tuple[Difference, ...]
-    loses: tuple[Difference, ...]
-    sessions: int
-    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from service.files.bucket import create_bucket
 from service.files.object_store import object_store
 from service.kernel.operator_error import OperatorError
 from service.launch.errors import PasswordError
+from service.launch.known_routes import routes_of_code
 from service.launch.parent import end_with_parent
-from service.launch.policy.sync import known_routes
 from service.launch.prepared import PASSWORD, FirstLogin, Prepared, Refused
 from service.records import migrate
 from service.records.database.transactions import Database
@@ -141,7 +141,7 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
         async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
             await revisions.lock(connection)
             if await revisions.latest(connection) is None and not shipped.leaves_unregistered:
-                found = await differences(connection, known_routes(check_routes(shipped)))
+                found = await differences(connection, routes_of_code(shipped))
                 await register(connection, found.proposed)
             policy = await publish_if_changed(connection, shipped, "start")
             broken = await broken_invariants(connection, shipped.invariants, policy)

@@ -10,7 +10,6 @@ from service.launch.doctor import (
     log_checks,
     policy_checks,
     settings_checks,
-    state_checks,
     store_checks,
     user_checks,
 )
@@ -19,7 +18,10 @@ from service.launch.doctor.installation import Installation
 
 Check = Callable[[Installation], Finding | Awaitable[Finding]]
 
-CHECKS: Final[tuple[tuple[str, Check], ...]] = (
+Checks = tuple[tuple[str, Check], ...]
+"""The name of each check, and its function."""
+
+CHECKS: Final[Checks] = (
     ("signing-key", file_checks.signing_key),
     ("previous-key", file_checks.previous_key),
     ("configuration-file", file_checks.configuration_file),
@@ -54,5 +56,11 @@ CHECKS: Final[tuple[tuple[str, Check], ...]] = (
 )
 """Each checks one thing; the first sentence of its docstring says why it matters."""
 
-ASKED_FOR: Final[tuple[tuple[str, Check], ...]] = (("state-file", state_checks.state_file),)
-"""What is checked as well when a state file is given."""
+
+def checks(*, state_file: bool) -> Checks:
+    """Return the checks to make; ``state_file`` says that the stored state is compared with a file."""
+    if not state_file:
+        return CHECKS
+    from service.launch.doctor.state_checks import state_file as compare
+
+    return (*CHECKS, ("state-file", compare))

@@ -17,7 +17,7 @@ from service.errors import Unavailable
 from service.kernel.extension import ExtensionError
 from service.keyspace.inspection import StoreFacts
 from service.keyspace.inspection import inspect as ask_store
-from service.launch.doctor.checks import ASKED_FOR, CHECKS, Check
+from service.launch.doctor.checks import Check, checks
 from service.launch.doctor.findings import Finding, fault, unknown
 from service.launch.doctor.installation import WITHIN, Installation, Unanswered
 from service.launch.stores import reachable
@@ -56,7 +56,7 @@ def diagnose(environ: Mapping[str, str], state_file: Path | None = None) -> Find
 
 async def _examine(environ: Mapping[str, str], settings: Settings, state_file: Path | None) -> Findings:
     installation = Installation(environ, settings, shipped=_shipped(settings), state_file=state_file)
-    checks = CHECKS if state_file is None else CHECKS + ASKED_FOR
+    wanted = checks(state_file=state_file is not None)
     database = None
     if settings.database.url:
         database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
@@ -64,7 +64,7 @@ async def _examine(environ: Mapping[str, str], settings: Settings, state_file: P
     if settings.redis.url:
         installation = replace(installation, store=await _store(settings))
     try:
-        return [(name, await _made(check, installation)) for name, check in checks]
+        return [(name, await _made(check, installation)) for name, check in wanted]
     finally:
         if database is not None:
             await database.close()

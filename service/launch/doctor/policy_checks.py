@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from service.app import check_routes
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
-from service.authz.publishing.sync import KnownRoute, differences
+from service.authz.publishing.sync import differences
 from service.authz.review.covered import covered_by
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
 from service.launch.additions import describe_additions
 from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.installation import Installation
+from service.launch.known_routes import known_routes
 from service.records.menus import bit_positions
 from service.records.migrate import unmigrated
 from service.records.policy import revisions, workers
@@ -29,9 +29,10 @@ _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
 def policy_files(installation: Installation) -> Finding:
     """A start with a faulty model or line is refused."""
+    policy = installation.settings.policy
     try:
-        shipped = configured(installation.settings.policy)
-        check_routes(shipped)
+        shipped = configured(policy)
+        known_routes(policy, shipped)
     except (PolicyError, FaultsError) as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
     return ok(
@@ -169,7 +170,7 @@ async def permission_bits(installation: Installation) -> Finding:
 async def routes(installation: Installation) -> Finding:
     """A route that is not registered is decided by the endpoint layer alone, or refused."""
     shipped = installation.policy
-    known = [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
+    known = known_routes(installation.settings.policy, shipped)
     async with installation.records() as connection:
         found = await differences(connection, known)
     problems = []

@@ -6,10 +6,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
 from service import settings as table
-from service.app import check_routes
 from service.authz.publishing.shipped import configured
-from service.authz.publishing.sync import Differences, KnownRoute, differences, register
+from service.authz.publishing.sync import Differences, differences, register
 from service.launch.database import with_database
+from service.launch.known_routes import known_routes, routes_of_code
 from service.launch.lazy_commands import add_data
 from service.launch.operator import operator_name
 from service.launch.output import say
@@ -17,7 +17,6 @@ from service.launch.policy.operator_changes import operator_changes
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 from service.settings import Settings
-from service.web.requests.routes import Routes
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -39,7 +38,7 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
     ``Conflict``.
     """
     shipped = configured(settings.policy)
-    routes = known_routes(check_routes(shipped))
+    routes = known_routes(settings.policy, shipped)
 
     async def compare(database: Database) -> Differences:
         async with database.snapshot() as connection:
@@ -50,17 +49,12 @@ def sync(settings: Settings, *, dry_run: bool) -> str:
         if found.proposed:
             changes = await operator_changes(database, shipped)
             async with changes.begin(f"policy sync by {operator_name()}") as begun:
-                found = await differences(begun.connection, routes)
+                found = await differences(begun.connection, routes_of_code(shipped))
                 await register(begun.connection, found.proposed)
         return found
 
     found = with_database(settings, compare if dry_run else change)
     return _described(found, dry_run=dry_run)
-
-
-def known_routes(routes: Routes) -> list[KnownRoute]:
-    """Return the guarded routes of the code as ``differences`` takes them."""
-    return [KnownRoute(one.object, one.summary, one.access) for one in routes.operations]
 
 
 def _described(found: Differences, *, dry_run: bool) -> str:

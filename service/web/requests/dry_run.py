@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from service.administration.dry_runs import Impact
+from service.administration.impact import Impact
 from service.kernel.identity import Caller
 from service.web.requests.context import RequestContext
 from service.web.requests.schema import Schema

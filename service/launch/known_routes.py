@@ -1,0 +1,31 @@
+"""The guarded routes of this version: what its endpoint lines say, or the code itself.
+
+Tests see to it that the shipped lines and the code say the same. Asking the code imports all of the service,
+which takes a second; commands do that only for lines of the operator's own, and where they need more than
+the lines tell.
+"""
+
+from __future__ import annotations
+
+from service import settings
+from service.authz.engine.rules import ENDPOINT
+from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.sync import KnownRoute
+
+
+def known_routes(settings: settings.Policy, shipped: Shipped) -> list[KnownRoute]:
+    """Return the routes without summaries; RoutesError if lines that ``settings`` name don't fit the code."""
+    if settings.folder is not None or settings.extensions:
+        return routes_of_code(shipped)
+    codes: dict[str, list[str]] = {}
+    for rule in shipped.endpoints:
+        if rule.layer == ENDPOINT:
+            codes.setdefault(rule.object, []).append(rule.code)
+    return [KnownRoute(name, "", tuple(access)) for name, access in codes.items()]
+
+
+def routes_of_code(shipped: Shipped) -> list[KnownRoute]:
+    """Return the routes of the code; RoutesError unless they fit the lines of ``shipped``."""
+    from service.app import check_routes
+
+    return [KnownRoute(one.object, one.summary, one.access) for one in check_routes(shipped).operations]
