@@ -12,8 +12,8 @@ from pathlib import Path
 
 from service import __version__
 from service.installation import InstallationError, check_installation
-from service.launch import keys, policy, resource, state
-from service.launch.lazy_commands import add_commands
+from service.launch import backup, keys, policy, resource, state
+from service.launch.lazy_commands import CommandParser, add_command, add_commands
 
 _SETTINGS = {
     "host": "PORTCULLIS_SERVER__HOST",
@@ -53,9 +53,11 @@ def _parser() -> argparse.ArgumentParser:
         prog="portcullis", description="An administration service guarded by Casbin."
     )
     parser.add_argument("--version", action="version", version=f"portcullis {__version__}")
-    data = argparse.ArgumentParser(add_help=False)
+    data = CommandParser(add_help=False)
     data.add_argument("--data", metavar="DIR", help="the data directory")
-    families = parser.add_subparsers(dest="family", metavar="COMMAND", required=True)
+    families = parser.add_subparsers(
+        dest="family", metavar="COMMAND", required=True, parser_class=CommandParser
+    )
 
     serve = families.add_parser("serve", parents=[data], help="run the service")
     serve.add_argument("--host", metavar="H", help="the address to listen on")
@@ -85,6 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_admin(families.add_parser, data)
     _add_audit(families.add_parser, data)
+    add_command(families.add_parser, backup.__name__, "backup", "everything that is stored, in one file")
     doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")
     doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
     doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")

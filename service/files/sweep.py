@@ -69,7 +69,8 @@ class Sweep:
         count = 0
         while found := await leftovers.discarded(_AT_ONCE):
             for one in found:
-                await self._objects.delete(one.key)
+                if leftovers.owns(one.key):
+                    await self._objects.delete(one.key)
                 await leftovers.forget(one.file_id)
             count += len(found)
         return count

@@ -17,7 +17,7 @@ from service.files.names import file_name_fault
 from service.files.object_store import ObjectStore
 from service.files.upload_slots import UploadSlots
 from service.records.database.transactions import Database
-from service.records.files import files, uploads
+from service.records.files import files, orphans, uploads
 from service.records.files.uploads import LEASE, Quota, Reservation
 from service.settings import Upload
 
@@ -83,9 +83,18 @@ class Uploads:
         await asyncio.gather(*self._clearing, return_exceptions=True)
 
     async def clear(self, file_id: int, key: str) -> None:
-        """Delete the object and the row of a discarded file. Failures are left to the sweep."""
+        """Delete the object and the row of a discarded file.
+
+        Failures are left to the sweep, and so are objects that a backup is about to copy. An object of the
+        installation that this one was restored from stays.
+        """
         with suppress(Unavailable):
-            await self._objects.delete(key)
+            async with self._database.transaction() as connection:
+                deletion = await orphans.may_delete(connection, key)
+            if deletion.kept:
+                return
+            if deletion.own:
+                await self._objects.delete(key)
             async with self._database.transaction() as connection:
                 await uploads.forget(connection, file_id)
 

@@ -7,7 +7,7 @@ command is one file and one line, and ``portcullis --help`` imports none of them
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from keyword import iskeyword
 from typing import Any, NamedTuple, Protocol, cast
@@ -61,8 +61,15 @@ def add_commands(family: argparse.ArgumentParser, package: str, commands: Iterab
     """Add to ``family`` the ``commands``, each a module of ``package``."""
     parsers = family.add_subparsers(dest="action", required=True, parser_class=CommandParser)
     for name, text in commands:
-        module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
-        parsers.add_parser(name, help=text, description=_sentence(text), module=f"{package}.{module}")
+        add_command(parsers.add_parser, package, name, text)
+
+
+def add_command(
+    add_parser: Callable[..., argparse.ArgumentParser], package: str, name: str, text: str
+) -> None:
+    """Add the command ``name``, a module of ``package``, by ``add_parser`` of its siblings' parsers."""
+    module = f"{name}_" if iskeyword(name) else name.replace("-", "_")
+    add_parser(name, help=text, description=_sentence(text), module=f"{package}.{module}")
 
 
 def _sentence(text: str) -> str:

@@ -19,7 +19,9 @@ from service.settings.values import Substituted, from_toml
 CONFIG = "PORTCULLIS_CONFIG"
 DEFAULT_FILE = "portcullis.toml"
 
-OUTSIDE_THE_TABLE = frozenset({CONFIG, "PORTCULLIS_ADMIN_PASSWORD", TEST_CACHES})
+OUTSIDE_THE_TABLE = frozenset(
+    {CONFIG, "PORTCULLIS_ADMIN_PASSWORD", "PORTCULLIS_BACKUP_PASSPHRASE", TEST_CACHES}
+)
 """Variables of this program that are not settings."""
 
 # Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".

@@ -20,7 +20,7 @@ from service.settings.checks import (
     url,
 )
 from service.settings.table import setting
-from service.settings.values import Networks, Origins
+from service.settings.values import Networks, OptionalPath, Origins
 
 
 def _cores(_environ: Mapping[str, str]) -> int:
@@ -160,6 +160,12 @@ class Database:
         True,
         help="Whether a start brings the schema to its version. If not, it refuses to run on an older one: "
         "run `portcullis db migrate` first. `serve --no-migrate` is the same.",
+    )
+    programs: OptionalPath = setting(
+        None,
+        shown="none",
+        help="The directory of `pg_dump` and `pg_restore`, for `portcullis backup` and `restore`, not "
+        "older than the server. Empty: those of the `PATH`, or of the embedded PostgreSQL.",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import func, or_, select
+from sqlalchemy import func, or_, select, text
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -28,6 +28,15 @@ class Discarded:
     key: str
 
 
+# ``keep_objects`` shares the lock of sweeps; its number is in two halves there (PostgreSQL manual §53.13).
+_KEPT: Final = """
+EXISTS (
+    SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1
+    AND ((classid::bigint << 32) | objid::bigint) = :sweeping
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)
+"""
+
 _DISCARDED: Final = RowMapper(Discarded, file, file_id=file.c.id)
 
 
@@ -37,6 +46,10 @@ class Orphans:
     def __init__(self, connection: AsyncConnection, prefix: str) -> None:
         self._connection = connection
         self.prefix = prefix
+
+    def owns(self, key: str) -> bool:
+        """Return whether the object ``key`` is of this database, and not of one that it was restored from."""
+        return key.startswith(f"{self.prefix}/")
 
     async def discarded(self, most: int) -> list[Discarded]:
         """Discard the pending files whose lease has ended; return up to ``most`` of all discarded files."""
@@ -57,6 +70,33 @@ class Orphans:
     async def finish(self) -> None:
         """Record the time of a complete sweep."""
         await self._connection.execute(change(object_space).values(swept_time=func.now()))
+
+
+async def keep_objects(connection: AsyncConnection) -> None:
+    """Keep all objects until the transaction ends: no sweep begins, and ``may_delete`` says no.
+
+    Waits for the end of a sweep under way.
+    """
+    await connection.execute(select(func.pg_advisory_xact_lock_shared(_SWEEPING)))
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Whether the object of a discarded file is this database's own, and whether it must be kept for now."""
+
+    own: bool
+    kept: bool
+
+
+async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
+    """Return whether the object ``key`` may be deleted.
+
+    An object of another prefix belongs to the installation that this database was restored from.
+    """
+    own = func.starts_with(key, func.concat(object_space.c.prefix, "/"))
+    asked = select(own, text(_KEPT)).select_from(object_space)
+    row = (await connection.execute(asked, {"sweeping": _SWEEPING})).one()
+    return Deletion(*row)
 
 
 async def begin_sweep(connection: AsyncConnection, every: timedelta) -> Orphans | None:

@@ -1,0 +1,34 @@
+"""How PostgreSQL's own programs, such as pg_dump, reach the database of a URL."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import Conninfo
+
+from service.records.database.connection import conninfo
+
+
+class Access(NamedTuple):
+    """A connection string without secrets for ``--dbname``, and the variables of libpq with all the rest."""
+
+    connection: str
+    variables: dict[str, str]
+
+
+def access_to(url: str) -> Access:
+    """Return how a program reaches the database at ``url``.
+
+    What libpq takes from variables (PostgreSQL manual §32.15) goes there, the password above all: the
+    arguments of a process can be read by every user of the machine. ValueError as for ``conninfo``.
+    """
+    variables, arguments = {}, {}
+    for option in Conninfo.parse(conninfo(url).encode()):
+        if option.val is None:
+            continue
+        if option.envvar is not None:
+            variables[option.envvar.decode()] = option.val.decode()
+        else:
+            arguments[option.keyword.decode()] = option.val.decode()
+    return Access(make_conninfo("", **arguments), variables)

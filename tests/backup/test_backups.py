@@ -1,0 +1,176 @@
+"""Backups of a running service: what is in them, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import subprocess
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from service.launch.backup.archive import ArchiveError, ArchiveReader
+from service.launch.backup.sealed_keys import KeysError, seal, unseal
+from service.records.database.transactions import engine
+from tests.backup.conftest import CHAIN_KEY, SECRET, Place
+from tests.files.forms import uploaded
+
+pytestmark = pytest.mark.anyio
+
+PASSPHRASE = "a hedgehog under the lamp"
+TEXT = b"what was uploaded before the backup\n"
+
+
+@pytest.fixture(scope="module")
+async def archive(place: Place) -> Path:
+    """A backup with a file and the keys."""
+    await uploaded(place.service, "notes.txt", TEXT)
+    path = place.folder / "one.tar"
+    given = {"PORTCULLIS_BACKUP_PASSPHRASE": PASSPHRASE}
+    made = await place.command("backup", str(path), "--with-keys", **given)
+    assert made.status == 0, made.errors
+    return path
+
+
+def mode_of(path: Path) -> int:
+    return path.stat().st_mode & 0o777
+
+
+def content_of(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def files_in(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def manifest_of(path: Path) -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(
+        subprocess.run(["tar", "-xOf", path, "manifest.json"], capture_output=True, check=True).stdout
+    )
+    return told
+
+
+async def test_an_archive_is_a_tar_file_for_its_owner_alone_with_the_digest_of_each_member(
+    place: Place, archive: Path
+) -> None:
+    assert mode_of(archive) == 0o600
+    told = manifest_of(archive)
+    with tarfile.open(archive) as tar:
+        members = tar.getmembers()
+        assert [one.name for one in members] == [*(one["name"] for one in told["members"]), "manifest.json"]
+        for one, said in zip(members, told["members"], strict=False):
+            content = tar.extractfile(one)
+            assert content is not None
+            assert hashlib.sha256(content.read()).hexdigest() == said["sha256"]
+    with engine(place.service.database_url).connect() as connection:
+        revision = connection.execute(text("SELECT max(revision) FROM sys.policy_revision")).scalar_one()
+        timeline = connection.execute(text("SELECT name FROM sys.timeline")).scalar_one()
+    assert (told["revision"], told["timelines"][0]["name"]) == (revision, timeline)
+
+
+async def test_files_are_in_the_archive_under_the_keys_of_their_rows(archive: Path) -> None:
+    told = manifest_of(archive)
+    assert told["files"]["count"] == 1
+    [name] = [one["name"] for one in told["members"] if one["name"].startswith("files/")]
+    assert name.startswith(f"files/{told['files']['prefix']}/")
+    with tarfile.open(archive) as tar:
+        content = tar.extractfile(name)
+        assert content is not None
+        assert content.read() == TEXT
+
+
+async def test_the_keys_are_encrypted_and_come_back_with_the_passphrase(
+    place: Place, archive: Path, tmp_path: Path
+) -> None:
+    assert SECRET.encode() not in content_of(archive)
+    passphrase = tmp_path / "passphrase"
+    passphrase.write_text(f"{PASSPHRASE}\n")
+    options = ("--write-keys", str(tmp_path / "keys"), "--passphrase-file", str(passphrase))
+    written = await place.command("backup", str(archive), *options)
+    assert written.status == 0, written.errors
+    found = {path.name: content_of(path).decode().strip() for path in files_in(tmp_path / "keys")}
+    assert found == {"auth.jwt_secret": SECRET, "oplog.chain_key": CHAIN_KEY}
+    assert {mode_of(path) for path in files_in(tmp_path / "keys")} == {0o600}
+
+    passphrase.write_text("another one, just as long")
+    refused = await place.command("backup", str(archive), *options)
+    assert (refused.status, "passphrase is another one" in refused.errors) == (1, True)
+
+
+async def test_without_being_asked_no_backup_holds_keys(place: Place, tmp_path: Path) -> None:
+    made = await place.command("backup", str(tmp_path / "two.tar"), "--without-files", "--json")
+    told = json.loads(made.output)
+    assert [one["name"] for one in told["members"]] == ["database.dump"]
+    assert (told["keys"], told["files"]["included"]) == (None, False)
+
+
+async def test_a_backup_is_in_the_operation_log_with_the_operator(place: Place, archive: Path) -> None:
+    told: list[Any] = []
+    for _ in range(100):
+        told = (await place.service.data("GET", "/api/operation-log/list?module=backup"))["items"]
+        if told:
+            break
+        await asyncio.sleep(0.05)
+    entry = await place.service.data("GET", f"/api/operation-log/{told[-1]['id']}")
+    assert (entry["action"], entry["method"], entry["params"]["file"]) == ("make", "CLI", archive.name)
+    assert entry["userName"]
+
+
+async def test_an_archive_is_never_written_over(place: Place, archive: Path) -> None:
+    before = content_of(archive)
+    refused = await place.command("backup", str(archive))
+    assert (refused.status, "exists already" in refused.errors) == (1, True)
+    assert content_of(archive) == before
+
+
+async def test_a_pg_dump_older_than_the_server_is_refused_in_words(place: Place, tmp_path: Path) -> None:
+    old = tmp_path / "pg_dump"
+    old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 12.3'\n")
+    old.chmod(0o755)
+    refused = await place.command(
+        "backup", str(tmp_path / "x.tar"), PORTCULLIS_DATABASE__PROGRAMS=str(tmp_path)
+    )
+    assert refused.status == 1
+    assert "pg_dump is older than the server" in refused.errors
+    assert files_in(tmp_path) == [old]
+
+
+async def test_an_object_that_is_not_what_its_row_says_is_named_and_the_rest_is_kept(
+    place: Place, tmp_path: Path
+) -> None:
+    key = (await uploaded(place.service, "other.txt", b"another file\n"))["id"]
+    with engine(place.service.database_url).connect() as connection:
+        found = connection.execute(text("SELECT key FROM sys.file WHERE id = :id"), {"id": key}).scalar_one()
+    place.object(found).write_bytes(b"ANOTHER FILE\n")
+    told = json.loads((await place.command("backup", str(tmp_path / "three.tar"), "--json")).output)
+    assert told["files"]["damaged"] == [found]
+    assert f"files/{found}" not in [one["name"] for one in told["members"]]
+
+
+@pytest.mark.parametrize("place_of_damage", [700, -3000, None])
+async def test_a_damaged_or_shortened_archive_is_noticed(
+    archive: Path, tmp_path: Path, place_of_damage: int | None
+) -> None:
+    content = bytearray(content_of(archive))
+    if place_of_damage is None:
+        del content[len(content) // 2 :]
+    else:
+        content[place_of_damage] ^= 1
+    damaged = tmp_path / "damaged.tar"
+    damaged.write_bytes(content)
+    with pytest.raises(ArchiveError), ArchiveReader(damaged) as reader:
+        reader.verify()
+
+
+async def test_the_keys_open_with_their_passphrase_alone() -> None:
+    sealed = seal({"auth.jwt_secret": "x"}, PASSPHRASE)
+    assert unseal(sealed, PASSPHRASE) == {"auth.jwt_secret": "x"}
+    with pytest.raises(KeysError):
+        unseal(sealed, PASSPHRASE[:-1])
+    with pytest.raises(KeysError):
+        unseal(b"nothing of the kind", PASSPHRASE)
