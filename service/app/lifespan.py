@@ -33,6 +33,7 @@ class Lifespan:
             container.metrics,
         )
         self._running = [asyncio.create_task(one.run()) for one in work]
+        self._running.append(asyncio.create_task(container.store.follow_primary()))
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.
         gc.collect()
         gc.freeze()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from redis.asyncio import BlockingConnectionPool
 from redis.asyncio.connection import AbstractConnection
@@ -13,27 +14,40 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
 from service.errors import Unavailable
+from service.keyspace.sentinel import Primary, PrimaryConnection, SecurePrimaryConnection, read_url
 
 POOL_SIZE = 16
 
 
-def open_pool(url: str, timeout: float) -> BlockingConnectionPool:
-    """Return a pool for ``url`` (redis://, rediss:// or unix://); it connects when it is first used.
+def open_pool(url: str, timeout: float, primary: Primary | None = None) -> BlockingConnectionPool:
+    """Return a pool for ``url``; it connects when it is first used.
 
-    The pool waits for a free connection, up to ``timeout`` seconds; redis-py's default pool raises at its
-    limit. No retries: a script whose answer was lost may have run, and ``within`` bounds the whole call.
-    RESP2, because the handshake of RESP3 asks for notifications that Valkey doesn't have.
+    ``url`` is redis://, rediss:// or unix://, or that of a store behind Sentinel, with its ``primary``. The
+    pool waits for a free connection, up to ``timeout`` seconds; redis-py's default pool raises at its limit.
+    No retries: a script whose answer was lost may have run, and ``within`` bounds the whole call. RESP2,
+    because the handshake of RESP3 asks for notifications that Valkey doesn't have.
     """
-    return BlockingConnectionPool.from_url(
-        url,
-        max_connections=POOL_SIZE,
-        timeout=timeout,
-        socket_connect_timeout=timeout,
-        socket_timeout=None,
-        retry=Retry(NoBackoff(), 0),
-        protocol=2,
-        driver_info=None,
+    arguments: dict[str, Any] = {
+        "max_connections": POOL_SIZE,
+        "timeout": timeout,
+        "socket_connect_timeout": timeout,
+        "socket_timeout": None,
+        "retry": Retry(NoBackoff(), 0),
+        "protocol": 2,
+        "driver_info": None,
+    }
+    if primary is None:
+        return BlockingConnectionPool.from_url(url, **arguments)
+    kind = SecurePrimaryConnection if primary.url.tls else PrimaryConnection
+    return BlockingConnectionPool(
+        connection_class=kind, primary=primary, **arguments, **primary.url.of_primary
     )
+
+
+def primary_of(url: str, timeout: float) -> Primary | None:
+    """Return what finds the primary of the store at ``url``; None if the URL is that of one server."""
+    behind = read_url(url)
+    return None if behind is None else Primary(behind, timeout)
 
 
 def new_connection(pool: BlockingConnectionPool) -> AbstractConnection:

@@ -9,7 +9,7 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
-from service.keyspace.connection import open_pool, within
+from service.keyspace.connection import open_pool, primary_of, within
 from service.settings import Redis as RedisSettings
 
 
@@ -19,7 +19,7 @@ class StoreFacts:
 
     ``version`` is the Redis version, which Valkey reports too. ``memory`` is the limit in bytes (0: none),
     and ``policy`` what the server does at the limit. ``appends`` (AOF) and ``snapshots`` (RDB) say how data
-    is persisted. ``ahead``: seconds that its clock is ahead of this machine's.
+    is persisted. ``ahead``: seconds that its clock is ahead of this machine's. ``replicas`` are attached.
     """
 
     product: str | None
@@ -31,11 +31,13 @@ class StoreFacts:
     appends: bool | None
     snapshots: bool | None
     ahead: float
+    replicas: int | None = None
 
 
 async def inspect(settings: RedisSettings) -> StoreFacts:
     """Return the facts of the store of ``settings``; raises ``Unavailable``."""
-    pool = open_pool(settings.url, settings.timeout)
+    primary = primary_of(settings.url, settings.timeout)
+    pool = open_pool(settings.url, settings.timeout, primary)
     client = Redis(connection_pool=pool)
     try:
         before = time.time()
@@ -47,6 +49,8 @@ async def inspect(settings: RedisSettings) -> StoreFacts:
     finally:
         await client.aclose()
         await pool.disconnect()
+        if primary is not None:
+            await primary.close()
 
 
 async def _info(client: Redis) -> dict[str, Any]:
@@ -79,4 +83,5 @@ def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float) -> StoreF
         appends=None if appends is None else bool(appends),
         snapshots=snapshots,
         ahead=ahead,
+        replicas=info.get("connected_slaves"),
     )

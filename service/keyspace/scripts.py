@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from importlib.resources import files
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
+from service.errors import Unavailable
 from service.keyspace.connection import within
 
 Name = Literal[
@@ -32,12 +33,21 @@ Name = Literal[
     "revision_replace",
 ]
 _NAMES: tuple[Name, ...] = get_args(Name)
+_CONFIRMED: Final[frozenset[Name]] = frozenset({"open", "rotate", "close", "ban", "mark"})
+"""What a failover must not take back: sessions that were opened or refreshed, and all that ends them."""
+_WAIT_SHARE: Final = 0.8
+"""The part of the timeout that replicas have; the rest is for the script and the way back."""
+_TOO_FEW: Final = (
+    "Too few replicas of the session store have confirmed this in time. It was done, but may be lost if the "
+    "primary fails now"
+)
 
 
 class Scripts:
     """The scripts of this package on one client; ``run`` answers within ``timeout`` seconds."""
 
-    def __init__(self, client: Redis, timeout: float) -> None:
+    def __init__(self, client: Redis, timeout: float, replicas: int = 0) -> None:
+        """``replicas``: how many must have what opens, refreshes or ends sessions before ``run`` returns."""
         folder = files("service.keyspace") / "scripts"
 
         def text(name: Name) -> str:
@@ -46,6 +56,7 @@ class Scripts:
 
         self._client = client
         self._timeout = timeout
+        self._replicas = replicas
         self._texts = {name: text(name) for name in _NAMES}
         self._hashes = {
             name: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
@@ -57,11 +68,29 @@ class Scripts:
 
         The script's text is sent only to a store that doesn't have it: a new or restarted one.
         """
+        send = self._send_confirmed if self._replicas and name in _CONFIRMED else self._send
         async with within(self._timeout):
             try:
-                return await self._send("EVALSHA", self._hashes[name], 0, *arguments)
+                return await send("EVALSHA", self._hashes[name], 0, *arguments)
             except NoScriptError:
-                return await self._send("EVAL", self._texts[name], 0, *arguments)
+                return await send("EVAL", self._texts[name], 0, *arguments)
 
     async def _send(self, *words: str | bytes | int) -> Any:
         return await self._client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's gap
+
+    async def _send_confirmed(self, *words: str | bytes | int) -> Any:
+        """Send a command, and wait for the replicas over the same connection: its writes count.
+
+        WAIT in a script would return at once (https://valkey.io/commands/wait/).
+        """
+        pool = self._client.connection_pool
+        connection = await pool.get_connection()  # type: ignore[no-untyped-call]  # redis-py's gap
+        try:
+            await connection.send_command(*words)
+            answer = await connection.read_response()
+            await connection.send_command("WAIT", self._replicas, round(1000 * self._timeout * _WAIT_SHARE))
+            if await connection.read_response() < self._replicas:
+                raise Unavailable(_TOO_FEW)
+        finally:
+            await pool.release(connection)
+        return answer

@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
-from service.keyspace.connection import connect, new_connection, open_pool, within
+from service.keyspace.connection import connect, new_connection, open_pool, primary_of, within
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
 from service.keyspace.log_stream import LogStream
@@ -50,12 +50,13 @@ class SessionStore:
     """
 
     def __init__(self, settings: RedisSettings, auth: Auth) -> None:
-        pool = open_pool(settings.url, settings.timeout)
+        self._primary = primary_of(settings.url, settings.timeout)
+        pool = open_pool(settings.url, settings.timeout, self._primary)
         self._pool = pool
         self._client = Redis(connection_pool=pool)
         self._timeout = settings.timeout
         self._auth = auth
-        self._scripts = Scripts(self._client, settings.timeout)
+        self._scripts = Scripts(self._client, settings.timeout, settings.wait_replicas)
         self._checks = Checks(Pipeline(partial(connect, pool), settings.timeout))
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
@@ -236,6 +237,11 @@ class SessionStore:
         """Clear a ban copied from the database, or any with ``all_bans``; True if there was one."""
         return bool(await self._scripts.run("unban", login_id, int(all_bans)))
 
+    async def follow_primary(self) -> None:
+        """Drop the connections as soon as Sentinel names another primary, until cancelled."""
+        if self._primary is not None:
+            await self._primary.follow()
+
     async def ping(self) -> None:
         """Return if the store answers."""
         async with within(self._timeout):
@@ -247,6 +253,8 @@ class SessionStore:
         await self.deliveries.close()
         await self._client.aclose()
         await self._pool.disconnect()
+        if self._primary is not None:
+            await self._primary.close()
 
 
 def session_keys(login_id: str, device: str) -> KeyPair:

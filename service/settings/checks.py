@@ -12,6 +12,7 @@ _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _UNGUESSED = re.compile(r"[\x21-\x7e]{32,512}")
 _HTTPS = re.compile(r"https://(?:\[[0-9a-f:.]{2,45}\]|[a-z0-9-]+(?:\.[a-z0-9-]+)*)(?::[1-9][0-9]{0,4})?")
 _POSTGRES = re.compile(r"(?:postgres|postgresql(?:\+psycopg)?)://(?:[^@/]*@)?(?P<hosts>[^@/?]*)(?:[/?].*)?")
+_SENTINEL = re.compile(r"rediss?\+sentinel://(?:[^@/?#]*@)?(?P<hosts>[^@/?#]+)/[^/?#]+(?:\?[^#]*)?")
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[^\[\]:]*)(?::(?P<port>[0-9]{0,5}))?")
 _HIGHEST_PORT = 65535
 _PREFIX = re.compile(r"[\x21-\x7e]{1,31} ?|")
@@ -56,9 +57,20 @@ def postgres_url(value: str) -> str | None:
     )
 
 
+def store_url(value: str) -> str | None:
+    """Accept URLs of one session store or of a group that Sentinel watches, and an empty text."""
+    if read := _SENTINEL.fullmatch(value):
+        fits = all(map(_is_host, read["hosts"].split(",")))
+        return None if fits else "must be a URL such as redis+sentinel://host1:26379,host2:26379/name"
+    return _one_store(value)
+
+
 def _is_host(text: str) -> bool:
     read = _HOST.fullmatch(text)
     return read is not None and (not read["port"] or 0 < int(read["port"]) <= _HIGHEST_PORT)
+
+
+_one_store = url("redis", "rediss", "unix", "redis+sentinel", "rediss+sentinel")
 
 
 def public_base(value: str) -> str | None:

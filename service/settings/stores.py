@@ -17,6 +17,7 @@ from service.settings.checks import (
     not_everyone,
     postgres_url,
     public_base,
+    store_url,
     url,
 )
 from service.settings.table import setting
@@ -177,8 +178,17 @@ class Redis:
         "",
         env="REDIS_URL",
         secret=True,
-        check=url("redis", "rediss", "unix"),
-        help="An external session store. Empty: an embedded Valkey in the data directory.",
+        check=store_url,
+        help="An external session store: `redis://user:password@host:6379/0`, `rediss://` with TLS, "
+        "`unix:///path`, or `redis+sentinel://user:password@host1:26379,host2:26379/name`: see "
+        "[high availability](../guides/high-availability.md#valkey-with-sentinel). Empty: an embedded Valkey "
+        "in the data directory.",
+    )
+    wait_replicas: int = setting(
+        0,
+        check=between(0, 10),
+        help="How many replicas must have a login, a refresh, and all that ends sessions or tokens, before "
+        "it is answered; with fewer the answer is 503. 0: a failover may lose what was just answered.",
     )
     timeout: float = setting(
         1.0,

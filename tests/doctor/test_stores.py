@@ -176,9 +176,12 @@ def test_embedded_stores_that_do_not_start_are_a_fault(tmp_path: Path) -> None:
     assert findings["policy-files"].state == "ok"
 
 
-def looked_at(check: str, store: StoreFacts = GOOD, server: ServerFacts = SERVER) -> Finding:
+def looked_at(
+    check: str, store: StoreFacts = GOOD, server: ServerFacts = SERVER, *, wait_replicas: int = 0
+) -> Finding:
     """Return what a check finds in stores that no machine here can run."""
-    settings = Settings(database=Database(url="postgresql:///x"), redis=Redis(url="redis://x"))
+    given = Redis(url="redis://x", wait_replicas=wait_replicas)
+    settings = Settings(database=Database(url="postgresql:///x"), redis=given)
     finding: Finding = getattr(store_checks, check)(Installation({}, settings, server=server, store=store))
     return finding
 
@@ -195,6 +198,12 @@ def looked_at(check: str, store: StoreFacts = GOOD, server: ServerFacts = SERVER
 def test_a_session_store_that_can_not_work_is_a_fault(store: StoreFacts) -> None:
     assert looked_at("session_store").state == "ok"
     assert looked_at("session_store", store).state == "fault"
+
+
+@pytest.mark.parametrize(("replicas", "state"), [(0, "fault"), (1, "fault"), (2, "ok"), (None, "ok")])
+def test_fewer_replicas_than_logins_wait_for_are_a_fault(replicas: int | None, state: str) -> None:
+    finding = looked_at("session_store", replace(GOOD, replicas=replicas), wait_replicas=2)
+    assert finding.state == state
 
 
 def test_a_database_that_is_too_old_is_a_fault() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from service import __version__
 from service.keyspace import MOST_BEHIND
+from service.keyspace.inspection import StoreFacts
 from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
 from service.launch.doctor.installation import Installation, Unanswered
 from service.records.migrate import LEAST_SERVER
@@ -61,11 +62,19 @@ def session_store(installation: Installation) -> Finding:
         return unknown("this account may not ask for its version (INFO)")
     if store.version < _LEAST_STORE:
         return fault(f"{store.product}", "Valkey or Redis 7 or later is needed")
+    return _unfit(store, installation.settings.redis.wait_replicas) or ok(f"{store.product}")
+
+
+def _unfit(store: StoreFacts, wanted: int) -> Finding | None:
+    """Return what is wrong with the server's place among others; ``wanted`` replicas must confirm."""
     if store.mode == "cluster":
         return fault(f"{store.product}, a cluster", "one server, or a primary with replicas, is needed")
     if store.role not in ("master", "primary", None):
         return fault(f"{store.product}, a replica: nothing can be written", "name the primary in redis.url")
-    return ok(f"{store.product}")
+    if store.replicas is not None and store.replicas < wanted:
+        message = f"{store.product}, {store.replicas} replicas: logins and logouts wait for {wanted} and fail"
+        return fault(message, "attach replicas, or lower redis.wait_replicas")
+    return None
 
 
 def eviction(installation: Installation) -> Finding:

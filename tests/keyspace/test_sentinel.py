@@ -1,0 +1,132 @@
+"""A store behind Sentinel: the primary is found and followed, and what was acknowledged survives."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from service.errors import Unavailable
+from service.keyspace import SessionStore
+from service.keyspace.sentinel import Primary, read_url
+from service.settings import Auth, Redis
+from tests.support.sentinel import GROUP, SentinelGroup
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE = 30.0  # seconds
+
+
+@pytest.fixture
+def group() -> Iterator[SentinelGroup]:
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,
+        SentinelGroup(Path(folder), password="pa55 & w0rd") as group,
+    ):
+        yield group
+
+
+@asynccontextmanager
+async def opened(group: SentinelGroup, wait_replicas: int = 0) -> AsyncIterator[SessionStore]:
+    store = SessionStore(Redis(url=group.url, wait_replicas=wait_replicas, timeout=0.5), Auth())
+    following = asyncio.create_task(store.follow_primary())
+    try:
+        yield store
+    finally:
+        following.cancel()
+        await store.close()
+
+
+async def is_marked(store: SessionStore, login_id: str) -> bool:
+    answer = await store.check(login_id, "web")
+    return answer.marker is not None
+
+
+async def until(succeeds: Callable[[], Awaitable[object]]) -> None:
+    """Call ``succeeds`` until it no longer raises Unavailable."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            with suppress(Unavailable):
+                await succeeds()
+                return
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("wait_replicas", [1, 0])
+async def test_what_the_replicas_have_confirmed_survives_the_death_of_the_primary(
+    group: SentinelGroup, wait_replicas: int
+) -> None:
+    acknowledged = []
+    async with opened(group, wait_replicas) as store:
+        for number in range(6):
+            if number == 3:
+                await asyncio.to_thread(group.cut_off_replicas)
+            with suppress(Unavailable):
+                await store.mark([str(number)])
+                acknowledged.append(str(number))
+        old = group.primary
+        group.kill(old)
+        await asyncio.to_thread(group.wait_for_primary, old)
+        await until(lambda: store.check("0", "web"))
+        lost = [one for one in acknowledged if not await is_marked(store, one)]
+    assert acknowledged == (["0", "1", "2"] if wait_replicas else ["0", "1", "2", "3", "4", "5"])
+    assert lost == ([] if wait_replicas else ["3", "4", "5"])
+
+
+async def test_connections_to_a_server_that_was_demoted_are_dropped(group: SentinelGroup) -> None:
+    async with opened(group) as store:
+        await store.mark(["1"])
+        assert await is_marked(store, "1")
+        old = group.primary
+        await asyncio.to_thread(group.fail_over)
+        await until(lambda: store.mark(["2"]))
+        await until(lambda: store.check("2", "web"))
+        assert await is_marked(store, "2")
+        assert group.primary != old
+
+
+async def test_a_server_that_is_no_primary_is_refused_and_missing_replicas_are_told(
+    group: SentinelGroup, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (replica,) = group.replicas
+
+    async def address(_self: Primary) -> tuple[str, int]:
+        return "127.0.0.1", replica
+
+    async with opened(group, wait_replicas=1) as store:
+        await store.ping()
+        with monkeypatch.context() as patch:
+            patch.setattr(Primary, "address", address)
+            async with opened(group) as misled:
+                with pytest.raises(Unavailable) as caught:
+                    await misled.ping()
+                assert "no primary any more" in str(caught.value.__cause__)
+        await asyncio.to_thread(group.kill, replica)
+        with pytest.raises(Unavailable, match=r"Too few replicas .* It was done, but may be lost"):
+            await store.mark(["1"])
+        assert await is_marked(store, "1")
+
+
+async def test_without_a_sentinel_that_answers_the_store_is_out_of_reach(group: SentinelGroup) -> None:
+    (sentinel,) = group.sentinels
+    group.kill(sentinel)
+    async with opened(group) as store:
+        with pytest.raises(Unavailable):
+            await store.ping()
+
+
+def test_a_url_names_sentinels_the_group_and_both_passwords() -> None:
+    read = read_url(
+        "rediss+sentinel://user:p%40ss@s1:1,s2,[::1]:3/portcullis?db=3&sentinel_password=q%26x&ssl_ca_certs=%2Fca.pem"
+    )
+    assert read is not None
+    assert read.sentinels == (("s1", 1), ("s2", 26379), ("::1", 3))
+    assert (read.group, read.tls) == (GROUP, True)
+    assert read.of_primary == {"username": "user", "password": "p@ss", "db": 3, "ssl_ca_certs": "/ca.pem"}
+    assert read.of_sentinels == {"password": "q&x", "ssl_ca_certs": "/ca.pem"}
+    assert "p@ss" not in repr(read)
+    assert read_url("redis://host") is None
