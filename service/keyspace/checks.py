@@ -9,11 +9,14 @@ sees everything that was set before it was requested.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any, Final, NamedTuple
+
+from hiredis import ReplyError
 
 from service.errors import Unavailable
 from service.keyspace import keys
-from service.keyspace.pipeline import Pipeline
+from service.keyspace.pipeline import Command, Pipeline
 
 
 class Answer(NamedTuple):
@@ -83,11 +86,13 @@ class Checks:
         batch, pairs = self._waiting, self._pairs
         self._waiting, self._pairs = [], []
         command = b"*%d\r\n%b%b%b" % (2 * len(pairs) + 3, _MGET, b"".join(pairs), _FOR_ALL)
-        self._pipeline.send(command, lambda values: _settle(batch, values), lambda cause: _fail(batch, cause))
+        self._pipeline.send(Command(command, partial(_settle, batch), partial(_fail, batch), repeatable=True))
 
 
 def _settle(batch: _Batch, values: Any) -> None:
     """Answer the checks of a command; raises if ``values`` is not its reply."""
+    if isinstance(values, ReplyError):
+        raise values
     if len(values) != 2 * len(batch) + 2:
         raise ValueError("the reply has another number of values than the command has keys")
     revision, all_rights = values[-2:]

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Final
+from typing import Any, Final, cast
 
 from limits import RateLimitItemPerSecond
 from limits.aio.storage import RedisStorage
+from limits.aio.storage.redis.redispy import RedispyBridge
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
-from redis.asyncio import BlockingConnectionPool, Redis
 
 from service.keyspace import keys
-from service.keyspace.connection import within
+from service.keyspace.client import PipelinedClient
 
 _AT_ONCE: Final = 1000  # keys that one step of a walk looks at
 
 
 class _Storage(RedisStorage):
-    """The library's, without the import of each other client that is installed: 50 ms for every worker."""
+    """The library's, over a client of ours.
+
+    It does not import each other client that is installed: 50 ms for every worker.
+    """
 
     DEPENDENCIES = {"redis": RedisStorage.DEPENDENCIES["redis"]}  # noqa: RUF012 - the library declares it so
+
+    def __init__(self, client: PipelinedClient) -> None:
+        self._client = client
+        super().__init__("async+redis://", implementation="redispy", key_prefix="rate")
+
+    def configure_bridge(self) -> None:
+        """Use the client; called when it is made."""
+        # The library's type of clients is narrower than the ones that it makes itself.
+        cast(RedispyBridge, self.bridge).connection_getter = lambda _readonly: cast(Any, self._client)
 
 
 class Counters:
@@ -30,16 +42,9 @@ class Counters:
     keep an account locked forever.
     """
 
-    def __init__(self, pool: BlockingConnectionPool, timeout: float) -> None:
-        self._client = Redis(connection_pool=pool)
-        self._timeout = timeout
-        storage = _Storage(
-            "async+redis://",
-            implementation="redispy",
-            key_prefix="rate",
-            connection_pool=pool,  # type: ignore[arg-type]  # documented, and handed through untouched
-        )
-        self._limiter = SlidingWindowCounterRateLimiter(storage)
+    def __init__(self, client: PipelinedClient) -> None:
+        self._client = client
+        self._limiter = SlidingWindowCounterRateLimiter(_Storage(client))
 
     async def hit(self, most: int, window: int, *name: str) -> int | None:
         """Count an attempt at ``name``; at most ``most`` are allowed in ``window`` seconds.
@@ -47,10 +52,9 @@ class Counters:
         Returns None if it is allowed, else the whole seconds until the next attempt may be.
         """
         limit = RateLimitItemPerSecond(most, window)
-        async with within(self._timeout):
-            if await self._limiter.hit(limit, *name):
-                return None
-            return await self._seconds_left(limit, *name)
+        if await self._limiter.hit(limit, *name):
+            return None
+        return await self._seconds_left(limit, *name)
 
     async def _seconds_left(self, limit: RateLimitItemPerSecond, *name: str) -> int:
         stats = await self._limiter.get_window_stats(limit, *name)
@@ -59,15 +63,13 @@ class Counters:
     async def wait(self, most: int, window: int, *name: str) -> int | None:
         """Return what ``hit`` would, and count nothing."""
         limit = RateLimitItemPerSecond(most, window)
-        async with within(self._timeout):
-            if await self._limiter.test(limit, *name):
-                return None
-            return await self._seconds_left(limit, *name)
+        if await self._limiter.test(limit, *name):
+            return None
+        return await self._seconds_left(limit, *name)
 
     async def clear(self, most: int, window: int, *name: str) -> None:
         """Reset the count of ``name``; ``most`` and ``window`` as in ``hit``."""
-        async with within(self._timeout):
-            await self._limiter.clear(RateLimitItemPerSecond(most, window), *name)
+        await self._limiter.clear(RateLimitItemPerSecond(most, window), *name)
 
     async def clear_below(self, *name: str) -> None:
         """Reset the counts of all names that begin with ``name``, whatever their limits.
@@ -78,19 +80,16 @@ class Counters:
         pattern = f"rate:*/{'/'.join(name)}/*"
         cursor = 0
         while True:
-            async with within(self._timeout):
-                cursor, found = await self._client.scan(cursor, match=pattern, count=_AT_ONCE)
-                if found:
-                    await self._client.delete(*found)
+            cursor, found = await self._client.scan(cursor, match=pattern, count=_AT_ONCE)
+            if found:
+                await self._client.delete(*found)
             if not cursor:
                 return
 
     async def know(self, fingerprint: str, life: int) -> None:
         """Remember for ``life`` seconds that a device has logged in."""
-        async with within(self._timeout):
-            await self._client.set(keys.known_device(fingerprint), "1", ex=life)
+        await self._client.set(keys.known_device(fingerprint), "1", ex=life)
 
     async def knows(self, fingerprint: str) -> bool:
         """True if the device is remembered."""
-        async with within(self._timeout):
-            return bool(await self._client.exists(keys.known_device(fingerprint)))
+        return bool(await self._client.exists(keys.known_device(fingerprint)))

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from hiredis import pack_command
-from redis.asyncio.connection import AbstractConnection
 
 from service.errors import Unavailable
 from service.keyspace import keys
-from service.keyspace.connection import within
+from service.keyspace.pipeline import Command, Pipeline
 from service.keyspace.scripts import Scripts
 from service.keyspace.values import Lease
 
@@ -32,16 +31,13 @@ MOST: Final = 10_000
 
 
 class Deliveries:
-    """Confirms and releases leases, over one connection that nobody else uses."""
+    """Confirms and releases leases, over a connection that others use too."""
 
-    def __init__(self, connection: AbstractConnection, scripts: Scripts, timeout: float) -> None:
-        self._connection = connection
-        self._connecting = asyncio.Lock()
+    def __init__(self, shared: Pipeline, scripts: Scripts) -> None:
+        self._shared = shared
         self._scripts = scripts
-        self._timeout = timeout
         self._unconfirmed: dict[str, float] = {}  # keys to delete, and when that was sent first
-        self._on_wire: deque[Sequence[str]] = deque()  # the keys of each command, in the order of the replies
-        self._listener: asyncio.Task[None] | None = None
+        self._again: asyncio.TimerHandle | None = None
 
     async def confirm(self, lease: Lease) -> None:
         """Tell the store that the tokens are delivered; the caller must send them right after.
@@ -49,18 +45,19 @@ class Deliveries:
         Raises ``Unavailable`` if the store is out of reach or the lease has ended: then they must not be
         sent.
         """
-        await self._connect()
+        try:
+            await self._shared.ready()
+        except ConnectionError as error:
+            raise Unavailable("The session store is out of reach") from error
         if time.monotonic() > lease.by:
             raise Unavailable("The session store has answered too late")
-        key = keys.undelivered(lease.login_id, lease.device, lease.issued)
-        self._unconfirmed[key] = time.monotonic()
-        self._write([key])
-        self._listen()
+        self.seen(lease.login_id, lease.device, lease.issued)
 
     def seen(self, login_id: str, device: str, issued: int) -> None:
-        """Tell the store soon that a client has the tokens with this ``iat`` (``issued``, milliseconds)."""
-        self._unconfirmed.setdefault(keys.undelivered(login_id, device, issued), time.monotonic())
-        self._listen()
+        """Tell the store that a client has the tokens with this ``iat`` (``issued``, milliseconds)."""
+        key = keys.undelivered(login_id, device, issued)
+        self._unconfirmed.setdefault(key, time.monotonic())
+        self._send([key])
 
     async def release(self, lease: Lease) -> None:
         """End the lease: the tokens were not delivered, and the next request may have them at once.
@@ -71,62 +68,37 @@ class Deliveries:
             await self._scripts.run("release", lease.login_id, lease.device, lease.issued, lease.until)
 
     async def close(self) -> None:
-        """Send the remaining confirmations, if the store answers in time, and disconnect."""
-        if self._listener is not None:
-            _, left = await asyncio.wait([self._listener], timeout=self._timeout)
-            for task in left:
-                task.cancel()
-                await asyncio.wait([task])
-        await self._connection.disconnect(nowait=True)
+        """Send the remaining confirmations, if the store answers in time."""
+        if self._unconfirmed:
+            ended = asyncio.get_running_loop().create_future()
+            self._send(list(self._unconfirmed), ended)
+            await ended
+        if self._again is not None:
+            self._again.cancel()
 
-    async def _connect(self) -> None:
-        """Connect if necessary; raises ``Unavailable``. When connected it returns without an await."""
-        if self._connection.is_connected and not self._connecting.locked():
-            return  # during the handshake a command could reach another database
-        async with within(self._timeout), self._connecting:
-            await self._connection.connect()  # type: ignore[no-untyped-call]  # redis-py's gap
+    def _send(self, confirmed: Sequence[str], ended: asyncio.Future[None] | None = None) -> None:
+        """Send a confirmation; sets the result of ``ended`` once it was answered or has failed."""
+        text: bytes = pack_command(("DEL", *confirmed))  # type: ignore[arg-type]  # its stub forgot "..."
+        answered = partial(self._answered, confirmed, ended)
+        self._shared.send(Command(text, answered, answered, repeatable=True))
 
-    def _write(self, confirmed: Sequence[str]) -> None:
-        # redis-py's method may wait, and nothing may come between the confirmation and the answer.
-        writer = self._connection._writer  # noqa: SLF001
-        if writer is not None:
-            command: bytes = pack_command(("DEL", *confirmed))  # type: ignore[arg-type]  # its stub forgot "..."
-            writer.write(command)
-            self._on_wire.append(confirmed)
-
-    def _listen(self) -> None:
-        if self._listener is None:
-            self._listener = asyncio.get_running_loop().create_task(self._read_replies())
-
-    async def _read_replies(self) -> None:
-        """Read the replies; repeat confirmations without one."""
-        pause = 0.0  # the first time at once: the connection may have been dropped while it was idle
-        try:
-            while self._unconfirmed:
-                try:
-                    await self._read_due()
-                    pause = 0.0
-                except Unavailable:
-                    await self._drop_connection()
-                    await asyncio.sleep(pause)
-                    pause = RETRY
-        finally:
-            self._listener = None
-
-    async def _read_due(self) -> None:
-        """Read all replies that are due; if none is, send all open confirmations first."""
-        if not self._on_wire:
-            await self._connect()
-            self._write(list(self._unconfirmed))
-        while self._on_wire:
-            async with within(self._timeout):
-                await self._connection.read_response(disable_decoding=True)
-            for key in self._on_wire.popleft():
+    def _answered(self, confirmed: Sequence[str], ended: asyncio.Future[None] | None, reply: Any) -> None:
+        if isinstance(reply, BaseException):
+            self._repeat_later()
+        else:
+            for key in confirmed:
                 self._unconfirmed.pop(key, None)
+        if ended is not None:
+            ended.set_result(None)
 
-    async def _drop_connection(self) -> None:
-        await self._connection.disconnect(nowait=True)
-        self._on_wire.clear()
+    def _repeat_later(self) -> None:
         least = time.monotonic() - KEPT
         kept = [(key, at) for key, at in self._unconfirmed.items() if at >= least]
         self._unconfirmed = dict(kept[-MOST:])
+        if self._unconfirmed and self._again is None:
+            self._again = asyncio.get_running_loop().call_later(RETRY, self._repeat)
+
+    def _repeat(self) -> None:
+        self._again = None
+        if self._unconfirmed:
+            self._send(list(self._unconfirmed))

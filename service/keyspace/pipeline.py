@@ -1,4 +1,4 @@
-"""A connection for reading commands that must be cheap: they are pipelined, and each is answered in time.
+"""A connection for commands that must be cheap: they are pipelined, and each is answered in time.
 
 redis-py costs a command about 100 µs: a task, a timeout, and locks. Here redis-py only opens the connection
 (address, TLS, password, number of the database); then hiredis reads its replies, in the order of the commands
@@ -13,37 +13,41 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from hiredis import Reader as ReplyReader
-from hiredis import ReplyError
 
 Connect = Callable[[asyncio.Protocol], Awaitable[asyncio.StreamWriter]]
 """Opens a connection whose replies the given protocol reads; raises RedisError or OSError."""
 
 
 class Command:
-    """One command: its bytes, who gets the reply or the failure, and when that is due (the loop's time)."""
+    """One command: its bytes, who gets the reply or the failure, and when that is due (the loop's time).
 
-    __slots__ = ("answered", "due", "failed", "repeated", "text")
+    ``answered`` gets the reply, which may be a ReplyError; it raises for one that it can't take. One of the
+    two functions is called, once. A command is ``repeatable`` if it may run twice.
+    """
+
+    __slots__ = ("answered", "due", "failed", "repeatable", "text")
 
     def __init__(
         self,
         text: bytes,
         answered: Callable[[Any], None],
         failed: Callable[[BaseException], None],
-        due: float,
+        *,
+        repeatable: bool,
     ) -> None:
         self.text = text
         self.answered = answered
         self.failed = failed
-        self.due = due
-        self.repeated = False
+        self.repeatable = repeatable
+        self.due = 0.0
 
 
 class Pipeline:
     """Sends commands over one connection, which is opened when it is first used, and again when it is lost.
 
-    Send only what reads: a command without a reply is sent again, once, when its connection is lost. Every
-    other fault (no reply in time, an error as the reply, no connection) fails all commands under way and
-    closes the connection, so that a reply can't be taken for that of another command.
+    A repeatable command is sent again, once, when its connection is lost before the reply. Every other fault
+    (no reply in time, one that its command can't take, no connection) fails all commands under way and closes
+    the connection, so that a reply can't be taken for that of another command.
     """
 
     def __init__(self, connect: Connect, timeout: float) -> None:
@@ -56,19 +60,29 @@ class Pipeline:
         self._opening: asyncio.Task[None] | None = None
         self._overdue: asyncio.TimerHandle | None = None
 
-    def send(
-        self, text: bytes, answered: Callable[[Any], None], failed: Callable[[BaseException], None]
-    ) -> None:
-        """Send a packed command; one of the two functions is called, once, within the timeout."""
-        loop = asyncio.get_running_loop()
-        command = Command(text, answered, failed, loop.time() + self._timeout)
-        self._unanswered.append(command)
+    async def ready(self) -> None:
+        """Return once there is a connection, at once if there is one; ConnectionError if none opens."""
         if self._writer is not None:
-            self._writer.transport.write(text)
+            return
+        if self._opening is None:
+            self._opening = asyncio.get_running_loop().create_task(self._open())
+        await asyncio.wait([self._opening])
+        if self._writer is None:
+            raise ConnectionError("no connection was opened")
+
+    def send(self, *commands: Command) -> None:
+        """Send packed commands, one after another; each has its reply or has failed within the timeout."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() + self._timeout
+        for command in commands:
+            command.due = due
+        self._unanswered.extend(commands)
+        if self._writer is not None:
+            self._writer.transport.write(b"".join([command.text for command in commands]))
         elif self._opening is None:
             self._opening = loop.create_task(self._open())
         if self._overdue is None:
-            self._overdue = loop.call_at(command.due, self._look_for_overdue)
+            self._overdue = loop.call_at(due, self._look_for_overdue)
 
     def close(self) -> None:
         """Disconnect; commands that are still waiting fail."""
@@ -94,8 +108,6 @@ class Pipeline:
         writer.transport.write(b"".join(command.text for command in self._unanswered))
 
     def _answer(self, reply: Any) -> None:
-        if isinstance(reply, ReplyError):
-            raise reply
         self._unanswered[0].answered(reply)  # if it raises, the command fails with all others
         self._unanswered.popleft()
 
@@ -105,11 +117,11 @@ class Pipeline:
         self._disconnect()
         tried, self._unanswered = self._unanswered, deque()
         for command in tried:
-            if command.repeated:
-                command.failed(ConnectionError("the connection was lost twice"))
-            else:
-                command.repeated = True
+            if command.repeatable:
+                command.repeatable = False
                 self._unanswered.append(command)
+            else:
+                command.failed(ConnectionError("the connection was lost before the reply"))
         if self._unanswered:
             self._opening = asyncio.get_running_loop().create_task(self._open())
 

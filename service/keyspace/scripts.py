@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Awaitable, Callable, Sequence
 from importlib.resources import files
 from typing import Any, Final, Literal, get_args
 
-from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
+from service.keyspace.client import PipelinedClient
 from service.keyspace.connection import within
 
 Name = Literal[
@@ -44,9 +45,9 @@ _TOO_FEW: Final = (
 
 
 class Scripts:
-    """The scripts of this package on one client; ``run`` answers within ``timeout`` seconds."""
+    """The scripts of this package on one client."""
 
-    def __init__(self, client: Redis, timeout: float, replicas: int = 0) -> None:
+    def __init__(self, client: PipelinedClient, timeout: float, replicas: int = 0) -> None:
         """``replicas``: how many must have what opens, refreshes or ends sessions before ``run`` returns."""
         folder = files("service.keyspace") / "scripts"
 
@@ -68,15 +69,18 @@ class Scripts:
 
         The script's text is sent only to a store that doesn't have it: a new or restarted one.
         """
-        send = self._send_confirmed if self._replicas and name in _CONFIRMED else self._send
+        if not self._replicas or name not in _CONFIRMED:
+            return await self._run(self._client.execute_command, name, arguments)
         async with within(self._timeout):
-            try:
-                return await send("EVALSHA", self._hashes[name], 0, *arguments)
-            except NoScriptError:
-                return await send("EVAL", self._texts[name], 0, *arguments)
+            return await self._run(self._send_confirmed, name, arguments)
 
-    async def _send(self, *words: str | bytes | int) -> Any:
-        return await self._client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py's gap
+    async def _run(
+        self, send: Callable[..., Awaitable[Any]], name: Name, arguments: Sequence[str | bytes | int]
+    ) -> Any:
+        try:
+            return await send("EVALSHA", self._hashes[name], 0, *arguments)
+        except NoScriptError:
+            return await send("EVAL", self._texts[name], 0, *arguments)
 
     async def _send_confirmed(self, *words: str | bytes | int) -> Any:
         """Send a command, and wait for the replicas over the same connection: its writes count.

@@ -10,11 +10,11 @@ from functools import partial
 from itertools import islice
 
 import msgspec
-from redis.asyncio import Redis
 
 from service.keyspace import keys
 from service.keyspace.checks import Answer, Checks, KeyPair, key_pair
-from service.keyspace.connection import connect, new_connection, open_pool, primary_of, within
+from service.keyspace.client import PipelinedClient
+from service.keyspace.connection import connect, open_pool, primary_of
 from service.keyspace.counters import Counters
 from service.keyspace.deliveries import Deliveries
 from service.keyspace.log_stream import LogStream
@@ -53,7 +53,9 @@ class SessionStore:
         self._primary = primary_of(settings.url, settings.timeout)
         pool = open_pool(settings.url, settings.timeout, self._primary)
         self._pool = pool
-        self._client = Redis(connection_pool=pool)
+        self._shared = Pipeline(partial(connect, pool), settings.timeout)
+        demoted = None if self._primary is None else self._primary.drop
+        self._client = PipelinedClient(pool, self._shared, demoted)
         self._timeout = settings.timeout
         self._auth = auth
         self._scripts = Scripts(self._client, settings.timeout, settings.wait_replicas)
@@ -61,9 +63,9 @@ class SessionStore:
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.synchronized = SynchronizedClock()
-        self.deliveries = Deliveries(new_connection(pool), self._scripts, settings.timeout)
+        self.deliveries = Deliveries(self._shared, self._scripts)
         self.online = Online(self._scripts)
-        self.counters = Counters(pool, settings.timeout)
+        self.counters = Counters(self._client)
         self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
         self.log = LogStream(self._scripts)
         self.probe = Probe(pool, settings.timeout)
@@ -96,20 +98,17 @@ class SessionStore:
 
         Rights that are read after this call are at least as new as the epoch, as long as it stands.
         """
-        async with within(self._timeout):
-            found = await self._client.set(keys.rights(login_id), new, nx=True, get=True, ex=_EPOCH_LIFE)
+        found = await self._client.set(keys.rights(login_id), new, nx=True, get=True, ex=_EPOCH_LIFE)
         return found if isinstance(found, bytes) else new.encode()
 
     async def begin_all_rights(self, new: str) -> None:
         """Make ``new``, a random text, the epoch of all rights if there is none."""
-        async with within(self._timeout):
-            await self._client.set(keys.ALL_RIGHTS, new, nx=True, ex=_EPOCH_LIFE)
+        await self._client.set(keys.ALL_RIGHTS, new, nx=True, ex=_EPOCH_LIFE)
 
     async def clock(self) -> int:
         """Return the store's time in milliseconds, and synchronize ``synchronized`` with it."""
         began = self.synchronized.begin()
-        async with within(self._timeout):
-            seconds, microseconds = await self._client.time()
+        seconds, microseconds = await self._client.time()
         self.synchronized.observe(int(seconds) + int(microseconds) / 1e6, began)
         return int(seconds) * 1000 + int(microseconds) // 1000
 
@@ -244,13 +243,13 @@ class SessionStore:
 
     async def ping(self) -> None:
         """Return if the store answers."""
-        async with within(self._timeout):
-            await self._client.ping()
+        await self._client.ping()
 
     async def close(self) -> None:
         """Disconnect from the store."""
         self._checks.close()
         await self.deliveries.close()
+        self._shared.close()
         await self._client.aclose()
         await self._pool.disconnect()
         if self._primary is not None:
