@@ -1,14 +1,18 @@
 """Run, test, measure and check Portcullis from a checkout, with nothing but Python and pip.
 
     python3 dev.py run [--host H] [--port N] [--workers N] [--data DIR]
-    python3 dev.py test [--fast | --extended] [pytest arguments]
-    python3 dev.py bench [name …]
+    python3 dev.py test [--fast | --extended] [--caches off | one] [pytest arguments]
+    python3 dev.py bench [name …] [--quick] [--json FILE]
+    python3 dev.py bench compare OLD.json NEW.json
     python3 dev.py check
     python3 dev.py docs
     python3 dev.py portcullis [arguments of the command line]
 
 test runs all tests but the extended ones. --fast also leaves out the tests that need a store. --extended runs
-only the extended tests: those that take minutes, and property tests with ten times the examples.
+only the extended tests: those that take minutes, and property tests with ten times the examples. --caches
+runs them with the caches of a guarded request off, or of one entry: every answer must be the same.
+
+bench measures; without a name everything, and then it writes docs/reference/performance.md.
 
 docs builds the site of the documentation, which `run` then serves at /docs/guide; a warning is an error.
 
@@ -19,6 +23,7 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,6 +39,7 @@ TOOLS = ROOT / ".tools"
 ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 DOCS_ENVIRONMENT = TOOLS / "docs"
+PEERS_ENVIRONMENT = TOOLS / "peers"
 STAMP = ENVIRONMENT / ".synced"
 UV = "0.13.8"
 LONG = 400  # lines of a file: above this, `check` asks about it
@@ -56,6 +62,9 @@ SELECTIONS = {
         *("--hypothesis-profile=extended", "--timeout=900"),
     ),
 }
+NOT_MEASURED = {"compare", "publish", "faults", "-h", "--help"}  # benchmarks that need no other frameworks
+CACHES = {"off": 0, "one": 1}  # entries
+CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
 CHECKS = (
     ("ruff", "check"),
     ("ruff", "format", "--check"),
@@ -80,13 +89,27 @@ def main(arguments: list[str]) -> int:
     if command == "test":
         os.chdir(ROOT)
         extent = EXTENDED if "--extended" in rest else extent
-        rest = pytest_arguments(rest)
+        rest = pytest_arguments(with_caches(rest))
         # pytest keeps rewritten modules beside the bytecode: making them again takes seconds each time.
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    if command == "bench" and not NOT_MEASURED & {*rest}:
+        prepare_peers()
     if words:
         become(extent, *words, *rest)
     print(__doc__)
     return 0 if command in {"-h", "--help", "help"} else 2
+
+
+def with_caches(arguments: list[str]) -> list[str]:
+    """Set the sizes of caches that ``--caches`` asks for; returns the arguments without it."""
+    if "--caches" not in arguments:
+        return arguments
+    place = arguments.index("--caches")
+    size = CACHES.get("".join(arguments[place + 1 : place + 2]))
+    if size is None:
+        sys.exit(f"dev.py: --caches is followed by one of {', '.join(CACHES)}")
+    os.environ[CACHES_VARIABLE] = f"tokens={size},decisions={size},resources={size}"
+    return [*arguments[:place], *arguments[place + 2 :]]
 
 
 def pytest_arguments(arguments: list[str]) -> list[str]:
@@ -132,19 +155,24 @@ def check() -> int:
 def docs() -> int:
     """Build the documentation in an environment of its own; returns the exit status."""
     with only_one():
-        command = [
-            installed_uv(),
-            "sync",
-            "--locked",
-            "--only-group",
-            "docs",
-            "--no-install-project",
-            "--quiet",
-        ]
-        environment = environment_of_uv() | {"UV_PROJECT_ENVIRONMENT": str(DOCS_ENVIRONMENT)}
-        run("the packages can't be installed", command, environment)
+        run("the packages can't be installed", *installation_of("docs", DOCS_ENVIRONMENT))
     python = DOCS_ENVIRONMENT / "bin" / "python"
     return subprocess.run([str(python), "-m", "docs.site.build"], cwd=ROOT, check=False).returncode
+
+
+def prepare_peers() -> None:
+    """Install what benchmarks compare the service with; they leave out what can't be installed."""
+    with only_one():
+        command, environment = installation_of("peers", PEERS_ENVIRONMENT)
+        if subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode:
+            shutil.rmtree(PEERS_ENVIRONMENT, ignore_errors=True)
+            print("dev.py: other frameworks can't be installed; the reason stands above", file=sys.stderr)
+
+
+def installation_of(group: str, place: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command, and its variables, that installs a group of packages alone to ``place``."""
+    options = ["--locked", "--only-group", group, "--no-install-project", "--quiet"]
+    return [installed_uv(), "sync", *options], environment_of_uv() | {"UV_PROJECT_ENVIRONMENT": str(place)}
 
 
 def long_files() -> list[str]:

@@ -16,7 +16,7 @@ from service.embedded import EmbeddedStores
 from tests.support.databases import NewDatabase, database, save_work
 from tests.support.marks import mark_stores
 
-pytest_plugins = ["tests.support.seeded"]
+pytest_plugins = ["tests.support.seeded", "tests.support.cache_sizes"]
 
 
 # However slow the machine is: nothing fails for the time that an example takes.

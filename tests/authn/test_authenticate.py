@@ -16,7 +16,7 @@ from service.settings import Redis
 from tests.authn.conftest import Container
 from tests.authn.people import log_in
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("cache_sizes")]
 
 MAP = PermissionMap({"*": 0})
 

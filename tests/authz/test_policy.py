@@ -14,6 +14,8 @@ from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from tests.policies.stock import MODEL
 
+pytestmark = pytest.mark.usefixtures("cache_sizes")
+
 TEXT = MODEL.read_text("utf-8")
 RULES = (
     Rule("resource", "@unregistered", "@login"),

@@ -37,7 +37,10 @@ def main(words: Sequence[str]) -> int:
 
 def _measure(words: Sequence[str]) -> int:
     """Run benchmarks; 1 if one of them failed. Goals that are missed are named, and are no failure."""
-    arguments = _parser().parse_args(words)
+    parser = _parser()
+    arguments = parser.parse_args(words)
+    if unknown := set(arguments.names) - {*NAMES}:
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     chosen = [one for one in BENCHMARKS if one.name in (arguments.names or NAMES)]
     run = run_all(chosen, QUICK if arguments.quick else Pace())
     if arguments.json:
@@ -73,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
             ]
         ),
     )
-    parser.add_argument("names", nargs="*", metavar="name", choices=[*NAMES, []])
+    parser.add_argument("names", nargs="*", metavar="name", help="a benchmark; without any, all")
     parser.add_argument("--quick", action="store_true", help="only see whether they work, in short rounds")
     parser.add_argument("--json", type=Path, metavar="FILE", help="keep the results in FILE")
     return parser

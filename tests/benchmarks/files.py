@@ -4,8 +4,6 @@ The server has one worker on one core, and the client of the store has that core
 and S3 server are on another. Rounds alternate, and each ratio is that of neighbouring rounds.
 """
 
-# ruff: noqa: T201 - it talks to a person at a terminal
-
 from __future__ import annotations
 
 import asyncio
@@ -14,28 +12,25 @@ import multiprocessing
 import multiprocessing.connection
 import os
 import re
-import secrets
 import socket
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Final
-
-import httpx
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.files.object_store import object_store
 from service.launch.prepare import publish_policy
 from service.settings import Settings, load
+from tests.benchmarks.frame.results import Pace, Result, result
+from tests.benchmarks.installation import environment, log_in
 from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving_worker
 from tests.support.s3 import s3_server
-from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.seeded import seed_database
 
-ROUNDS: Final = 5
 MEBIBYTE: Final = 1024 * 1024
 SIZE: Final = 100 * MEBIBYTE
 LARGE: Final = 200 * MEBIBYTE
@@ -51,54 +46,38 @@ class Times:
     get: float
 
 
-def main() -> None:
-    """Print the rates of uploads and downloads with either kind of store, as ratios to the client alone."""
+def main(pace: Pace) -> Iterator[Result]:
+    """Yield the rates of uploads and downloads with either kind of store, and of the client alone."""
     with tempfile.TemporaryDirectory(prefix="pc-") as folder:
         place = Path(folder)
         with EmbeddedStores(place / "data", durable=False) as stores, s3_server() as s3:
             seed_database(stores.database_url)
             pin_to_last_core()
-            environ = {
-                "DATABASE_URL": stores.database_url,
-                "REDIS_URL": stores.redis_url,
-                "JWT_SECRET": secrets.token_hex(32),
-                "PORTCULLIS_CONFIG": "",
-                "PORTCULLIS_SERVER__DATA": str(place / "service"),
-                "PORTCULLIS_LOG__FORMAT": "json",
-            }
+            environ = environment(stores, place)
             publish_policy(load(environ), read_shipped())
-            print(f"one worker on one core, {ROUNDS} rounds of {SIZE // MEBIBYTE} MiB:")
-            _print_store("a local directory", environ)
-            _print_store("an S3 server", environ | s3.variables(PORTCULLIS_OBJSTORE__TIMEOUT="30"))
+            yield from _store("a local directory", environ, pace.rounds)
+            to_s3 = environ | s3.variables(PORTCULLIS_OBJSTORE__TIMEOUT="30")
+            yield from _store("an S3 server", to_s3, pace.rounds)
 
 
-def _print_store(name: str, environ: dict[str, str]) -> None:
+def _store(name: str, environ: dict[str, str], count: int) -> Iterator[Result]:
     settings = load(environ)
     with serving_worker(environ) as server:
-        token = _log_in(server)
+        token = log_in(server)
         _upload(server, token, len(PIECE))
         before = _memory(server, "VmRSS")
         _upload(server, token, LARGE)
         grown = _memory(server, "VmHWM") - before
-        rounds = [(_alone(settings), _through(server, token)) for _ in range(ROUNDS)]
-    print(f"  {name}")
-    for what in ("put", "get"):
-        alone = [getattr(one, what) for one, _ in rounds]
-        through = [getattr(one, what) for _, one in rounds]
-        ratios = sorted(first / second for first, second in zip(alone, through, strict=True))
-        print(
-            f"    {'upload' if what == 'put' else 'download':<9} {_rate(through):6,.0f} MiB/s, "
-            f"the client alone {_rate(alone):6,.0f} MiB/s: {median(ratios):.2f} of it "
-            f"({ratios[0]:.2f} to {ratios[-1]:.2f})"
+        rounds = [(_alone(settings), _through(server, token)) for _ in range(count)]
+    for what, of in (("upload", "put"), ("download", "get")):
+        alone, through = (
+            [SIZE / MEBIBYTE / getattr(one, of) for one in column] for column in zip(*rounds, strict=True)
         )
-    print(
-        f"    memory    {grown / 1024:6,.1f} MiB more at most, for {LARGE // MEBIBYTE} MiB uploaded",
-        flush=True,
-    )
-
-
-def _rate(seconds: list[float]) -> float:
-    return SIZE / MEBIBYTE / median(seconds)
+        chart = f"Files, {name}"
+        reference = result(f"{what} by the client alone, {name}", "MiB/s", alone, better="more", chart=chart)
+        yield reference
+        yield result(f"{what}, {name}", "MiB/s", through, better="more", against=reference, chart=chart)
+    yield result(f"memory for {LARGE // MEBIBYTE} MiB uploaded, {name}", "MiB more", [grown / 1024])
 
 
 def _alone(settings: Settings) -> Times:
@@ -179,13 +158,6 @@ def _asked(server: Server, token: str, line: str, *headers: str) -> socket.socke
 def _received(connection: socket.socket) -> Iterator[bytes]:
     while piece := connection.recv(MEBIBYTE):
         yield piece
-
-
-def _log_in(server: Server) -> str:
-    body = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
-    answer = httpx.post(f"http://127.0.0.1:{server.port}/api/auth/login", json=body, trust_env=False)
-    token: str = answer.json()["data"]["accessToken"]
-    return token
 
 
 def _memory(server: Server, name: str) -> int:

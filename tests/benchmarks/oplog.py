@@ -5,24 +5,17 @@ alternate, and each ratio is that of two neighbouring rounds, so that a machine 
 harm. Processor time is told beside the rates, because it is what lasts when others use the machine as well.
 """
 
-# ruff: noqa: T201 - it talks to a person at a terminal
-
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 
-import httpx
 import psycopg
 import uvloop
 
@@ -31,44 +24,43 @@ from service.embedded import EmbeddedStores
 from service.keyspace import LogCounts, SessionStore
 from service.launch.prepare import publish_policy
 from service.settings import Auth, Redis, load
+from tests.benchmarks.frame.results import Note, Pace, Result, at_least, at_most, result
 from tests.benchmarks.guarded_apps import TEMPLATE
-from tests.benchmarks.load import json_request, rate, request_bytes
-from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
+from tests.benchmarks.installation import access_token, environment
+from tests.benchmarks.load import Served, json_request, request_bytes, served
+from tests.benchmarks.rounds import Round, measured
+from tests.benchmarks.servers import Server, pin_to_last_core, serving
 from tests.support.running import ROOT, descendants
-from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.seeded import ADMINISTRATOR, seed_database
 
 APPS = "tests.benchmarks.oplog_apps"
-ROUNDS, SECONDS, CONNECTIONS = 7, 1.5, 16
+CONNECTIONS = 16
 LIMIT = 0.95
-"""Of the throughput without the log, at least."""
-SUSTAINED = 5_000
-WARM_UP, MEASURED = 3.0, 8.0  # seconds
+"""Of the throughput without the log, at least: for requests that do something."""
+SUSTAINED = 10_000
+WARM_UP, WARMING = 3.0, 0.3  # seconds before entries, and before requests, are counted
 KINDS = {
     "a change of a user's status": "real",
     "an explanation of a decision": "real",
-    "the cheapest request there is, which does nothing behind the gate": "bare",
+    "a request that does nothing": "bare",
 }
+CHART = "A request with its entry in the operation log, and without"
 
 
-def main() -> None:
-    """Print entries a second, and the ratios of requests with and without the log."""
+def main(pace: Pace) -> Iterator[Result | Note]:
+    """Yield entries a second, and requests with and without the log."""
+    seconds = max(4.0, 4 * pace.seconds)
     with stores(durable=True) as (started, _):
         for workers in (1, 2):
-            _sustained(started, workers)
+            yield from _sustained(started, workers, seconds)
     with stores(durable=False) as (started, place):
-        environ = {
-            "DATABASE_URL": started.database_url,
-            "REDIS_URL": started.redis_url,
-            "JWT_SECRET": secrets.token_hex(32),
-            "PORTCULLIS_SERVER__DATA": str(place / "service"),
-            "PORTCULLIS_LOG__FORMAT": "json",
-        }
+        environ = environment(started, place)
         publish_policy(load(environ), read_shipped())
         pin_to_last_core()
-        token = _token(environ)
+        token = access_token(environ)
         users = _users(environ)
         for kind in KINDS:
-            _cost(environ, kind, token, users)
+            yield from _cost(environ, kind, token, users, pace)
 
 
 @contextmanager
@@ -81,7 +73,7 @@ def stores(*, durable: bool) -> Iterator[tuple[EmbeddedStores, Path]]:
             yield started, place
 
 
-def _sustained(started: EmbeddedStores, workers: int) -> None:
+def _sustained(started: EmbeddedStores, workers: int, wanted: float) -> Iterator[Result | Note]:
     words = [sys.executable, "-m", "tests.benchmarks.oplog_worker"]
     words += [started.database_url, started.redis_url]
     running = [subprocess.Popen(words, cwd=ROOT, stdout=subprocess.DEVNULL) for _ in range(workers)]
@@ -97,28 +89,27 @@ def _sustained(started: EmbeddedStores, workers: int) -> None:
         time.sleep(WARM_UP)
         parts["PostgreSQL"] = [postgres, *descendants(postgres)]
         before, used, began = _counts(started), _used(parts), time.perf_counter()
-        time.sleep(MEASURED)
+        time.sleep(wanted)
         after, seconds = _counts(started), time.perf_counter() - began
         spent = {name: seconds_now - used[name] for name, seconds_now in _used(parts).items()}
     finally:
         for one in running:
             one.kill()
             one.wait()
-    _print_sustained(workers, after, after.written - before.written, seconds, spent)
+    yield from _kept_up(workers, after, after.written - before.written, seconds, spent)
 
 
-def _print_sustained(
+def _kept_up(
     workers: int, after: LogCounts, written: int, seconds: float, spent: Mapping[str, float]
-) -> None:
-    kept = "is kept" if written / seconds >= SUSTAINED else "is NOT kept"
-    each = {name: used / written * 1e6 for name, used in spent.items()}
-    cores = len(os.sched_getaffinity(0))
-    print(f"{workers} worker(s): {written / seconds:,.0f} entries/s into the database;", end=" ")
-    print(f"{after.dropped} dropped, {after.set_aside} set aside; at least {SUSTAINED:,} {kept}")
-    costs = ", ".join(f"{name} {cost:.0f} µs" for name, cost in each.items())
-    print(f"  processor time of each entry: {costs};", end=" ")
-    most = cores / sum(each.values()) * 1e6
-    print(f"{cores} cores with nothing else to do allow {most:,.0f} entries/s", flush=True)
+) -> Iterator[Result | Note]:
+    by = "one worker" if workers == 1 else f"{workers} workers"
+    entries = written / seconds
+    yield result(f"entries by {by}", "entries/s", [entries], better="more", goals=[at_least(SUSTAINED)])
+    if after.dropped or after.set_aside:
+        yield Note(f"By {by}, {after.dropped} entries were dropped and {after.set_aside} set aside.")
+    for name, used in spent.items() if written else ():
+        each = [used / written * 1e6]
+        yield result(f"an entry by {by}, in {name}", "µs of processor time", each)
 
 
 def _counts(started: EmbeddedStores) -> LogCounts:
@@ -136,37 +127,32 @@ def _used(parts: Mapping[str, list[int]]) -> dict[str, float]:
     return {name: sum(Server(0, pid).cpu_seconds() for pid in pids) for name, pids in parts.items()}
 
 
-@dataclass(frozen=True)
-class _Round:
-    rate: float
-    cpu: float
-
-
-def _cost(environ: Mapping[str, str], kind: str, token: str, users: list[int]) -> None:
+def _cost(
+    environ: Mapping[str, str], kind: str, token: str, users: list[int], pace: Pace
+) -> Iterator[Result]:
     app = KINDS[kind]
     with ExitStack() as stack:
-        on = stack.enter_context(serving(f"{APPS}:{app}_logged", environ))
         off = stack.enter_context(serving(f"{APPS}:{app}_unlogged", environ))
+        on = stack.enter_context(serving(f"{APPS}:{app}_logged", environ))
+        asked = [(server, _requests(kind, server, token, users)) for server in (off, on)]
+        for server, requests in asked:
+            _measure(server, requests, WARMING)
         pairs = [
-            (
-                _measure(off, _requests(kind, off, token, users)),
-                _measure(on, _requests(kind, on, token, users)),
-            )
-            for _ in range(ROUNDS)
+            [_measure(server, requests, pace.seconds) for server, requests in asked]
+            for _ in range(pace.rounds)
         ]
-    print(f"{kind}: {ROUNDS} pairs of {SECONDS:g} s over {CONNECTIONS} connections")
-    for name, column in (("without the log", 0), ("with it", 1)):
-        rates = median(pair[column].rate for pair in pairs)
-        cpu = median(pair[column].cpu for pair in pairs)
-        print(f"  {name:<16} {rates:8,.0f} requests/s   {cpu:7.1f} µs of processor time each")
-    _print_ratio("requests/s", [logged.rate / plain.rate for plain, logged in pairs])
-    _print_ratio("processor time", [plain.cpu / logged.cpu for plain, logged in pairs])
-
-
-def _print_ratio(of: str, ratios: list[float]) -> None:
-    kept = "is kept" if median(ratios) >= LIMIT else "is NOT kept"
-    spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-    print(f"  ratio by {of}: {median(ratios):.3f} ({spread}); at least {LIMIT} {kept}", flush=True)
+    plain, logged = zip(*pairs, strict=True)
+    reference = measured(f"{kind}, unlogged", plain, chart=CHART)
+    yield from reference
+    goals = app == "real"
+    yield from measured(
+        kind,
+        logged,
+        against=reference,
+        rate_goals=[at_least(LIMIT, "ratio")] if goals else (),
+        cpu_goals=[at_most(1 / LIMIT, "ratio")] if goals else (),
+        chart=CHART,
+    )
 
 
 def _requests(kind: str, server: Server, token: str, users: list[int]) -> list[bytes]:
@@ -182,15 +168,17 @@ def _requests(kind: str, server: Server, token: str, users: list[int]) -> list[b
     return [json_request("PUT", f"/api/user/{user}/status", port, order, **bearer) for user in users]
 
 
-def _measure(server: Server, requests: list[bytes]) -> _Round:
+def _measure(server: Server, requests: list[bytes], seconds: float) -> Round:
     before = server.cpu_seconds()
-    answered = uvloop.run(_load(server.port, requests))
-    return _Round(answered, (server.cpu_seconds() - before) / (answered * SECONDS) * 1e6)
+    found = uvloop.run(_load(server.port, requests, seconds))
+    took = sorted(one for each in found for one in each.took)
+    cpu = (server.cpu_seconds() - before) / len(took) * 1e6
+    return Round(sum(one.rate for one in found), cpu, took[int(len(took) * 0.99)] * 1000)
 
 
-async def _load(port: int, requests: list[bytes]) -> float:
-    each = (rate(port, request, connections=1, seconds=SECONDS) for request in requests)
-    return sum(await asyncio.gather(*each))
+async def _load(port: int, requests: list[bytes], seconds: float) -> list[Served]:
+    each = (served(port, request, connections=1, seconds=seconds) for request in requests)
+    return await asyncio.gather(*each)
 
 
 def _users(environ: Mapping[str, str]) -> list[int]:
@@ -201,13 +189,3 @@ def _users(environ: Mapping[str, str]) -> list[int]:
             (CONNECTIONS,),
         )
         return [row[0] for row in made.fetchall()]
-
-
-def _token(environ: Mapping[str, str]) -> str:
-    credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
-    with serving_worker(environ) as server:
-        login = httpx.post(
-            f"http://127.0.0.1:{server.port}/api/auth/login", json=credentials, trust_env=False
-        )
-    token: str = login.json()["data"]["accessToken"]
-    return token

@@ -4,22 +4,17 @@ Each resource is bound to three Buttons. Rounds with and without changes alterna
 of two neighbouring rounds, so that a machine whose speed drifts does no harm.
 """
 
-# ruff: noqa: T201 - it talks to a person at a terminal
-
 from __future__ import annotations
 
 import gc
 import os
-import secrets
 import signal
 import tempfile
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import median
 
-import httpx
 import uvloop
 from sqlalchemy import text
 
@@ -32,44 +27,41 @@ from service.embedded import EmbeddedStores
 from service.launch.prepare import publish_policy
 from service.records.database.transactions import Database
 from service.settings import load
+from tests.benchmarks.frame.results import Pace, Result, at_most, result
 from tests.benchmarks.guarded_apps import TEMPLATE
+from tests.benchmarks.installation import environment, log_in
 from tests.benchmarks.latency import latencies, percentile
 from tests.benchmarks.load import request_bytes
 from tests.benchmarks.publish_apps import CHANGE
 from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
 from tests.support.running import kilobytes
-from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.seeded import seed_database
 from tests.support.waiting import freeze
 
 SHIPPED = read_shipped()
 LIMITS = {10_000: 1.0, 100_000: 10.0}
 """Seconds that it may take to publish a change, by the number of resources."""
 LINES, MEBIBYTES = 100_000, 150.0
-ROUNDS, SECONDS, TIMES = 5, 4.0, 2.0
+CHANGES, TIMES = 3, 2.0
 LOADS = {"as many requests as it takes": (32, 0.0), "3,000 requests a second": (16, 3_000.0)}
 APPS = "tests.benchmarks.publish_apps"
 
 
-def main() -> None:
-    """Print seconds, mebibytes and milliseconds, and whether the limits are kept."""
+def main(pace: Pace) -> Iterator[Result]:
+    """Yield seconds, mebibytes and milliseconds."""
     with tempfile.TemporaryDirectory(prefix="pc-") as folder:
         place = Path(folder)
         with EmbeddedStores(place / "data", durable=False) as stores:
             seed_database(stores.database_url)
-            environ = {
-                "DATABASE_URL": stores.database_url,
-                "REDIS_URL": stores.redis_url,
-                "JWT_SECRET": secrets.token_hex(32),
-                "PORTCULLIS_SERVER__DATA": str(place / "service"),
-                "PORTCULLIS_LOG__FORMAT": "json",
-            }
+            environ = environment(stores, place)
             publish_policy(load(environ), SHIPPED)
-            token = _memory(environ)
+            token, grown = _memory(environ)
+            yield result(f"a worker, {LINES:,} lines more", "MiB", [grown], goals=[at_most(MEBIBYTES)])
             for size, limit in LIMITS.items():
-                uvloop.run(_published(stores.database_url, size, limit))
+                yield from uvloop.run(_published(stores.database_url, size, limit))
             uvloop.run(_fill(stores.database_url, 10_000))
             pin_to_last_core()
-            _requests(environ, token)
+            yield from _requests(environ, token, pace)
 
 
 REGISTER = """
@@ -97,27 +89,30 @@ async def _fill(url: str, size: int) -> None:
     await database.close()
 
 
-async def _published(url: str, size: int, limit: float) -> None:
+async def _published(url: str, size: int, limit: float) -> list[Result]:
+    """Return what it takes to publish a change of one Button, its history included, and to follow it."""
     await _fill(url, size)
     database, live, other = Database(url), LivePolicy(SHIPPED), LivePolicy(SHIPPED)
     whole = await _taken(other.load(database))
     await live.load(database)
     changes = PolicyChanges(database, live, SHIPPED, read_shipped, leave_to_workers)
     gc.freeze()  # as each worker does at its start
-    rounds = [(await _taken(_change(changes)), await _taken(other.load(database))) for _ in range(3)]
+    rounds = [(await _taken(_change(changes)), await _taken(other.load(database))) for _ in range(CHANGES)]
     rows = await _rows_of_history(database)
     await database.close()
-    (saved, saving), (loaded, loading) = (
-        [median(column) for column in zip(*each, strict=True)] for each in zip(*rounds, strict=True)
-    )
-    kept = "is kept" if max(saved, loaded) < limit else "is NOT kept"
-    print(f"{size:,} resources, {len(live.current.rules):,} lines: a Button is disabled or enabled:")
-    print(f"  published, history included, in {saved:.2f} s ({saving:.2f} s of CPU here),")
-    print(
-        f"  followed by another worker in {loaded:.2f} s ({loading:.2f} s); the limit of {limit:g} s {kept}"
-    )
-    print(f"  all lines are loaded by a new worker in {whole[0]:.2f} s ({whole[1]:.2f} s)")
-    print(f"  history has grown by {rows / 3:,.0f} rows with each change", flush=True)
+    saved, loaded = zip(*rounds, strict=True)
+    goals, over = [at_most(limit)], f"{size:,} resources"
+    chart = "A Button is enabled or disabled"
+    return [
+        result(f"published, {over}", "s", [one for one, _ in saved], goals=goals, chart=chart),
+        result(f"published, {over}", "s of processor time of the worker", [cpu for _, cpu in saved]),
+        result(
+            f"followed by another worker, {over}", "s", [one for one, _ in loaded], goals=goals, chart=chart
+        ),
+        result(f"followed by another worker, {over}", "s of its processor time", [cpu for _, cpu in loaded]),
+        result(f"all lines loaded by a new worker, {over}", "s", [whole[0]]),
+        result(f"history of a change, {over}", "rows", [rows / CHANGES]),
+    ]
 
 
 async def _taken(work: Awaitable[object]) -> tuple[float, float]:
@@ -139,57 +134,55 @@ async def _rows_of_history(database: Database) -> int:
     return found
 
 
-def _memory(environ: Mapping[str, str]) -> str:
-    """Print what a worker needs for a large policy; return a token that it issued."""
-    credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+def _memory(environ: Mapping[str, str]) -> tuple[str, float]:
+    """Return a token, and the MiB more that a worker needs for a large policy."""
     with serving_worker(environ) as server:
-        login = httpx.post(
-            f"http://127.0.0.1:{server.port}/api/auth/login", json=credentials, trust_env=False
-        )
+        log_in(server)
         before = _resident(server)
         uvloop.run(_fill(environ["DATABASE_URL"], LINES // 3))
         time.sleep(5)  # the worker follows, and then it reports
-        more = _resident(server) - before
-        login = httpx.post(
-            f"http://127.0.0.1:{server.port}/api/auth/login", json=credentials, trust_env=False
-        )
-    kept = "is kept" if more < MEBIBYTES else "is NOT kept"
-    print(f"{LINES:,} lines: a worker of {before:.0f} MiB needs {more:.0f} MiB more;", end=" ")
-    print(f"the limit of {MEBIBYTES:g} MiB {kept}", flush=True)
-    token: str = login.json()["data"]["accessToken"]
-    return token
+        return log_in(server), _resident(server) - before
 
 
 def _resident(server: Server) -> float:
     return kilobytes(server.pid, "Rss") / 1024
 
 
-def _requests(environ: Mapping[str, str], token: str) -> None:
+def _requests(environ: Mapping[str, str], token: str, pace: Pace) -> Iterator[Result]:
+    """Yield the p99 of requests, alone and while changes are published without a pause."""
     with ExitStack() as stack:
         servers = [
             stack.enter_context(serving(f"{APPS}:{name}", environ)) for name in ("quiet", "publishing")
         ]
-        for name, (connections, a_second) in LOADS.items():
+        for name, each in LOADS.items():
             pairs = [
-                [_p99(servers, one, token, connections, a_second) for one in servers] for _ in range(ROUNDS)
+                [_p99(servers, one, token, each, 2 * pace.seconds) for one in servers]
+                for _ in range(pace.rounds)
             ]
-            ratios = [meanwhile / alone for alone, meanwhile in pairs]
-            alone, meanwhile = (median(column) for column in zip(*pairs, strict=True))
-            kept = "is kept" if median(ratios) <= TIMES else "is NOT kept"
-            print(f"p99 of {name} over {connections} connections, at 10,000 resources: {alone:.2f} ms,")
-            print(f"  {meanwhile:.2f} ms while changes of it are published without a pause;")
-            spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-            print(f"  ratio {median(ratios):.2f} ({spread}); the limit of {TIMES:g} {kept}", flush=True)
+            alone, meanwhile = zip(*pairs, strict=True)
+            reference = result(f"p99 of {name}", "ms", alone, chart="Requests while the policy changes")
+            yield reference
+            yield result(
+                f"p99 of {name}, while publishing",
+                "ms",
+                meanwhile,
+                against=reference,
+                goals=[at_most(TIMES, "ratio")],
+                chart="Requests while the policy changes",
+            )
 
 
-def _p99(servers: list[Server], server: Server, token: str, connections: int, a_second: float) -> float:
+def _p99(
+    servers: list[Server], server: Server, token: str, chosen: tuple[int, float], seconds: float
+) -> float:
+    connections, a_second = chosen
     others = [one.pid for one in servers if one is not server]
     for pid in others:
         freeze(pid)
     try:
         request = request_bytes(TEMPLATE, server.port, Authorization=f"Bearer {token}")
         took = uvloop.run(
-            latencies(server.port, request, connections=connections, seconds=SECONDS, a_second=a_second)
+            latencies(server.port, request, connections=connections, seconds=seconds, a_second=a_second)
         )
     finally:
         for pid in others:

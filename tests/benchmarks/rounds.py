@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import uvloop
 
 from tests.benchmarks.frame.results import Goal, Pace, Result, result
-from tests.benchmarks.load import rate
+from tests.benchmarks.load import served
 from tests.benchmarks.servers import Server
 
 CONNECTIONS = 64
@@ -17,17 +17,18 @@ _WARM_UP = 0.3  # seconds
 
 @dataclass(frozen=True)
 class Round:
-    """What was measured: requests a second, and microseconds of processor time of each."""
+    """What was measured: requests a second, microseconds of processor time of each, p99 in milliseconds."""
 
     rate: float
     cpu: float
+    p99: float
 
 
 def measure(server: Server, request: bytes, *, seconds: float, connections: int = CONNECTIONS) -> Round:
     """Return how many requests ``server`` answers in a second, and the processor time of each."""
     before = server.cpu_seconds()
-    answered = uvloop.run(rate(server.port, request, connections=connections, seconds=seconds))
-    return Round(answered, (server.cpu_seconds() - before) / (answered * seconds) * 1e6)
+    found = uvloop.run(served(server.port, request, connections=connections, seconds=seconds))
+    return Round(found.rate, (server.cpu_seconds() - before) / len(found.took) * 1e6, found.p99 * 1000)
 
 
 def interleaved(asked: Sequence[tuple[Server, bytes]], pace: Pace) -> list[list[Round]]:

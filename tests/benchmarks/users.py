@@ -5,14 +5,11 @@ Each request goes to a service with few users right before it goes to the one wi
 of the two. By which index each page is found and counted, PostgreSQL says itself.
 """
 
-# ruff: noqa: T201 - it talks to a person at a terminal
-
 from __future__ import annotations
 
 import asyncio
 import json
 import re
-import secrets
 import tempfile
 import time
 from collections.abc import Iterator
@@ -36,14 +33,22 @@ from service.records.database.transactions import Database
 from service.records.users import listing
 from service.records.users.listing import SORTS, UserFilter
 from service.settings import load
+from tests.benchmarks.frame.results import Note, Pace, Result, at_most, result
+from tests.benchmarks.installation import environment
 from tests.benchmarks.load import Connection, json_request, request_bytes
 from tests.benchmarks.servers import pin_to_last_core, serving_worker
 from tests.support.databases import database
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
 SIZES = (1_000, 100_000)
-REQUESTS = 9
-LIMIT = 0.050  # seconds
+REQUESTS = 3
+"""How often a page is asked for in a round."""
+LIMIT = 50.0  # milliseconds
+CHARTED = {
+    *("first page by userName", "last page by userName", "a part of the name, by name"),
+    *("a part of most addresses, by name", "a role that all have, latest", "disabled, latest"),
+}
+"""Pages that the chart shows, beside the slowest."""
 
 USERS = """
 INSERT INTO sys."user"
@@ -98,8 +103,8 @@ def cases(size: int) -> list[Case]:
     return found
 
 
-def main() -> None:
-    """Print the time of each page at both sizes, and by which index it is found."""
+def main(pace: Pace) -> Iterator[Result | Note]:
+    """Yield the time of each page at both sizes, and a note for each that is found without an index."""
     with tempfile.TemporaryDirectory(prefix="pc-") as folder, ExitStack() as stack:
         stores = stack.enter_context(EmbeddedStores(Path(folder) / "data", durable=False))
         pin_to_last_core()
@@ -107,19 +112,15 @@ def main() -> None:
         for number, size in enumerate(SIZES):
             many = stack.enter_context(database(stores, name=f"users_{size}"))
             fill(many, size)
-            environ = {
+            environ = environment(stores, Path(folder)) | {
                 "DATABASE_URL": many,
                 "REDIS_URL": f"{stores.redis_url}?db={number}",
-                "JWT_SECRET": secrets.token_hex(32),
-                "PORTCULLIS_CONFIG": "",
-                "PORTCULLIS_SERVER__DATA": str(Path(folder) / f"service-{size}"),
-                "PORTCULLIS_LOG__FORMAT": "json",
             }
             publish_policy(load(environ), read_shipped())
             asked.append((stack.enter_context(serving_worker(environ)).port, cases(size)))
-        times = uvloop.run(measured(asked))
+        times = uvloop.run(measured(asked, pace.rounds))
         plans = uvloop.run(explained(many))
-    show(times, plans)
+    yield from pages(times, plans)
 
 
 def fill(url: str, size: int) -> None:
@@ -131,8 +132,8 @@ def fill(url: str, size: int) -> None:
         connection.execute("VACUUM ANALYZE")
 
 
-async def measured(asked: list[tuple[int, list[Case]]]) -> dict[str, tuple[float, float]]:
-    """Return for each page the median seconds with few users and with many."""
+async def measured(asked: list[tuple[int, list[Case]]], rounds: int) -> dict[str, list[tuple[float, float]]]:
+    """Return for each page, round by round, the seconds with few users and with many."""
     sides = []
     for port, pages in asked:
         connection = await Connection.open(port)
@@ -141,17 +142,23 @@ async def measured(asked: list[tuple[int, list[Case]]]) -> dict[str, tuple[float
         bearer = f"Bearer {json.loads(answer)['data']['accessToken']}"
         paths = [f"/api/user/list?{urlencode(page.query)}" for page in pages]
         sides.append((connection, [request_bytes(path, port, Authorization=bearer) for path in paths]))
-    found = {}
-    for place, page in enumerate(asked[0][1]):
-        times: list[list[float]] = [[], []]
-        for _ in range(REQUESTS):
-            for side, (connection, requests) in enumerate(sides):
-                async with asyncio.timeout(30):
-                    start = time.perf_counter()
-                    await connection.ask(requests[place])
-                    times[side].append(time.perf_counter() - start)
-        found[page.name] = (median(times[0]), median(times[1]))
+    found: dict[str, list[tuple[float, float]]] = {page.name: [] for page in asked[0][1]}
+    for _ in range(rounds):
+        for place, page in enumerate(asked[0][1]):
+            few, many = [await middle(connection, requests[place]) for connection, requests in sides]
+            found[page.name].append((few, many))
     return found
+
+
+async def middle(connection: Connection, request: bytes) -> float:
+    """Return the median seconds of ``REQUESTS``."""
+    times = []
+    for _ in range(REQUESTS):
+        async with asyncio.timeout(30):
+            start = time.perf_counter()
+            await connection.ask(request)
+            times.append(time.perf_counter() - start)
+    return median(times)
 
 
 async def explained(url: str) -> dict[str, list[str]]:
@@ -205,14 +212,21 @@ def plan(connection: psycopg.Connection[Any], statement: str, parameters: Any) -
     )
 
 
-def show(times: dict[str, tuple[float, float]], plans: dict[str, list[str]]) -> None:
-    print(f"a page of 20, {REQUESTS} requests each, at {SIZES[0]:,} and at {SIZES[1]:,} users:")
-    for name, (few, many) in times.items():
-        kept = "" if many <= LIMIT else f"   more than {LIMIT * 1000:.0f} ms"
-        print(f"  {name:<34} {few * 1000:6.1f} ms {many * 1000:7.1f} ms   ratio {many / few:5.1f}{kept}")
-        for what, found in zip(("counted by", "found by"), plans[name], strict=True):
-            print(f"    {what:<11}{found or 'no index'}")
-    slowest = max(times, key=lambda name: times[name][1])
-    kept = "is kept" if times[slowest][1] <= LIMIT else "is NOT kept"
-    took = f"{times[slowest][1] * 1000:.1f} ms"
-    print(f"the slowest, {slowest}: {took}; at most {LIMIT * 1000:.0f} ms {kept}", flush=True)
+def pages(
+    times: dict[str, list[tuple[float, float]]], plans: dict[str, list[str]]
+) -> Iterator[Result | Note]:
+    """Yield a result for each page, and a note for each that PostgreSQL finds or counts without an index."""
+    worst = max(times, key=lambda name: median(many for _, many in times[name]))
+    for name, rounds in times.items():
+        few, many = ([1000 * one for one in column] for column in zip(*rounds, strict=True))
+        yield result(
+            name,
+            "ms",
+            many,
+            against=result(f"the same of {SIZES[0]:,}", "ms", few),
+            goals=[at_most(LIMIT)],
+            chart=f"Pages of {SIZES[1]:,} users" if name == worst or name in CHARTED else "",
+        )
+        for what, found in zip(("counted", "found"), plans[name], strict=True):
+            if "Seq Scan" in found:
+                yield Note(f"{name}: {what} by {found}")

@@ -18,24 +18,24 @@ class Benchmark:
 
 
 BENCHMARKS = (
-    Benchmark("guarded", "what it costs a request to be guarded, against bare Falcon", 120),
-    Benchmark("frameworks", "the same guarded GET in this service and in other frameworks", 90),
+    Benchmark("guarded", "what it costs a request to be guarded, against bare Falcon", 150),
+    Benchmark("frameworks", "the same guarded GET in this service and in other frameworks", 75),
     Benchmark(
-        "access", "what an answer to a question of another service costs, against a guarded request", 75
+        "access", "what an answer to a question of another service costs, against a guarded request", 60
     ),
     Benchmark(
-        "decide", "what a decision costs, by the number of bound resources, against a plain Casbin", 45
+        "decide", "what a decision costs, by the number of bound resources, against a plain Casbin", 30
     ),
     Benchmark("publish", "what a change of the policy costs, and what requests notice of it", 150),
-    Benchmark("users", "pages of the list of users, by each filter and sort, when there are 100,000", 75),
+    Benchmark("users", "pages of the list of users, by each filter and sort, when there are 100,000", 60),
     Benchmark(
-        "files", "what it costs that files pass through the service, against the store client alone", 45
+        "files", "what it costs that files pass through the service, against the store client alone", 50
     ),
     Benchmark(
-        "sessions", "logins and refreshes a second on one core, and the online list when it is long", 120
+        "sessions", "logins and refreshes a second on one core, and the online list when it is long", 110
     ),
     Benchmark(
-        "logs", "a page of a long log, against one of a short log, and what its indexes cost writers", 90
+        "logs", "a page of a long log, against one of a short log, and what its indexes cost writers", 60
     ),
     Benchmark("oplog", "what the operation log costs a request, and how many entries a second it takes", 90),
 )
