@@ -6,6 +6,7 @@ import asyncio
 import signal
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 from types import FrameType
 from typing import cast
 
@@ -17,7 +18,8 @@ from service.launch.capacity import most_connections
 from service.launch.http import HttpProtocol, Limits, WorkerState
 from service.settings import Settings
 
-_LOOK = 10  # ticks of uvicorn's main loop, of a tenth of a second each
+_LOOK = 10  # ticks of a tenth of a second each, as uvicorn counts them
+_TICK = 0.1  # seconds
 _log = structlog.get_logger()
 
 
@@ -49,6 +51,8 @@ class WorkerServer(uvicorn.Server):
         self._grace_ends: float | None = None
         self._announce_stop = announce_stop
         self._service_stops = service_stops
+        self._must_look = asyncio.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to stop; called at SIGTERM and SIGINT."""
@@ -57,6 +61,23 @@ class WorkerServer(uvicorn.Server):
             if self._grace_ends is not None:
                 self._grace_ends = 0.0
         super().handle_exit(sig, frame)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._must_look.set)
+
+    async def main_loop(self) -> None:
+        """Look around once a second and at a signal; ten times a second while stopping.
+
+        uvicorn's own loop always wakes ten times a second, which costs an idle worker a fifth of its time.
+        """
+        self._loop = asyncio.get_running_loop()
+        counter = 0
+        while not await self.on_tick(counter):
+            stops = self._grace_ends is not None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_TICK if stops else _LOOK * _TICK):
+                    await self._must_look.wait()
+            self._must_look.clear()
+            counter += 1 if stops else _LOOK
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, then accept."""
@@ -64,7 +85,7 @@ class WorkerServer(uvicorn.Server):
         self._acceptor.start()
 
     async def on_tick(self, counter: int) -> bool:
-        """Enforce deadlines; True once the grace of a stop has ended. Called ten times a second."""
+        """Enforce deadlines, at each tenth tick; True once the grace of a stop has ended."""
         must_stop = await super().on_tick(counter)
         now = asyncio.get_running_loop().time()
         if counter % _LOOK == 0:

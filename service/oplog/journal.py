@@ -57,7 +57,9 @@ class Journal:
         self.collector = Collector(settings.memory_limit)
         self._sender = Sender(self.collector, stream, worker, settings.stream_limit)
         writing = Writing(database, chain)
-        self._writer = Writer(stream, writing, worker, self.collector.counts, claim_after=claim_after)
+        self._writer = Writer(
+            stream, writing, worker, self.collector.counts, sent=self._sender.sent, claim_after=claim_after
+        )
         self._upkeep = Upkeep(database, chain, days)
 
     async def start(self) -> None:

@@ -23,7 +23,8 @@ class Sender:
     """Sends the bundles of ``collector`` under the name ``worker``.
 
     A bundle is sent until the stream confirms it; the stream stores it once. While the session store is
-    unavailable or the stream is full, entries wait in the collector.
+    unavailable or the stream is full, entries wait in the collector. ``sent`` is set whenever the stream has
+    taken a bundle.
     """
 
     def __init__(self, collector: Collector, stream: LogStream, worker: str, most_bytes: int) -> None:
@@ -31,6 +32,7 @@ class Sender:
         self._stream = stream
         self._worker = worker
         self._most_bytes = most_bytes
+        self.sent = asyncio.Event()
         self._dropped_sent = 0
         self.held_up = False
         """True if entries wait because the last attempt failed."""
@@ -58,6 +60,7 @@ class Sender:
                 )
                 if not taken:
                     return self._say("the stream is full: the database does not keep up")
+                self.sent.set()
                 self._dropped_sent = dropped
                 self._collector.handed_on()
         except Unavailable:

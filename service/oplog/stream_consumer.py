@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
@@ -18,6 +19,8 @@ from service.records.logs.inserts import Log
 
 WRITE_EVERY: Final = 0.2
 """Seconds between two transactions, unless more batches wait than one can take."""
+LOOK_EVERY: Final = 2.0
+"""Seconds between two looks while this worker sends nothing: other workers write what they send."""
 MOST_BATCHES: Final = 8
 """Batches of one transaction: half a mebibyte, which delays requests by a few milliseconds."""
 RETRY_EVERY: Final = 1.0
@@ -25,7 +28,7 @@ RETRY_EVERY: Final = 1.0
 CLAIM_AFTER: Final = 20.0
 """Seconds after which an unfinished batch of another worker is claimed."""
 CLAIM_EVERY: Final = 1.0
-"""Seconds between two looks for such batches."""
+"""Seconds at least between two looks for such batches."""
 
 _log = structlog.get_logger(__name__)
 
@@ -48,7 +51,7 @@ class Writer:
 
     A batch with an unconfirmed commit is written again, which has no effect if it was committed. While the
     database is unavailable, batches wait in the stream; batches of a dead worker are claimed by others.
-    ``counts`` is updated with the outcome.
+    ``counts`` is updated with the outcome. ``sent`` is set when this worker has added a batch.
     """
 
     def __init__(
@@ -58,8 +61,10 @@ class Writer:
         worker: str,
         counts: Counts,
         *,
+        sent: asyncio.Event | None = None,
         claim_after: float = CLAIM_AFTER,
     ) -> None:
+        self._sent = sent or asyncio.Event()
         self._stream = stream
         self._writing = writing
         self._worker = worker
@@ -73,16 +78,20 @@ class Writer:
     async def run(self) -> None:
         """Write until cancelled; raises nothing else."""
         while True:
-            pause = RETRY_EVERY
+            pause, more = RETRY_EVERY, True
+            self._sent.clear()
             try:
+                again = self._unfinished  # then it reads what it had taken, and next what is new
                 full = await self.step() == MOST_BATCHES
-                pause = 0 if full else WRITE_EVERY
+                pause, more = 0 if full else WRITE_EVERY, full or again
                 self._say(None)
             except Unavailable as refusal:
                 self._say(refusal.detail)
             except Exception:  # noqa: BLE001 - an unexpected error must not lose entries
                 _log.exception("entries of the logs can't be written")
             await asyncio.sleep(pause)
+            if not more:
+                await self._until_sent()
 
     async def step(self) -> int:
         """Write as many batches as one transaction takes; return their number. Raises Unavailable."""
@@ -123,6 +132,11 @@ class Writer:
         for one in done:
             self._counts.written += one.written
             self._counts.set_aside += one.set_aside
+
+    async def _until_sent(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_EVERY):
+                await self._sent.wait()
 
     def _idle(self) -> float:
         if monotonic() < self._claim_again:

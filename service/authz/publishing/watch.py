@@ -90,6 +90,7 @@ class PolicyWatch:
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
         self._newest = 0  # the newest revision of the database, and since when it is not in force here
         self._behind_since = 0.0
+        self._seen: tuple[int, str] | None = None  # number and digest of what the last look found in force
         self._reported: tuple[int, str | None] | None = None
         self._report_again = 0.0
         self.tamperings = 0
@@ -106,6 +107,7 @@ class PolicyWatch:
     async def look(self) -> None:
         """Load a newer policy, if there is one, and report; raises only unexpected errors."""
         before = self._live.current
+        self._seen = None
         try:
             async with self._database.transaction(even_if_emptied=True) as connection:
                 latest = await revisions.latest(connection)
@@ -119,6 +121,8 @@ class PolicyWatch:
                 await self._publish_anew(_LOST, newest, before.revision + 1)
             await self._load(newest)
             await self._report()
+            if latest is not None and self.fault is None and newest == self._live.current.revision:
+                self._seen = newest, latest.digest
         except Unavailable as refusal:
             self._say(refusal.detail)
         else:
@@ -210,7 +214,7 @@ class PolicyWatch:
             await policy_workers.report(connection, self._worker, *now, own_digest=self.own_parts.digest)
             await bit_positions.report_life(connection, self._token_life)
             present = await policy_workers.present(connection)
-            self.tamperings = len(await revisions.tamperings(connection))
+            self.tamperings = await revisions.tampering_count(connection)
         self.own_parts.observe(present)
         self._live.confirm(since)
         self._reported, self._report_again = now, monotonic() + REPORT_EVERY
@@ -227,10 +231,31 @@ class PolicyWatch:
 
     async def _look_and_wait(self) -> None:
         self._due.clear()
-        await self.look()
+        if not await self._is_as_seen():
+            await self.look()
         with suppress(TimeoutError):
             async with asyncio.timeout(self._poll_every):
                 await self._due.wait()
+
+    async def _is_as_seen(self) -> bool:
+        """Return False if something has changed since the last look; else report and mend as a look does.
+
+        It costs a tenth of a look.
+        """
+        seen = self._seen
+        if seen is None:
+            return False
+        try:
+            if await revisions.newest(self._database) != seen:
+                return False
+            await self._report()
+        except Unavailable as refusal:
+            self._seen = None
+            self._say(refusal.detail)
+            return True
+        with suppress(Unavailable):  # the session store's own check tells
+            await self._keep.keep(seen[0])
+        return True
 
     async def _listen(self) -> None:
         with suppress(Unavailable):

@@ -17,6 +17,9 @@ RV = TypeVar("RV")
 
 _LEAST_CONNECT_TIMEOUT = 2  # seconds; libpq knows no shorter one
 
+# psycopg looks for a Ctrl-C ten times a second while it waits; on an event loop, the loop does that.
+_UNINTERRUPTED = 3600.0  # seconds
+
 
 class DatabaseUrlError(OperatorError, ValueError):
     """The URL of the database can't be used; the message has no part of it."""
@@ -64,7 +67,7 @@ class PromptConnection(psycopg.AsyncConnection[Any]):
     async def wait(
         self,
         gen: PQGen[RV],
-        interval: float = 0.1,
+        interval: float = _UNINTERRUPTED,
         timeout: float | None = None,  # noqa: ASYNC109 - psycopg's signature
     ) -> RV:
         """Run ``gen`` to its end; on cancellation close the connection and reraise."""

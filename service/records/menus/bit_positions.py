@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import ColumnElement, Interval, case, delete, func, insert, select, text
+from sqlalchemy import ColumnElement, Interval, bindparam, case, delete, func, insert, select, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -32,12 +32,8 @@ _LATELY: Final = timedelta(minutes=10)  # tokens with a life reported more recen
 
 async def report_life(connection: AsyncConnection, seconds: int) -> None:
     """Record that access tokens with this life are issued now; remove lives whose tokens have expired."""
-    row = upsert(token_life).values(seconds=seconds)
-    await connection.execute(
-        row.on_conflict_do_update(index_elements=[token_life.c.seconds], set_={"last_time": func.now()})
-    )
-    over = token_life.c.last_time + _seconds(token_life.c.seconds) + MARGIN < func.now()
-    await connection.execute(delete(token_life).where(over))
+    await connection.execute(_ISSUED, {"seconds": seconds})
+    await connection.execute(_EXPIRED)
 
 
 async def give(connection: AsyncConnection, user_id: int | None) -> int:
@@ -136,3 +132,14 @@ async def _new(connection: AsyncConnection) -> int:
 
 def _seconds(number: ColumnElement[int]) -> ColumnElement[timedelta]:
     return func.make_interval(0, 0, 0, 0, 0, 0, number, type_=Interval())
+
+
+# Each worker runs these every few seconds: they are built once.
+_ISSUED: Final = (
+    upsert(token_life)
+    .values(seconds=bindparam("seconds"))
+    .on_conflict_do_update(index_elements=[token_life.c.seconds], set_={"last_time": func.now()})
+)
+_EXPIRED: Final = delete(token_life).where(
+    token_life.c.last_time + _seconds(token_life.c.seconds) + MARGIN < func.now()
+)

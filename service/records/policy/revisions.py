@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Annotated, Final
 
 from sqlalchemy import func, insert, select, text
@@ -12,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.kernel.dry_run import DRY_RUN
 from service.records.database.filters import at_least, below, conditions_of, equals
 from service.records.database.paging import Page, page_of
+from service.records.database.prepared import PreparedSelect, Source
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import policy_revision
 
@@ -68,6 +70,24 @@ async def latest(connection: AsyncConnection) -> PolicyRevision | None:
     return await _REVISION.one_or_none(connection, statement)
 
 
+_NEWEST: Final = PreparedSelect(
+    select(policy_revision.c.revision, policy_revision.c.digest)
+    .order_by(policy_revision.c.revision.desc())
+    .limit(1),
+    lambda row: (row[0], row[1]),
+)
+
+
+_TAMPERED: Final[PreparedSelect[int]] = PreparedSelect(
+    select(func.count()).select_from(policy_revision).where(policy_revision.c.tampered > 0), itemgetter(0)
+)
+
+
+async def newest(source: Source) -> tuple[int, str] | None:
+    """Return number and digest of the newest revision; None before the first. Cheap enough to ask often."""
+    return await _NEWEST.one_or_none(source)
+
+
 @dataclass(frozen=True, slots=True)
 class RevisionFilter:
     """A filter of revisions: not before ``begin``, before ``end``, asked for by a user; None matches all."""
@@ -99,6 +119,11 @@ async def all_recorded(connection: AsyncConnection, first: int, last: int) -> bo
         policy_revision.c.revision.between(first, last)
     )
     return bool((await connection.execute(recorded)).scalar_one() == last - first + 1)
+
+
+async def tampering_count(source: Source) -> int:
+    """Return how many revisions replaced lines which somebody had changed past the service."""
+    return await _TAMPERED.one_or_none(source) or 0
 
 
 async def tamperings(connection: AsyncConnection) -> list[PolicyRevision]:

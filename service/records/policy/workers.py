@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -37,6 +37,27 @@ class PolicyWorker:
 
 _WORKER: Final = RowMapper(PolicyWorker, policy_worker)
 
+# Each worker runs these every few seconds: they are built once.
+_REPORTED: Final[dict[str, Any]] = {
+    name: bindparam(name) for name in ("worker", "revision", "fault", "own_digest")
+}
+_RENEWED: Final = {name: given for name, given in _REPORTED.items() if name != "worker"}
+_REPORT: Final = (
+    upsert(policy_worker)
+    .values(_REPORTED)
+    .on_conflict_do_update(index_elements=[policy_worker.c.worker], set_=_RENEWED | {"seen_time": func.now()})
+)
+_SILENT_FOR_LONG: Final = select(policy_worker.c.worker).where(policy_worker.c.seen_time < func.now() - KEPT)
+# A locked row is being renewed or removed already; waiting for it could end in a deadlock.
+_FORGET: Final = delete(policy_worker).where(
+    policy_worker.c.worker.in_(_SILENT_FOR_LONG.with_for_update(skip_locked=True))
+)
+_PRESENT: Final = (
+    select(*_WORKER.columns)
+    .where(policy_worker.c.seen_time >= func.now() - _SILENT)
+    .order_by(policy_worker.c.worker)
+)
+
 
 async def report(
     connection: AsyncConnection, worker: str, revision: int, fault: str | None, *, own_digest: str | None
@@ -45,14 +66,9 @@ async def report(
 
     Deletes the rows of workers that have been silent for longer than ``KEPT``.
     """
-    reported = {"revision": revision, "fault": fault, "own_digest": own_digest}
-    row = upsert(policy_worker).values(worker=worker, **reported)
-    renewed = reported | {"seen_time": func.now()}
-    await connection.execute(row.on_conflict_do_update(index_elements=[policy_worker.c.worker], set_=renewed))
-    silent = select(policy_worker.c.worker).where(policy_worker.c.seen_time < func.now() - KEPT)
-    # A locked row is being renewed or removed already; waiting for it could end in a deadlock.
-    unheld = silent.with_for_update(skip_locked=True)
-    await connection.execute(delete(policy_worker).where(policy_worker.c.worker.in_(unheld)))
+    reported = {"worker": worker, "revision": revision, "fault": fault, "own_digest": own_digest}
+    await connection.execute(_REPORT, reported)
+    await connection.execute(_FORGET)
 
 
 async def leave(connection: AsyncConnection, worker: str) -> None:
@@ -62,6 +78,4 @@ async def leave(connection: AsyncConnection, worker: str) -> None:
 
 async def present(connection: AsyncConnection) -> list[PolicyWorker]:
     """Return the workers that have reported within 15 seconds, by name."""
-    lately = policy_worker.c.seen_time >= func.now() - _SILENT
-    ordered = select(*_WORKER.columns).where(lately).order_by(policy_worker.c.worker)
-    return await _WORKER.all(connection, ordered)
+    return await _WORKER.all(connection, _PRESENT)
