@@ -22,6 +22,7 @@ import structlog
 
 from service.embedded import EmbeddedStores
 from service.embedded.privilege import own_directory
+from tests.benchmarks import cluster
 from tests.benchmarks.fault_matrix.calls import Caller
 from tests.benchmarks.fault_matrix.cell import run_cell
 from tests.benchmarks.fault_matrix.database import FaultyDatabase
@@ -42,7 +43,12 @@ _DATABASE_SIZE, _BUCKET_SIZE = 128, 32  # MiB
 
 
 def main(options: Sequence[str] = ()) -> int:
-    """Run the cells that ``options`` choose, or all; return 1 when anything is wrong in one of them."""
+    """Run the cells that ``options`` choose, or all; return 1 when anything is wrong in one of them.
+
+    With ``--cluster`` alone, kill primaries and nodes instead.
+    """
+    if list(options) == ["--cluster"]:
+        return cluster.main()
     chosen = _chosen(options)
     # Stores that are killed are started again, and that is told as a warning.
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
@@ -64,6 +70,7 @@ def _chosen(options: Sequence[str]) -> list[tuple[str, str]]:
         metavar="STORE[:FAULT]",
         help=f"a store ({', '.join(STORES)}) and a fault ({', '.join(FAULTS)}); may be given several times",
     )
+    parser.add_argument("--cluster", action="store_true", help="kill primaries and nodes instead; alone")
     wanted = parser.parse_args(options).only
     cells = [(store, fault) for store in STORES for fault in FAULTS]
     if wanted is None:

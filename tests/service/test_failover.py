@@ -33,7 +33,7 @@ def test_a_standby_that_is_promoted_has_every_acknowledged_write_and_is_used_wit
     variables = variables_for(pair.url, f"{stores.redis_url}?db=9") | {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
     with running(tmp_path, "--workers", "1", **variables) as service:
         workers = service.workers
-        with Writers(service.url, PASSWORD) as writers:
+        with Writers(service.url, password=PASSWORD) as writers:
             writers.work_for(0.5)
             if freeze:
                 pair.primary.pause()

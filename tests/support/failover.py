@@ -6,6 +6,8 @@ import os
 import threading
 import time
 from collections import Counter
+from http import HTTPStatus
+from itertools import cycle
 from types import TracebackType
 from typing import Self
 
@@ -16,16 +18,22 @@ _PAUSE = 0.005  # seconds between two requests of one writer
 
 
 class Writers:
-    """Create roles all the time, ``number`` of them at once, from entering the context until leaving it."""
+    """Create roles all the time, ``number`` of them at once, from entering the context until leaving it.
 
-    def __init__(self, url: str, password: str, number: int = 4) -> None:
+    Each sends its requests to the services at ``urls`` in turn, as a proxy without sticky sessions does. The
+    status 0 stands for a request without an answer.
+    """
+
+    def __init__(self, *urls: str, password: str, number: int = 4) -> None:
         self.acknowledged: set[str] = set()
         """The codes of the roles whose creation was answered with success."""
         self.statuses: Counter[int] = Counter()
         self._successes: list[float] = []
         self._over = threading.Event()
-        self._client = httpx.Client(base_url=url, timeout=PATIENCE, trust_env=False)
-        answer = self._client.post("/api/auth/login", json={"userName": "admin", "password": password})
+        self._urls = urls
+        self._client = httpx.Client(timeout=PATIENCE, trust_env=False)
+        given = {"userName": "admin", "password": password}
+        answer = self._client.post(f"{urls[0]}/api/auth/login", json=given)
         assert answer.status_code == 200, answer.text
         self._client.headers["Authorization"] = f"Bearer {answer.json()['data']['accessToken']}"
         self._threads = [threading.Thread(target=self._write) for _ in range(number)]
@@ -56,11 +64,19 @@ class Writers:
         raise AssertionError(f"no write succeeds any more: {self.statuses}")
 
     def _write(self) -> None:
+        turns = cycle(self._urls)
         while not self._over.is_set():
             code = f"written-{os.urandom(6).hex()}"
-            answer = self._client.post("/api/role", json={"roleName": code, "roleCode": code})
-            self.statuses[answer.status_code] += 1
-            if answer.is_success:
+            status = self._create(next(turns), code)
+            self.statuses[status] += 1
+            if status == HTTPStatus.CREATED:
                 self.acknowledged.add(code)
                 self._successes.append(time.monotonic())
             time.sleep(_PAUSE)
+
+    def _create(self, url: str, code: str) -> int:
+        try:
+            body = {"roleName": code, "roleCode": code}
+            return self._client.post(f"{url}/api/role", json=body).status_code
+        except httpx.TransportError:
+            return 0

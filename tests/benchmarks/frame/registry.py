@@ -41,5 +41,7 @@ BENCHMARKS = (
 )
 NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 
-APART = {"faults": "what each operation answers while a store fails in every way (--only STORE:FAULT)"}
+APART = {
+    "faults": "what each operation answers while a store fails in every way (--only STORE:FAULT, --cluster)"
+}
 """What measures no speed and takes ten minutes more: runs only when it is named, alone."""
