@@ -88,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_admin(families.add_parser, data)
     _add_audit(families.add_parser, data)
     add_command(families.add_parser, backup.__name__, "backup", "everything that is stored, in one file")
+    add_command(families.add_parser, backup.__name__, "restore", "a backup into an empty place")
     doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")
     doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
     doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")

@@ -21,6 +21,7 @@ from service.keyspace.log_stream import LogStream
 from service.keyspace.online import Online
 from service.keyspace.pipeline import Pipeline
 from service.keyspace.probe import Probe
+from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
 from service.keyspace.snapshots import Snapshots
@@ -69,6 +70,7 @@ class SessionStore:
         self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
         self.log = LogStream(self._scripts)
         self.probe = Probe(pool, settings.timeout)
+        self.former_sessions = FormerSessions(pool, settings.timeout)
         self.revision_key = RevisionKey(pool, self._scripts, settings.timeout)
 
     def check(self, login_id: str, device: str) -> asyncio.Future[Answer]:

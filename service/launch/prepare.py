@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from multiprocessing.connection import Connection
+from typing import Final
 
 import structlog
 
@@ -23,7 +24,7 @@ from service.errors import Refusal
 from service.files.bucket import create_bucket
 from service.files.object_store import object_store
 from service.kernel.operator_error import OperatorError
-from service.launch.errors import PasswordError
+from service.launch.errors import PasswordError, UnpreparedError
 from service.launch.known_routes import routes_of_code
 from service.launch.parent import end_with_parent
 from service.launch.prepared import PASSWORD, FirstLogin, Prepared, Refused
@@ -31,11 +32,17 @@ from service.records import migrate
 from service.records.database.transactions import Database
 from service.records.policy import revisions
 from service.records.seed.data import ADMINISTRATOR
+from service.records.timelines import timelines
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging
 
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
 
+
+_NO_TIMELINE: Final = (
+    "The database has no timeline: it was brought back by pg_restore alone, or its restore was broken off. "
+    "Restore the backup into a new database, by portcullis restore"
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -140,6 +147,8 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
     try:
         async with database.transaction(within=_PUBLISH_PATIENCE) as connection:
             await revisions.lock(connection)
+            if await timelines.current(connection) is None:
+                raise UnpreparedError(_NO_TIMELINE)
             if await revisions.latest(connection) is None and not shipped.leaves_unregistered:
                 found = await differences(connection, routes_of_code(shipped))
                 await register(connection, found.proposed)

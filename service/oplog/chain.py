@@ -42,7 +42,11 @@ class Chain:
     def sealed(self, head: Head) -> Head:
         """Return ``head`` with a seal over its other fields."""
         parts = (head.log, head.day, head.key_id, head.number, head.hash.hex(), head.prior_day, head.dropped)
-        return replace(head, seal=self._digest(f"portcullis: head {parts}".encode()))
+        return replace(head, seal=self.seal(f"head {parts}"))
+
+    def seal(self, facts: str) -> bytes:
+        """Return the seal over ``facts``, which begin with the kind of record that they are of."""
+        return self._digest(f"portcullis: {facts}".encode())
 
     def _digest(self, content: bytes) -> bytes:
         if self._key:

@@ -10,13 +10,16 @@ from sqlalchemy import text
 
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
+from service.launch.errors import UnpreparedError
+from service.launch.prepare import publish_policy
 from service.records.database.transactions import Database, engine
 from service.records.migrate import migrate
 from service.records.migrations.versions import v0020_timelines
-from service.settings import Policy
+from service.settings import Policy, load
 from tests.support.inside import Inside
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
+SECRET = {"JWT_SECRET": secrets.token_urlsafe(48)}
 BEGIN = text("INSERT INTO sys.timeline (number, name) SELECT max(number) + 1, :name FROM sys.timeline")
 
 
@@ -71,3 +74,13 @@ def test_a_database_in_use_goes_on_without_a_name_and_a_new_one_has_a_name_of_it
         )
         connection.execute(text(v0020_timelines.TIMELINES))
         assert connection.execute(text("SELECT name FROM sys.timeline")).scalars().all() == [""]
+
+
+def test_a_start_refuses_a_database_whose_restore_was_not_completed(seeded_database_url: str) -> None:
+    chosen = load(
+        {"PORTCULLIS_CONFIG": "", "DATABASE_URL": seeded_database_url, "REDIS_URL": "redis://x"} | SECRET
+    )
+    with engine(seeded_database_url).begin() as connection:
+        connection.execute(text("DELETE FROM sys.timeline"))
+    with pytest.raises(UnpreparedError, match="has no timeline"):
+        publish_policy(chosen, configured(chosen.policy))

@@ -14,7 +14,7 @@ from service.errors import NotFound, Unavailable
 from service.files.object_store import ObjectStore, object_store
 from service.keyspace import SessionStore
 from service.launch.backup.archive import ArchiveWriter, MemberWriter
-from service.launch.backup.manifest import DATABASE, FILES, FORMAT, KEYS, ChainHead, Files, Manifest, Timeline
+from service.launch.backup.manifest import DATABASE, FILES, FORMAT, KEYS, ChainHead, Files, Manifest
 from service.launch.backup.programs import output_of, program_for
 from service.launch.backup.sealed_keys import ENCRYPTION, keys_of, seal
 from service.launch.errors import LaunchError
@@ -26,6 +26,7 @@ from service.records.logs.inserts import TABLES
 from service.records.policy import revisions
 from service.records.timelines import snapshots, timelines
 from service.records.timelines.snapshots import Snapshot, StoredObject
+from service.records.timelines.timelines import Timeline
 from service.settings import Settings
 
 WITHIN: Final = timedelta(days=1).total_seconds()
@@ -127,8 +128,7 @@ async def _facts(connection: Connection) -> _Facts:
         for head in await chain.heads(connection, log)
     ]
     begun = await timelines.every(connection)
-    told = tuple(Timeline(one.number, one.name, one.begin_time) for one in begun)
-    return _Facts(told, latest.revision, latest.digest, tuple(heads))
+    return _Facts(tuple(begun), latest.revision, latest.digest, tuple(heads))
 
 
 async def _copy(objects: ObjectStore, archive: ArchiveWriter, stored: list[StoredObject]) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from typing import Final
 
 import msgspec
 
+from service.records.timelines.timelines import Timeline
+
 FORMAT: Final = 1
 """The format of archives that this version writes, and the newest that it reads."""
 MANIFEST: Final = "manifest.json"
@@ -21,14 +23,6 @@ class Member(msgspec.Struct, frozen=True):
     name: str
     size: int
     sha256: str
-
-
-class Timeline(msgspec.Struct, frozen=True):
-    """A timeline of the database, as in ``sys.timeline``."""
-
-    number: int
-    name: str
-    begin_time: datetime
 
 
 class ChainHead(msgspec.Struct, frozen=True):

@@ -10,7 +10,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import ColumnElement, Interval, bindparam, case, delete, func, insert, select, text
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Interval,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    select,
+    text,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -58,8 +70,10 @@ async def give(connection: AsyncConnection, user_id: int | None) -> int:
     return await _new(connection) if position is None else position
 
 
-async def retire(connection: AsyncConnection, position: int, user_id: int | None) -> None:
-    """Retire ``position``: it has no code any more. Stores until when tokens can carry it.
+async def retire(connection: AsyncConnection, first: int, user_id: int | None, *, count: int = 1) -> None:
+    """Retire ``count`` positions from ``first`` on: they have no code any more.
+
+    Stores until when tokens can carry them.
 
     The time is stored now, since it depends on the token lives that workers report now. The next policy
     revision to be published is the first one without the position.
@@ -68,14 +82,11 @@ async def retire(connection: AsyncConnection, position: int, user_id: int | None
     last = case((token_life.c.last_time > func.now() - _LATELY, func.now()), else_=token_life.c.last_time)
     expiry = select(func.max(last + _seconds(token_life.c.seconds))).scalar_subquery()
     newest = select(func.coalesce(func.max(policy_revision.c.revision), 0) + 1).scalar_subquery()
-    await connection.execute(
-        insert(retired_bit).values(
-            position=position,
-            revision=newest,
-            user_id=user_id,
-            free_time=func.greatest(expiry, func.now() + UNCONFIRMED) + MARGIN,
-        )
-    )
+    positions = func.generate_series(first, first + count - 1).column_valued("position")
+    free = func.greatest(expiry, func.now() + UNCONFIRMED) + MARGIN
+    rows = select(positions, newest, literal(user_id, BigInteger), free)
+    names = ["position", "revision", "user_id", "free_time"]
+    await connection.execute(insert(retired_bit).from_select(names, rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,11 +118,8 @@ async def _require_quota(connection: AsyncConnection, user_id: int | None) -> No
             raise RateLimited(int(seconds) + 1, "permission-codes", _TOO_MANY)
 
 
-async def _new(connection: AsyncConnection) -> int:
-    """Return a position that was never used, and move the sequence, which other programs use, above it.
-
-    Not by ``nextval``: a rollback does not undo it, so each refused change would use up a position.
-    """
+async def unused(connection: AsyncConnection) -> int:
+    """Return the lowest position above all that are in use or retired."""
     used = select(
         func.greatest(
             select(func.coalesce(func.max(menu.c.bit_position), -1)).scalar_subquery(),
@@ -120,6 +128,15 @@ async def _new(connection: AsyncConnection) -> int:
         + 1
     )
     position: int = (await connection.execute(used)).scalar_one()
+    return position
+
+
+async def _new(connection: AsyncConnection) -> int:
+    """Return a position that was never used, and move the sequence, which other programs use, above it.
+
+    Not by ``nextval``: a rollback does not undo it, so each refused change would use up a position.
+    """
+    position = await unused(connection)
     await connection.execute(
         text(
             "SELECT setval('sys.menu_bit_position_seq', :position)"

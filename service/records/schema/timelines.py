@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, Column, Integer, Table, Text
+from sqlalchemy import CheckConstraint, Column, DateTime, Integer, LargeBinary, Table, Text
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from service.records.schema.base import metadata, moment
 
@@ -13,4 +14,14 @@ timeline = Table(
     Column("number", Integer, CheckConstraint("number > 0", name="number"), primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     moment("begin_time"),
+    # Null for the first one; else the backup that was restored, the time of its snapshot, and by whom.
+    Column("backup_id", Text),
+    Column("snapshot_time", DateTime(timezone=True)),
+    Column("operator", Text),
+    # Other timelines that the restore has ended, of which the backup did not know.
+    Column("ended", ARRAY(Text)),
+    # Where the chains of the logs ended in the backup.
+    Column("heads", JSONB),
+    # A MAC over all of the above: nobody can forge one without the key of the chains.
+    Column("seal", LargeBinary),
 )

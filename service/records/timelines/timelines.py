@@ -2,35 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime
+from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.database.row_mapper import RowMapper
 from service.records.schema import timeline
 
 
 @dataclass(frozen=True, slots=True)
+class CutHead:
+    """Where the chain of one day of a log ended in a backup: its number of entries."""
+
+    log: str
+    day: date
+    key_id: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """A timeline: its number from 1, its name, and when it began."""
+    """A timeline: its number from 1, its name, and when it began.
+
+    A restore has begun every one but the first: ``backup_id``, ``snapshot_time``, ``operator`` and ``heads``
+    say which. ``ended`` are timelines that it has ended and that the backup did not know.
+    """
 
     number: int
     name: str
     begin_time: datetime
+    backup_id: str | None = None
+    snapshot_time: datetime | None = None
+    operator: str | None = None
+    ended: tuple[str, ...] = ()
+    heads: tuple[CutHead, ...] = field(default=(), repr=False)
+    seal: bytes | None = None
 
 
-_TIMELINE: Final = RowMapper(Timeline, timeline)
+_PLAIN: Final = ("number", "name", "begin_time", "backup_id", "snapshot_time", "operator", "seal")
 
 
 async def current(connection: AsyncConnection) -> str | None:
-    """Return the name of the newest timeline; None in a database that has lost its rows."""
+    """Return the name of the newest timeline; None when no restore was completed, or the rows are lost."""
     newest = select(timeline.c.name).order_by(timeline.c.number.desc()).limit(1)
     return (await connection.execute(newest)).scalar_one_or_none()
 
 
 async def every(connection: AsyncConnection) -> list[Timeline]:
     """Return all timelines of this database, the first one first."""
-    return await _TIMELINE.all(connection, select(*_TIMELINE.columns).order_by(timeline.c.number))
+    found = await connection.execute(select(timeline).order_by(timeline.c.number))
+    return [_timeline(row._mapping) for row in found]  # noqa: SLF001 - SQLAlchemy's public name
+
+
+async def add(connection: AsyncConnection, begun: Iterable[Timeline]) -> None:
+    """Store timelines; the caller has checked that they follow one another."""
+    rows = [asdict(one) | {"ended": list(one.ended), "heads": _as_json(one.heads)} for one in begun]
+    await connection.execute(insert(timeline), rows)
+
+
+def _timeline(row: Any) -> Timeline:
+    heads = tuple(
+        CutHead(log, date.fromisoformat(day), key_id, number)
+        for log, day, key_id, number in row["heads"] or ()
+    )
+    return Timeline(**{name: row[name] for name in _PLAIN}, ended=tuple(row["ended"] or ()), heads=heads)
+
+
+def _as_json(heads: Iterable[CutHead]) -> list[list[str | int]]:
+    return [[one.log, str(one.day), one.key_id, one.number] for one in heads]

@@ -74,6 +74,13 @@ async def unban(connection: AsyncConnection, user_id: int) -> bool:
     return bool((await connection.execute(cleared)).scalar_one_or_none())
 
 
+async def denied(connection: AsyncConnection) -> list[int]:
+    """Return the ids of all users who may not log in, in order."""
+    statement = select(user.c.id).select_from(with_bans())
+    kept_out = (user.c.status != "enabled") | user_ban.c.user_id.is_not(None)
+    return list((await connection.execute(statement.where(kept_out).order_by(user.c.id))).scalars())
+
+
 async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
     """Return why a user may not log in; None for a user who may, or who does not exist."""
     columns = (user.c.status, user_ban.c.user_id, user_ban.c.until, user_ban.c.reason)

@@ -1,0 +1,252 @@
+"""A backup under load, restored elsewhere beside the session store and the files of the original."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from service.embedded import EmbeddedStores
+from service.files.object_store import object_store
+from service.files.sweep import Sweep
+from service.launch.backup.archive import ArchiveReader
+from service.launch.backup.manifest import Manifest
+from service.records.database.transactions import Database, engine
+from service.settings import Objstore
+from tests.backup.conftest import CHAIN_KEY, SECRET
+from tests.files.forms import download, uploaded
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
+from tests.support.running import Ended, portcullis
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+pytestmark = pytest.mark.anyio
+
+LOGIN = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+PASSWORD = "Cardamom-7-lantern-oak"
+NEW_BUTTON = {"menuType": "Button", "title": "New", "authMark": "gate:open"}
+BEFORE, AFTER = b"before the backup\n", b"after the backup\n"
+
+
+@dataclass
+class Made:
+    """What was acknowledged before, during and after the backup, and the restored service."""
+
+    manifest: Manifest
+    acknowledged: list[tuple[datetime, int]]
+    highest: dict[str, int]
+    revision: int
+    tokens: dict[str, Any]
+    api_key: str
+    link: str
+    files: dict[bytes, int]
+    objects: set[str]
+    folder: Path
+    variables: dict[str, str]
+    said: Ended
+    new: Inside = field(repr=False)
+
+
+async def write(service: Inside, until: asyncio.Event, acknowledged: list[tuple[datetime, int]]) -> None:
+    """Make users one after another, and note when each was acknowledged, until told to stop."""
+    while not until.is_set():
+        order = {"userName": f"w{secrets.token_hex(6)}", "nickName": "W", "password": PASSWORD}
+        made = await service.data("POST", "/api/user", order)
+        acknowledged.append((datetime.now(UTC), made["id"]))
+
+
+async def user(service: Inside, name: str) -> int:
+    order = {"userName": name, "nickName": name, "password": PASSWORD}
+    made: int = (await service.data("POST", "/api/user", order))["id"]
+    return made
+
+
+def highest(url: str) -> dict[str, int]:
+    """Return the highest id of each table with ids of the database's own."""
+    tables = ("user", "role", "menu", "resource", "file", "api_key", "operation_log", "login_log")
+    with engine(url).connect() as connection:
+        return {
+            name: connection.execute(text(f'SELECT coalesce(max(id), 0) FROM sys."{name}"')).scalar_one()
+            for name in tables
+        }
+
+
+def stored(folder: Path) -> set[str]:
+    place = folder / "data" / "files"
+    return {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+async def made(
+    stores: EmbeddedStores,
+    seeded_template: str,
+    emptied_redis_url: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Made]:
+    folder = tmp_path_factory.mktemp("place")
+    own = {
+        "PORTCULLIS_SERVER__DATA": str(folder / "data"),
+        "PORTCULLIS_OPLOG__CHAIN_KEY": CHAIN_KEY,
+        "JWT_SECRET": SECRET,
+    }
+    shared = own | {"REDIS_URL": emptied_redis_url, "PORTCULLIS_CONFIG": ""}
+    archive = folder / "backup.tar"
+
+    async def command(url: str, *arguments: str) -> Ended:
+        return await asyncio.to_thread(portcullis, folder, *arguments, DATABASE_URL=url, **shared)
+
+    with database(stores, seeded_template) as first, database(stores, "template1") as second:
+        async with inside(first, emptied_redis_url, **own) as old:
+            files = {BEFORE: (await uploaded(old, "before.txt", BEFORE))["id"]}
+            link = (await old.data("POST", f"/api/file/{files[BEFORE]}/public-link", {}))["token"]
+            account = await old.data(
+                "POST", "/api/user", {"userName": "robot", "nickName": "R", "kind": "service"}
+            )
+            key = (await old.data("POST", f"/api/user/{account['id']}/keys", {"name": "one"}))["key"]
+            spared, banned = await user(old, "spared"), await user(old, "banned")
+            await old.data("POST", f"/api/online/{banned}/ban", {"reason": "before"})
+
+            acknowledged: list[tuple[datetime, int]] = []
+            until = asyncio.Event()
+            writers = [asyncio.create_task(write(old, until, acknowledged)) for _ in range(2)]
+            await asyncio.sleep(0.3)
+            done = await command(first, "backup", str(archive))
+            assert done.status == 0, done.errors
+            await asyncio.sleep(0.1)
+            until.set()
+            await asyncio.gather(*writers)
+
+            await old.data("POST", f"/api/online/{spared}/ban", {"reason": "after"})
+            files[AFTER] = (await uploaded(old, "after.txt", AFTER))["id"]
+            await old.data(
+                "POST", "/api/menu", {"menuType": "Button", "title": "New", "authMark": "gate:open"}
+            )
+            tokens = await old.data("POST", "/api/auth/login", LOGIN)
+            old.token = tokens["accessToken"]
+            assert (await old.ask("GET", "/api/user/info")).status == 200
+            revision = (await old.data("GET", "/api/policy/permission-map"))["revision"]
+        ids, objects = highest(first), stored(folder)
+        said = await command(second, "restore", str(archive))
+        assert said.status == 0, said.errors
+        async with inside(second, emptied_redis_url, **own) as new:
+            with ArchiveReader(archive) as reader:
+                manifest = reader.manifest
+            variables = shared | {"DATABASE_URL": second}
+            yield Made(
+                manifest,
+                acknowledged,
+                ids,
+                revision,
+                tokens,
+                key,
+                link,
+                files,
+                objects,
+                folder,
+                variables,
+                said,
+                new,
+            )
+
+
+def query(made: Made, statement: str, **values: Any) -> Any:
+    with engine(made.new.database_url).connect() as connection:
+        return connection.execute(text(statement), values).scalars().all()
+
+
+async def test_every_write_acknowledged_before_the_snapshot_is_there(made: Made) -> None:
+    before = {number for moment, number in made.acknowledged if moment <= made.manifest.snapshot_time}
+    later = {
+        number
+        for moment, number in made.acknowledged
+        if moment > made.manifest.snapshot_time + timedelta(seconds=1)
+    }
+    there = set(query(made, 'SELECT id FROM sys."user"'))
+    assert before
+    assert before <= there
+    assert not later & there
+
+
+async def test_tokens_and_refresh_tokens_of_before_are_refused_with_the_store_alive(made: Made) -> None:
+    refused = await made.new.ask("GET", "/api/user/info", token=made.tokens["accessToken"])
+    assert (refused.status, refused.json["code"]) == (401, "refresh_required")
+    refused = await made.new.ask("POST", "/api/auth/refresh", {"refreshToken": made.tokens["refreshToken"]})
+    assert (refused.status, refused.json["code"]) == (401, "refresh_rejected")
+    online = await made.new.data("GET", "/api/online/list")
+    assert online["total"] == 1  # the login of this test's own
+
+
+async def test_new_ids_are_above_all_that_were_ever_given(made: Made) -> None:
+    assert await user(made.new, "newcomer") > made.highest["user"]
+    made_file = await uploaded(made.new, "new.txt", b"new\n")
+    assert made_file["id"] > made.highest["file"]
+    entries = query(made, "SELECT id FROM sys.operation_log WHERE action = 'restore'")
+    assert min(entries) > made.highest["operation_log"]
+    assert made.highest["user"] < 2**53 // 16
+
+
+async def test_the_policy_is_newer_than_any_before(made: Made) -> None:
+    assert (await made.new.data("GET", "/api/policy/permission-map"))["revision"] > made.revision
+
+
+async def test_a_new_code_gets_a_bit_that_no_token_of_before_can_have(made: Made) -> None:
+    before = max(query(made, "SELECT bit_position FROM sys.menu WHERE bit_position IS NOT NULL"))
+    order = {"menuType": "Button", "title": "Other", "authMark": "other:open"}
+    await made.new.data("POST", "/api/menu", order)
+    bits = (await made.new.data("GET", "/api/policy/permission-map"))["bits"]
+    assert bits["other:open"] > before + 1000
+
+
+async def test_api_keys_and_public_links_of_before_are_refused(made: Made) -> None:
+    refused = await made.new.ask("GET", "/api/role/list", token=made.api_key)
+    assert (refused.status, refused.json["code"]) == (401, "token_expired")
+    assert (await made.new.as_stranger("GET", f"/api/public/file/{made.link}")).status == 404
+
+
+async def test_bans_are_those_of_the_backup(made: Made) -> None:
+    for name, status in (("spared", 200), ("banned", 403)):
+        answer = await made.new.ask("POST", "/api/auth/login", {"userName": name, "password": PASSWORD})
+        assert answer.status == status, answer.body
+        if status == 200:
+            token = answer.json["data"]["accessToken"]
+            assert (await made.new.ask("GET", "/api/user/info", token=token)).status == 200
+
+
+async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(made: Made) -> None:
+    assert (await download(made.new, made.files[BEFORE])).body == BEFORE
+    assert (await download(made.new, made.files[AFTER])).status == 404
+    orphan = await uploaded(made.new, "orphan.txt", b"orphan\n")
+    place = Database(made.new.database_url, pool_size=1)
+    async with place.transaction() as connection:
+        await connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": orphan["id"]})
+    swept = Sweep(place, object_store(Objstore(), made.folder / "data" / "files"), 1)
+    assert await swept.once() == 1
+    await place.close()
+    assert (await made.new.ask("DELETE", f"/api/file/{made.files[BEFORE]}")).status in (200, 204)
+    assert made.objects <= stored(made.folder)
+
+
+async def test_a_restore_is_in_the_operation_log_and_in_the_timelines(made: Made) -> None:
+    assert re.search(r"timeline +2 ", made.said.output)
+    [entry] = query(made, "SELECT params->>'backup' FROM sys.operation_log WHERE action = 'restore'")
+    assert entry == made.manifest.id
+    names = query(made, "SELECT name FROM sys.timeline ORDER BY number")
+    assert names[0] == made.manifest.timelines[0].name
+    assert len(set(names)) == 2
+
+
+async def test_a_database_that_is_not_empty_is_refused_and_left_as_it_is(made: Made) -> None:
+    before = query(made, "SELECT count(*) FROM sys.timeline")
+    refused = await asyncio.to_thread(
+        portcullis, made.folder, "restore", str(made.folder / "backup.tar"), **made.variables
+    )
+    assert (refused.status, "The database is not empty" in refused.errors) == (1, True)
+    assert query(made, "SELECT count(*) FROM sys.timeline") == before
