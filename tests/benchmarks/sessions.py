@@ -4,8 +4,6 @@ The server has one worker on one core, and the load comes from another. Rounds a
 that of neighbouring rounds, so that a machine whose speed drifts does no harm.
 """
 
-# ruff: noqa: T201 - it talks to a person at a terminal
-
 from __future__ import annotations
 
 import asyncio
@@ -14,7 +12,7 @@ import os
 import secrets
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,12 +27,11 @@ from service.embedded import EmbeddedStores
 from service.keyspace import SessionFacts, SessionStore
 from service.launch.prepare import publish_policy
 from service.settings import Settings, load
+from tests.benchmarks.frame.results import Pace, Result, at_least, at_most, result
 from tests.benchmarks.load import Connection, json_request, request_bytes
 from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving_worker
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
-ROUNDS = 5
-SECONDS = 3.0
 CONNECTIONS = 16
 VERIFICATIONS = 40
 SIZES = (1_000, 100_000)
@@ -42,11 +39,16 @@ REQUESTS = 40
 FIRST_ID = 1_000_000  # of the users who are only in the store
 BATCH = 500
 LIMIT = 3.0
+LOGIN, REFRESHES = 1.08, 1_200
+"""Times Argon2 alone, and a second."""
+LOGINS = "A login, and what of it is Argon2"
+MOST_ROUNDS = 10
+_WARM_UP = 0.5  # seconds
 PASSWORD = "three wary herons"
 
 
-def main() -> None:
-    """Print the rates of logins and refreshes, and the times of the online list, with their ratios."""
+def main(pace: Pace) -> Iterator[Result]:
+    """Yield logins and refreshes, against Argon2 alone, and the times of the online list."""
     with tempfile.TemporaryDirectory(prefix="pc-") as folder:
         place = Path(folder)
         with EmbeddedStores(place / "data", durable=False) as stores:
@@ -57,8 +59,8 @@ def main() -> None:
             publish_policy(settings, read_shipped())
             _make_users(settings)
             with serving_worker({**environ, "REDIS_URL": f"{stores.redis_url}?db=1"}) as server:
-                _print_rates(server, settings)
-            _print_list(environ, stores.redis_url)
+                yield from _rates(server, settings, pace)
+            yield from _lists(environ, stores.redis_url, pace.rounds)
 
 
 def _environment(database_url: str, place: Path) -> dict[str, str]:
@@ -122,97 +124,97 @@ class _Rate:
 
 @dataclass(frozen=True)
 class _Round:
-    """Seconds of one verification alone, and what came of logins and refreshes right after it."""
+    """Processor seconds of one verification alone, and what came of logins and refreshes right after it."""
 
     verification: float
     logins: _Rate
     refreshes: _Rate
 
 
-def _print_rates(server: Server, settings: Settings) -> None:
-    rounds = uvloop.run(_rounds(server, settings))
-    chosen, alone = settings.password, median(one.verification for one in rounds)
-    print(
-        f"Argon2id with {chosen.argon2_memory:,} KiB, {chosen.argon2_time} passes and "
-        f"{chosen.argon2_parallelism} lane(s): {alone * 1000:.1f} ms, {1 / alone:.1f}/s on one core"
+def _rates(server: Server, settings: Settings, pace: Pace) -> Iterator[Result]:
+    rounds = uvloop.run(_rounds(server, settings, pace))
+    unit = "ms of processor time"
+    alone = result("Argon2id alone", unit, [one.verification * 1000 for one in rounds], chart=LOGINS)
+    yield alone
+    logins, refreshes = [one.logins for one in rounds], [one.refreshes for one in rounds]
+    yield result(
+        "a login",
+        unit,
+        [one.cpu * 1000 for one in logins],
+        against=alone,
+        goals=[at_most(LOGIN, "ratio")],
+        chart=LOGINS,
     )
-    print(f"one worker on one core, {CONNECTIONS} connections, {ROUNDS} rounds of {SECONDS:.0f} s:")
-    for name, found in (
-        ("logins", [one.logins for one in rounds]),
-        ("refreshes", [one.refreshes for one in rounds]),
-    ):
-        rate, cpu = median(one.rate for one in found), median(one.cpu for one in found)
-        print(f"  {name:<10} {rate:9,.1f}/s   {cpu * 1000:6.2f} ms of processor time each")
-    _print_share("time", [1 - one.verification * one.logins.rate for one in rounds])
-    _print_share("processor time", [1 - one.verification / one.logins.cpu for one in rounds])
-    print(flush=True)
+    yield result("logins", "a second", [one.rate for one in logins], better="more")
+    yield result("a refresh", unit, [one.cpu * 1000 for one in refreshes])
+    rates = [one.rate for one in refreshes]
+    yield result("refreshes", "a second", rates, better="more", goals=[at_least(REFRESHES)])
 
 
-def _print_share(kind: str, shares: list[float]) -> None:
-    spread = f"{min(shares):.1%} to {max(shares):.1%}"
-    print(f"  share of a login that is not Argon2, by {kind}: {median(shares):.1%} ({spread})")
-
-
-async def _rounds(server: Server, settings: Settings) -> list[_Round]:
+async def _rounds(server: Server, settings: Settings, pace: Pace) -> list[_Round]:
     connections = [await Connection.open(server.port) for _ in range(CONNECTIONS)]
     callers = [_Caller(server.port, f"user{number}", one) for number, one in enumerate(connections)]
+    log_in, refresh = [one.log_in for one in callers], [one.refresh for one in callers]
     rounds = []
-    for _ in range(ROUNDS):
+    for seconds in [_WARM_UP, *[1.5 * pace.seconds] * pace.rounds]:
         alone = _verification(settings)
-        logins = await _rate(server, [caller.log_in for caller in callers])
-        rounds.append(_Round(alone, logins, await _rate(server, [caller.refresh for caller in callers])))
+        logins = await _rate(server, log_in, seconds)
+        rounds.append(_Round(alone, logins, await _rate(server, refresh, seconds)))
     for connection in connections:
         connection.close()
-    return rounds
+    return rounds[1:]
 
 
-async def _rate(server: Server, works: list[Callable[[], Awaitable[None]]]) -> _Rate:
-    """Do each of ``works`` again and again for ``SECONDS``, all side by side."""
+async def _rate(server: Server, works: Sequence[Callable[[], Awaitable[None]]], seconds: float) -> _Rate:
+    """Do each of ``works`` again and again for ``seconds``, all side by side."""
     cpu, start = server.cpu_seconds(), time.perf_counter()
 
     async def repeated(work: Callable[[], Awaitable[None]]) -> int:
         count = 0
-        while time.perf_counter() - start < SECONDS:
+        while time.perf_counter() - start < seconds:
             await work()
             count += 1
         return count
 
-    async with asyncio.timeout(10 * SECONDS):
+    async with asyncio.timeout(30 + seconds):
         done = sum(await asyncio.gather(*map(repeated, works)))
     return _Rate(done / (time.perf_counter() - start), (server.cpu_seconds() - cpu) / done)
 
 
 def _verification(settings: Settings) -> float:
-    """Return the seconds of one verification on the core of the server, which has nothing to do meanwhile."""
+    """Return the processor seconds of one verification, on the core of the server, idle meanwhile."""
     hasher, here = _hasher(settings), os.sched_getaffinity(0)
     stored = hasher.hash(PASSWORD)
     os.sched_setaffinity(0, FIRST_CORE)
     try:
-        start = time.perf_counter()
+        start = time.process_time()
         for _ in range(VERIFICATIONS):
             hasher.verify(stored, PASSWORD)
-        return (time.perf_counter() - start) / VERIFICATIONS
+        return (time.process_time() - start) / VERIFICATIONS
     finally:
         os.sched_setaffinity(0, here)
 
 
-def _print_list(environ: Mapping[str, str], redis_url: str) -> None:
+def _lists(environ: Mapping[str, str], redis_url: str, rounds: int) -> Iterator[Result]:
     with ExitStack() as stack:
         servers = []
         for number, size in enumerate(SIZES, 2):
             own = {**environ, "REDIS_URL": f"{redis_url}?db={number}"}
             uvloop.run(_fill(load(own), size))
             servers.append(stack.enter_context(serving_worker(own)))
-        found = uvloop.run(_list_rounds(servers))
-    print(f"the online list, one request at a time, {ROUNDS} rounds of {REQUESTS}:")
+        found = uvloop.run(_list_rounds(servers, rounds))
     for name, pairs in found.items():
-        few, many = (median(pair[column] for pair in pairs) for column in (0, 1))
-        ratios = [many / few for few, many in pairs]
-        times = f"{few * 1000:6.2f} ms at {SIZES[0]:,} sessions, {many * 1000:6.2f} ms at {SIZES[1]:,}"
-        ratio = f"ratio {median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
-        kept = "is kept" if median(ratios) <= LIMIT else "is NOT kept"
-        print(f"  {name:<12} {times}: {ratio}; at most {LIMIT:g} {kept}")
-    print(flush=True)
+        few, many = ([1000 * one for one in column] for column in zip(*pairs, strict=True))
+        reference = result(f"the same of {SIZES[0]:,}", "ms", few)
+        goals = [at_most(LIMIT, "ratio")]
+        yield result(
+            f"{name}, {SIZES[1]:,} online",
+            "ms",
+            many,
+            against=reference,
+            goals=goals,
+            chart="The online list",
+        )
 
 
 async def _fill(settings: Settings, size: int) -> None:
@@ -231,13 +233,13 @@ async def _fill(settings: Settings, size: int) -> None:
     await store.close()
 
 
-async def _list_rounds(servers: list[Server]) -> dict[str, list[tuple[float, float]]]:
+async def _list_rounds(servers: list[Server], rounds: int) -> dict[str, list[tuple[float, float]]]:
     """Return for each kind of request the seconds at both sizes, round by round."""
     administrators = [
         await _Administrator.open(server.port, size) for server, size in zip(servers, SIZES, strict=True)
     ]
     found: dict[str, list[tuple[float, float]]] = {}
-    for number in range(ROUNDS):
+    for number in range(rounds):
         for name in ("first page", "last page", "kick"):
             few, many = [await one.seconds(name, number) for one in administrators]
             found.setdefault(name, []).append((few, many))
@@ -276,5 +278,5 @@ class _Administrator:
         if name == "kick":
             path = f"/api/online/{FIRST_ID + number}"
             return request_bytes(path, self._port, "DELETE", **self._headers)
-        page = 1 if name == "first page" else self._size // 20 - ROUNDS * REQUESTS // 20
+        page = 1 if name == "first page" else self._size // 20 - MOST_ROUNDS * REQUESTS // 20
         return request_bytes(f"/api/online/list?page={page}&size=20", self._port, **self._headers)
