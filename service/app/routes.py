@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from falcon.asgi import App, Response
-
 from service import __version__
 from service.administration.dry_runs import DryRuns
 from service.app.container import Container
@@ -45,7 +43,7 @@ from service.web.observability.metrics import Metrics
 from service.web.openapi.guide import add_guide, is_built
 from service.web.openapi.pages import add_docs
 from service.web.openapi.start import StartPage
-from service.web.requests.request import Request
+from service.web.requests.application import Application
 from service.web.requests.routes import Routes
 
 INFO: Final = {
@@ -79,9 +77,7 @@ TAGS: Final = {
 """What the operations below the first segment of a path are about."""
 
 
-def add_routes(
-    app: App[Request, Response], container: Container, extensions: Sequence[Extension] = ()
-) -> Routes:
+def add_routes(app: Application, container: Container, extensions: Sequence[Extension] = ()) -> Routes:
     """Register every endpoint; those of the groups are guarded, the others are added as outside them.
 
     Those of ``extensions`` are among the guarded ones.

@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from service.embedded import EmbeddedStores
-from service.web.requests.middleware import Message
+from service.web.requests.answer import Message
 from tests.log_capture.conftest import PASSWORD, Logged
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside

@@ -18,7 +18,8 @@ from service.app import create_app
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import configured
 from service.records.database.transactions import Database
-from service.web.requests.middleware import Message, RequestMiddleware
+from service.web.requests.answer import Message
+from service.web.requests.middleware import RequestMiddleware
 from tests.support.cheap_hashes import cheap_hasher
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
 from tests.web.driver import JSON, Answer, ask

@@ -62,7 +62,7 @@ def read(pieces: Sequence[bytes], *, ends: bool = True) -> tuple[str, bytes]:
             "query_string": b"",
             "headers": [(b"content-type", f"multipart/form-data; boundary={BOUNDARY}".encode())],
         }
-        request = Request(scope, receive, first_event=events.pop(0))
+        request = Request(scope, receive)
         body = FileBody(request, "file", silence=5)
         try:
             await body.open()

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from service.errors import NotImplementedHere
 from service.kernel.origin import ORIGIN
 from service.web.observability.log_format import configure_logging
-from service.web.requests.middleware import REFUSAL, Message
+from service.web.requests.answer import Message
+from service.web.requests.middleware import REFUSAL
 from tests.web.driver import JSON, ask
 from tests.web.example_service import example
 
@@ -196,20 +197,27 @@ async def test_outside_a_request_there_is_no_request_id(out: io.BytesIO) -> None
 
 
 @pytest.mark.anyio
-async def test_a_client_that_went_away_has_a_line_without_a_status(out: io.BytesIO) -> None:
+async def test_a_request_that_is_cancelled_has_a_line_without_a_status(out: io.BytesIO) -> None:
     app, _ = example()
+    waiting = asyncio.Event()
 
     async def receive() -> Message:
+        waiting.set()
+        await asyncio.Event().wait()
         return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
         raise AssertionError(message)
 
-    scope = {"type": "http", "method": "GET", "path": "/api/open", "raw_path": b"/api/open"}
-    await app({**scope, "query_string": b"", "headers": []}, receive, send)
+    scope = {"type": "http", "method": "PUT", "path": "/api/open", "raw_path": b"/api/open"}
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"2")]
+    serving = asyncio.ensure_future(app({**scope, "query_string": b"", "headers": headers}, receive, send))
+    await waiting.wait()
+    serving.cancel()
+    await asyncio.wait([serving])
     await asyncio.sleep(0)  # its line is written in the next turn of the loop
     (line,) = lines(out)
-    assert (line["status"], line["path"]) == (None, None)
+    assert (line["status"], line["path"]) == (None, "/api/open")
 
 
 @pytest.mark.anyio

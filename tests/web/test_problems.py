@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import falcon
 import msgspec
 import pytest
 
 from service.errors import Conflict, Refusal, TokenExpired, Unavailable
+from service.web.requests.answer import Message
 from service.web.requests.context import RequestContext
 from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.problems import document, refusal_of, refusals
@@ -51,9 +51,9 @@ async def test_any_other_method_is_not_allowed(method: str) -> None:
         assert answer.body == b""
 
 
-async def test_falcons_own_word_for_websockets_is_a_bad_request() -> None:
+async def test_falcons_own_word_for_websockets_is_a_method_like_any_other() -> None:
     answer = await ask(APP, "WEBSOCKET", "/api/thing")
-    assert (answer.status, answer.code) == (400, "bad_request")
+    assert (answer.status, answer.code) == (405, "method_not_allowed")
 
 
 async def test_a_fault_tells_nothing_and_keeps_no_promise() -> None:
@@ -121,17 +121,21 @@ async def test_cancellation_is_no_error_to_answer() -> None:
         await ask(raising(asyncio.CancelledError()), "GET", "/api/raises")
 
 
-class _Halfway:
-    """Answers half and fails."""
-
-    async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        raise RuntimeError("the rest is missing")
-
-
 async def test_half_an_answer_is_left_to_the_server_to_cut_off() -> None:
+    sent = []
+
+    async def send(message: Message) -> None:
+        sent.append(message["type"])
+        if message["type"] == "http.response.body":
+            raise RuntimeError("the rest is missing")
+
+    async def receive() -> Message:
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "method": "GET", "path": "/api/open", "raw_path": b"/api/open"}
     with pytest.raises(RuntimeError, match="the rest is missing"):
-        await ask(RequestMiddleware(_Halfway()), "GET", "/api/open")  # type: ignore[arg-type]  # any ASGI application
+        await APP({**scope, "query_string": b"", "headers": []}, receive, send)
+    assert sent == ["http.response.start", "http.response.body"]
 
 
 def test_every_code_is_there_once() -> None:

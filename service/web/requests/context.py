@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from random import getrandbits
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, Final, cast
-
-import falcon.asgi
+from typing import Any, Final
 
 from service.authz.engine.policy import Policy
 from service.errors import Decided, Refusal, Unauthenticated
@@ -29,8 +27,6 @@ AddressOf = Callable[[Scope], str]
 
 MAX_USER_AGENT: Final = 512
 """Characters of a User-Agent that are kept."""
-
-_KEY: Final = "portcullis.call"
 
 _LONGEST_ECHO: Final = 1024  # bytes
 
@@ -88,7 +84,6 @@ class RequestContext:
         ) or self.request_id.encode("ascii")
         self.headers: list[tuple[bytes, bytes]] = []
         self._address_of = address_of
-        scope[_KEY] = self
 
     @property
     def user(self) -> Caller:
@@ -115,11 +110,6 @@ class RequestContext:
         if _FIELD_VALUE.fullmatch(value) is None:
             raise ValueError(f"the value of {name} is not visible ASCII on one line")
         self.headers.append((name.lower().encode("ascii"), value.encode("ascii")))
-
-
-def context_of(request: falcon.asgi.Request) -> RequestContext:
-    """Return the context of ``request``."""
-    return cast(RequestContext, request.scope[_KEY])
 
 
 def _request_id(headers: list[tuple[bytes, bytes]]) -> str:

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from falcon.asgi import Response
-
 from service.errors import MethodNotAllowed
-from service.web.requests.context import Scope, context_of
-from service.web.requests.request import Request
+from service.web.requests.answer import Answer
+from service.web.requests.context import RequestContext, Scope
 
 EXPOSED: Final = (
     "ETag",
@@ -68,20 +66,19 @@ class CrossOrigin:
             return [_VARY]
         return [_VARY, (b"access-control-allow-origin", origin), self._exposed]
 
-    async def preflight(self, request: Request, response: Response, allowed: Sequence[str]) -> None:
-        """Answer an ``OPTIONS`` request for a route with the methods ``allowed``; no credentials are needed.
+    def preflight(self, context: RequestContext, allowed: Sequence[str]) -> Answer:
+        """Return the answer to an ``OPTIONS`` request for a route with the methods ``allowed``.
 
-        Raises MethodNotAllowed unless it is a preflight request of a listed origin for one of them. The
-        browser itself compares the headers that it would send with those of the answer.
+        No credentials are needed. Raises MethodNotAllowed unless it is a preflight request of a listed origin
+        for one of them. The browser itself compares the headers that it would send with those of the answer.
         """
-        asked = request.raw_header(_ASKED_METHOD)
-        if asked is None or asked.decode("latin-1") not in allowed or self._listed(request.scope) is None:
+        asked = context.request.raw_header(_ASKED_METHOD)
+        if asked is None or asked.decode("latin-1") not in allowed or self._listed(context.scope) is None:
             raise MethodNotAllowed(allowed)
-        context = context_of(request)
         context.respond_header("Access-Control-Allow-Methods", ", ".join(allowed))
         context.respond_header("Access-Control-Allow-Headers", self._sent)
         context.respond_header("Access-Control-Max-Age", str(MAX_AGE))
-        response.status = _NO_CONTENT
+        return Answer(_NO_CONTENT, media_type=None)
 
     def _listed(self, scope: Scope) -> bytes | None:
         """Return the origin of ``scope`` if it is listed, and the only one."""

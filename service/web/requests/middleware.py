@@ -7,32 +7,28 @@ refusal in the scope, so that they are answered and logged like any other.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Callable, Collection
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Final, cast
 from urllib.parse import quote
 
 import structlog
-from falcon import HTTPError
-from falcon.asgi import App, Response
 
 from service.authz.engine.paths import canonical
+from service.authz.engine.policy import Policy
 from service.errors import BadRequest, Refusal
 from service.kernel.origin import ORIGIN
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import ClientGone
 from service.web.observability.request_log import RequestLog
+from service.web.requests.answer import Answer, Message, Receive, Send
+from service.web.requests.application import Application
 from service.web.requests.context import AddressOf, RequestContext, Scope, new_request_id, peer_address
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import ACCESS
 from service.web.requests.original import TAIL
-from service.web.requests.problems import MEDIA_TYPE, answer, document, refused
+from service.web.requests.problems import MEDIA_TYPE, document, refused
 from service.web.requests.request import Request
-from service.web.requests.routes import Router
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 REFUSAL: Final = "portcullis.refusal"
 """The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
@@ -44,13 +40,9 @@ _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 """The HTTP versions that Falcon supports. The HTTP server also passes on 0.9 and 2.0."""
 
 
-def falcon_app() -> App[Request, Response]:
-    """Return a Falcon application without routes that answers every error as a problem document."""
-    app = App(request_type=Request, router=Router())
-    app.add_error_handler(Exception, answer)
-    # Falcon uses the handler of the nearest class, and has one of its own for this class.
-    app.add_error_handler(HTTPError, answer)
-    return app
+def falcon_app() -> Application:
+    """Return a Falcon application without routes."""
+    return Application()
 
 
 class RequestMiddleware:
@@ -61,7 +53,7 @@ class RequestMiddleware:
 
     def __init__(
         self,
-        app: App[Request, Response],
+        app: Application,
         address_of: AddressOf = peer_address,
         count: Callable[[RequestContext], None] | None = None,
         record: Callable[[OperationEvent], None] | None = None,
@@ -84,6 +76,8 @@ class RequestMiddleware:
         self._stop = stop
         self._cross_origin = cross_origin or CrossOrigin()
         self._takes_path = _with_tail(takes_path)
+        self._policy: Policy | None = None
+        self._common = _common_headers(None)
 
     def stop(self) -> None:
         """Announce that the process is about to stop: from now on it is not ready."""
@@ -96,33 +90,50 @@ class RequestMiddleware:
             return
         context = RequestContext(scope, self._address_of)
         before = ORIGIN.set(context)
-
-        def send_with_headers(message: Message) -> Awaitable[None]:
-            if message["type"] == "http.response.start":
-                context.status = message["status"]
-                message["headers"] += _headers(context)
-                message["headers"] += self._cross_origin.headers(scope)
-            return send(message)
-
         try:
-            if REFUSAL in scope:
-                raise scope[REFUSAL]  # noqa: TRY301 - answered below, as what is refused later
-            self._cut_tail(scope)
-            _refuse_ambiguous(scope)
-            await self._app(scope, _without_waiting(context, receive), send_with_headers)
+            try:
+                answer = await self._answer(context, receive)
+            except Exception as error:  # noqa: BLE001 - everything is answered
+                answer = refused(context, error)
+            await self._send(context, answer, send)
         except ClientGone:
             context.cut_off = True  # the answer has no end for the server, if the client is still connected
-        except Exception as error:
-            if context.status:
-                context.cut_off = True
-                raise  # half an answer is out: the server closes the connection
-            await _send_refusal(context, error, send_with_headers)
+        except Exception:
+            context.cut_off = True
+            raise  # half an answer is out: the server closes the connection
         finally:
             self._log.write(context)
             if self._count is not None:
                 self._count(context)
             self._record_operation(context)
             ORIGIN.reset(before)
+            if context.refusal is not None:
+                _forget_frames(context.refusal)
+
+    async def _answer(self, context: RequestContext, receive: Receive) -> Answer:
+        scope = context.scope
+        if REFUSAL in scope:
+            raise scope[REFUSAL]
+        self._cut_tail(scope)
+        _refuse_ambiguous(scope)
+        request = context.request = Request(scope, receive)
+        if scope["path"].startswith(ACCESS):
+            _take_arrived_body(context, receive)
+        respond, arguments = self._app.route(request)
+        return await respond(context, arguments)
+
+    async def _send(self, context: RequestContext, answer: Answer, send: Send) -> None:
+        headers = answer.headers() + self._headers(context)
+        context.status = answer.status
+        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+        await answer.send_body(send, head_only=context.scope["method"] == "HEAD")
+
+    def _headers(self, context: RequestContext) -> list[tuple[bytes, bytes]]:
+        policy = context.policy
+        if policy is not self._policy:
+            self._policy, self._common = policy, _common_headers(policy)
+        headers = [(b"x-request-id", context.echoed_id), *self._common, *context.headers]
+        return headers + self._cross_origin.headers(context.scope)
 
     def _cut_tail(self, scope: Scope) -> None:
         """Take the target of another request out of the path: only its reader knows what it may be."""
@@ -154,32 +165,13 @@ def _with_tail(templates: Collection[str]) -> re.Pattern[bytes]:
     return re.compile(f"({heads})(/.*)".encode() if heads else rb"(?!)", re.DOTALL)
 
 
-def _without_waiting(context: RequestContext, receive: Receive) -> Receive:
-    """Return a function for Falcon to call instead of ``receive``.
-
-    Falcon takes the first event before routing. For a request with a body this is its first piece: a client
-    that waits with the body would not get its refusal, or would be asked to send it (RFC 9110 §10.1.1).
-    Below ``/access/`` it is noted in ``context`` if the whole body is there already.
-    """
-    if not any(name in _BODY_HEADERS for name, _ in context.scope["headers"]):
-        return receive
-    is_first = True
-    arrived: Message | None = None
-    if context.scope["path"].startswith(ACCESS) and not _expects(context.scope):
-        arrived = _arrived(receive)
-        context.has_body = arrived is not None and arrived.get("more_body") is False
-
-    async def receive_later() -> Message:
-        nonlocal is_first, arrived
-        if is_first:
-            is_first = False
-            return {"type": "http.request", "body": b"", "more_body": True}
-        if arrived is not None:
-            message, arrived = arrived, None
-            return message
-        return await receive()
-
-    return receive_later
+def _take_arrived_body(context: RequestContext, receive: Receive) -> None:
+    """Take the first piece of a body if it is there already, and note whether it is the whole body."""
+    headers = context.scope["headers"]
+    if not any(name in _BODY_HEADERS for name, _ in headers) or _expects(context.scope):
+        return
+    arrived = context.request.arrived = _arrived(receive)
+    context.has_body = arrived is not None and arrived.get("more_body") is False
 
 
 def _expects(scope: Scope) -> bool:
@@ -207,11 +199,14 @@ def _refuse_ambiguous(scope: Scope) -> None:
         raise BadRequest("The query holds bytes that must be percent-encoded")
 
 
-def _headers(context: RequestContext) -> list[tuple[bytes, bytes]]:
-    headers = [(b"x-request-id", context.echoed_id), *_COMMON, *context.headers]
-    if context.policy is not None:
-        headers.append((b"x-policy-revision", b"%d" % context.policy.revision))
-    return headers
+def _common_headers(policy: Policy | None) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers that all answers have which ``policy`` has decided."""
+    return _COMMON if policy is None else (*_COMMON, (b"x-policy-revision", b"%d" % policy.revision))
+
+
+def _forget_frames(refusal: Refusal) -> None:
+    """Cut the way from a refusal to its request, which has it: only the garbage collector could free them."""
+    refusal.__traceback__ = refusal.__context__ = refusal.__cause__ = None
 
 
 def raw_answer(refusal: Refusal) -> bytes:
@@ -229,10 +224,3 @@ def raw_answer(refusal: Refusal) -> bytes:
     lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]
     lines += [f"{name.lower()}: {value}" for name, value in headers.items()]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body
-
-
-async def _send_refusal(context: RequestContext, error: Exception, send: Send) -> None:
-    status, body = refused(context, error)
-    headers = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", b"%d" % len(body))]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": b"" if context.scope["method"] == "HEAD" else body})

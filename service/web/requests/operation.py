@@ -9,14 +9,15 @@ from collections.abc import Awaitable, Callable
 from functools import cache
 from typing import Any, Final
 
-from falcon.asgi import Response
 from msgspec import Struct
 
 from service.administration.keyed_writes import KeyedWrites
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
+from service.web.requests.answer import Answer
+from service.web.requests.application import Responder
 from service.web.requests.bodies import MAX_BODY, MAX_PUBLIC_BODY, JsonBody, ProtocolBody
-from service.web.requests.context import RequestContext, context_of
+from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation
 from service.web.requests.dry_run import DryRunAnswer, ImpactOf, dry_answer
 from service.web.requests.guard import AuthorizationGuard
@@ -25,11 +26,12 @@ from service.web.requests.locations import tell_location
 from service.web.requests.marks import MarkError
 from service.web.requests.queries import Query, no_query, path_reader
 from service.web.requests.recording import Recording
-from service.web.requests.request import Request
 from service.web.requests.schema import Document, envelope, is_protocol, json_text
 from service.web.requests.signature import OK
 
-Responder = Callable[..., Awaitable[Any]]
+Function = Callable[..., Awaitable[Any]]
+"""A responder of an endpoint: takes a context and arguments by name, and returns what is answered."""
+
 Acknowledged = Callable[[int], Awaitable[tuple[int, int]]]
 """Tells how many workers decide by a policy revision, and how many there are; waits for them for a moment."""
 
@@ -39,14 +41,14 @@ IN_FORCE: Final = "X-Policy-In-Force"
 
 def responder_of(
     operation: Operation,
-    function: Responder,
+    function: Function,
     guard: AuthorizationGuard | None,
     acknowledged: Acknowledged | None = None,
     impact_of: ImpactOf | None = None,
     *,
     keyed_writes: KeyedWrites | None = None,
 ) -> Responder:
-    """Return the Falcon responder that serves ``operation`` by ``function``, the endpoint's own responder.
+    """Return the responder that serves ``operation`` by ``function``, the endpoint's own responder.
 
     With ``guard`` None every request is admitted; with ``acknowledged`` None, ``IN_FORCE`` is left out.
     ``impact_of`` serves dry runs, and ``keyed_writes`` requests with an ``Idempotency-Key``, of operations
@@ -61,7 +63,7 @@ def responder_of(
     )
     read_query = None if signature.query is None else _query(signature.query).read
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
-    answer = _encoder_of(signature.answer)
+    answer_of = _encoder_of(signature.answer)
     streams = signature.answer is Stream
     tell = acknowledged if operation.mark.publishes else None
     checks_query = admit is not None and not (operation.mark.subrequest or is_protocol(signature.body))
@@ -70,42 +72,40 @@ def responder_of(
     keeps_answer = recording is not None and recording.keeps_answer
     run = with_keys(operation, _run_of(operation, function, impact_of), keyed_writes)
 
-    async def respond(request: Request, response: Response, **arguments: Any) -> None:
-        context = context_of(request)
+    async def respond(context: RequestContext, arguments: dict[str, Any]) -> Answer:
         context.operation = operation
         context.event_of = event_of
-        context.request = request
         context.arguments = arguments
         if admit is not None:
             await admit(context, operation)
         for name, read in readers:
             arguments[name] = read(arguments[name])
         if read_query is not None:
-            arguments["query"] = read_query(request.query_string)
+            arguments["query"] = read_query(context.request.query_string)
         elif checks_query:
-            no_query(request.query_string)
+            no_query(context.request.query_string)
         if read_body is not None:
-            arguments["body"] = await read_body(request)
-        result, response.status = await run(context, arguments)
+            arguments["body"] = await read_body(context.request)
+        result, status = await run(context, arguments)
         if tell is not None and context.policy is not None and not isinstance(result, DryRunAnswer):
             context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
         if streams:
-            await _stream(request, response, result)
-        else:
-            answer(response, result)
-            if keeps_answer:
-                context.answer = response.data
+            return await _streamed(context, result)
+        answer = answer_of(result, status)
+        if keeps_answer:
+            context.answer = answer.data
+        return answer
 
     return respond
 
 
-def _run_of(operation: Operation, function: Responder, impact_of: ImpactOf | None) -> Run:
+def _run_of(operation: Operation, function: Function, impact_of: ImpactOf | None) -> Run:
     if operation.mark.dry_run:
         return _with_dry_run(operation, function, impact_of)
     return _plain(operation, function)
 
 
-def _plain(operation: Operation, function: Responder) -> Run:
+def _plain(operation: Operation, function: Function) -> Run:
     async def run(context: RequestContext, arguments: dict[str, Any]) -> tuple[Any, int]:
         result = await function(context, **arguments)
         tell_location(context, operation, arguments, result)
@@ -114,7 +114,7 @@ def _plain(operation: Operation, function: Responder) -> Run:
     return run
 
 
-def _with_dry_run(operation: Operation, function: Responder, impact_of: ImpactOf | None) -> Run:
+def _with_dry_run(operation: Operation, function: Function, impact_of: ImpactOf | None) -> Run:
     """Return what calls ``function``, or has ``impact_of`` call it when the query asks for a dry run."""
     if impact_of is None:
         raise MarkError(f"{operation.object}: nothing serves its dry runs")
@@ -144,33 +144,28 @@ def _body(kind: type[Struct], *, public: bool) -> JsonBody[Any] | TableBody[Any]
     return JsonBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
 
 
-def _encoder_of(kind: Any) -> Callable[[Response, Any], None]:
+def _encoder_of(kind: Any) -> Callable[[Any, int], Answer]:
     if kind is Document:
         return _document
     return _bare if is_protocol(kind) else _data
 
 
-def _data(response: Response, result: object) -> None:
-    response.data = envelope(result)
+def _data(result: object, status: int) -> Answer:
+    return Answer(status, envelope(result))
 
 
-def _bare(response: Response, result: object) -> None:
-    response.data = json_text(result)
+def _bare(result: object, status: int) -> Answer:
+    return Answer(status, json_text(result))
 
 
-def _document(response: Response, result: Document) -> None:
-    response.data = result.content
-    response.content_type = result.media_type
-    response.status = result.status
+def _document(result: Document, _status: int) -> Answer:
+    return Answer(result.status, result.content, result.media_type.encode("ascii"))
 
 
-async def _stream(request: Request, response: Response, result: Stream) -> None:
+async def _streamed(context: RequestContext, result: Stream) -> Answer:
     for name, value in result.headers.items():
-        context_of(request).respond_header(name, value)
-    sending = Sending(result.chunks, request.until_gone)
+        context.respond_header(name, value)
+    sending = Sending(result.chunks, context.request.until_gone)
     await sending.begin()
-    response.status = result.status
-    response.content_type = result.media_type
-    response.stream = sending
-    if result.length is not None:
-        response.content_length = result.length
+    media_type = result.media_type.encode("ascii")
+    return Answer(result.status, media_type=media_type, stream=sending, length=result.length)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final, cast
+from typing import Final
 
 import falcon
 import msgspec
 import structlog
-from falcon.asgi import Response
 
 from service.errors import (
     BadRequest,
@@ -20,8 +19,8 @@ from service.errors import (
     UnsupportedMediaType,
 )
 from service.oplog.redaction import KEY_SIGN, without_keys
-from service.web.requests.context import RequestContext, context_of
-from service.web.requests.request import Request
+from service.web.requests.answer import Answer
+from service.web.requests.context import RequestContext
 
 MEDIA_TYPE: Final = "application/problem+json"
 ERRORS_PAGE: Final = "/docs/errors"
@@ -81,8 +80,8 @@ def refusal_of(error: Exception) -> Refusal:
     return InternalError()
 
 
-def refused(context: RequestContext, error: Exception) -> tuple[int, bytes]:
-    """Return status and document for ``error``; logs faults; sets the headers of the refusal.
+def refused(context: RequestContext, error: Exception) -> Answer:
+    """Return the answer to ``error``; logs faults; sets the headers of the refusal.
 
     Headers that the responder set for a success, such as cookies, are dropped.
     """
@@ -93,15 +92,9 @@ def refused(context: RequestContext, error: Exception) -> tuple[int, bytes]:
         operation = context.operation
         _log.error("fault", operation=operation.object if operation else None, exc_info=error)
     context.headers.clear()
-    for name, value in refusal.headers.items():
-        context.respond_header(name, value)
-    return refusal.status, document(refusal, context.request_id)
-
-
-async def answer(
-    request: falcon.Request, response: Response, error: Exception, _params: dict[str, Any]
-) -> None:
-    """Answer ``error``: the error responder of the Falcon application."""
-    status, response.data = refused(context_of(cast(Request, request)), error)
-    response.status = status
-    response.content_type = MEDIA_TYPE
+    try:
+        for name, value in refusal.headers.items():
+            context.respond_header(name, value)
+    except ValueError as fault:  # no header: a fault has none of its own
+        return refused(context, fault)
+    return Answer(refusal.status, document(refusal, context.request_id), MEDIA_TYPE.encode())

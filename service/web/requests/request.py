@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from typing import Final
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, Final
 
 import falcon.asgi
+from falcon import RequestOptions
 
 from service.errors import BadRequest, TooLarge
 
 _CLOSE: Final = {"Connection": "close"}
+_OPTIONS: Final = RequestOptions()
 
 
 class Request(falcon.asgi.Request):
-    """A request within the service; ``body`` is what ``body_within`` has read."""
+    """A request within the service; ``body`` is what ``body_within`` has read.
+
+    Nothing of a body is taken from the server before it is wanted: a client that waits with the body gets its
+    refusal, and is not asked to send it (RFC 9110 §10.1.1).
+    """
 
     body = b""
+    arrived: Mapping[str, Any] | None = None
+    """The first piece of the body, if it was taken from the server before it was wanted."""
+
+    def __init__(self, scope: dict[str, Any], receive: Any) -> None:
+        super().__init__(scope, receive, options=_OPTIONS)
 
     def raw_header(self, name: bytes) -> bytes | None:
         """Return the header ``name`` (lower case) as sent; repeated headers are joined by commas."""
@@ -31,31 +42,31 @@ class Request(falcon.asgi.Request):
         """
         if (self.content_length or 0) > limit:
             raise _too_large(limit)
-        event = self._first_event or {}
-        body: bytes = event.get("body", b"")
-        if event.get("more_body"):
-            body = await self._rest(body, limit)
-        if len(body) > limit:
-            raise _too_large(limit)
-        self.body = body
-        return body
+        chunks, length, more = [], 0, True
+        while more:
+            event = self._first() or await self._receive()
+            chunk, more = _piece(event)
+            length += len(chunk)
+            if length > limit:
+                raise _too_large(limit)
+            chunks.append(chunk)
+        self.body = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        return self.body
 
     async def body_pieces(self, silence: float) -> AsyncGenerator[bytes, None]:
         """Yield the body as it arrives.
 
         Raises BadRequest if the client disconnects before the end, or sends nothing for ``silence`` seconds.
         """
-        event = self._first_event or {}
-        yield event.get("body", b"")
-        while event.get("more_body"):
+        more = True
+        while more:
             try:
                 async with asyncio.timeout(silence):
-                    event = await self._receive()
+                    event = self._first() or await self._receive()
             except TimeoutError:
                 raise BadRequest("The body did not go on", headers=_CLOSE) from None
-            if event["type"] != "http.request":
-                raise BadRequest("The body ended before its end")
-            yield event.get("body", b"")
+            chunk, more = _piece(event)
+            yield chunk
 
     async def until_gone(self) -> None:
         """Wait until the client has disconnected or got its answer; drop what it still sends."""
@@ -70,18 +81,16 @@ class Request(falcon.asgi.Request):
         watching.cancel()
         return gone
 
-    async def _rest(self, first: bytes, limit: int) -> bytes:
-        chunks, length = [first], len(first)
-        while length <= limit:
-            event = await self._receive()
-            if event["type"] != "http.request":
-                raise BadRequest("The body ended before its end")
-            chunk: bytes = event.get("body", b"")
-            chunks.append(chunk)
-            length += len(chunk)
-            if not event.get("more_body"):
-                return b"".join(chunks)
-        raise _too_large(limit)
+    def _first(self) -> Mapping[str, Any] | None:
+        event, self.arrived = self.arrived, None
+        return event
+
+
+def _piece(event: Mapping[str, Any]) -> tuple[bytes, bool]:
+    """Return the bytes of an event, and whether more follow; BadRequest if the client has disconnected."""
+    if event["type"] != "http.request":
+        raise BadRequest("The body ended before its end")
+    return event.get("body", b""), event.get("more_body", False)
 
 
 def _too_large(limit: int) -> TooLarge:

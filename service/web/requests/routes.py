@@ -6,9 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NoReturn
 
-from falcon.asgi import App, Response
 from falcon.constants import COMBINED_METHODS
-from falcon.routing import CompiledRouter
 
 from service.administration.keyed_writes import KeyedWrites
 from service.authz.engine.paths import registered_fault
@@ -16,13 +14,15 @@ from service.authz.engine.rules import METHODS, Rule
 from service.authz.lint.coverage import catalogue_faults, coverage_faults
 from service.errors import MethodNotAllowed
 from service.kernel.operator_error import FaultsError
+from service.web.requests.answer import Answer
+from service.web.requests.application import Application, MethodMap, Responder
+from service.web.requests.context import RequestContext
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import GROUPS, Operation
 from service.web.requests.dry_run import ImpactOf
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.idempotency import leaves_keys_open
-from service.web.requests.operation import Acknowledged, Responder, responder_of
-from service.web.requests.request import Request
+from service.web.requests.operation import Acknowledged, responder_of
 from service.web.requests.signature import describe
 
 
@@ -30,16 +30,7 @@ class RoutesError(FaultsError):
     """The routes can't be served; ``faults`` has a sentence for each reason."""
 
 
-class Router(CompiledRouter):
-    """Falcon's router, with the map from methods to responders made by ``Routes``."""
-
-    def map_http_methods(self, resource: object, **_options: Any) -> dict[str, Any]:
-        """Return ``resource``, which already is that map."""
-        assert isinstance(resource, _Methods)  # noqa: S101 - Routes alone adds routes
-        return resource
-
-
-class _Methods(dict[str, Responder]):
+class _Methods(MethodMap):
     """Responders by method, and one for all other methods, whether Falcon knows them or not."""
 
     def __init__(self, responders: Mapping[str, Responder], others: Responder) -> None:
@@ -53,15 +44,15 @@ class _Methods(dict[str, Responder]):
 
 
 def _refuser(allowed: list[str]) -> Responder:
-    async def refuse(_request: Request, _response: Response, **_arguments: str) -> NoReturn:
+    async def refuse(_context: RequestContext, _arguments: dict[str, Any]) -> NoReturn:
         raise MethodNotAllowed(allowed)
 
     return refuse
 
 
 def _preflight(allowed: list[str], cross_origin: CrossOrigin) -> Responder:
-    async def preflight(request: Request, response: Response, **_arguments: str) -> None:
-        await cross_origin.preflight(request, response, allowed)
+    async def preflight(context: RequestContext, _arguments: dict[str, Any]) -> Answer:
+        return cross_origin.preflight(context, allowed)
 
     return preflight
 
@@ -74,7 +65,7 @@ class Routes:
 
     def __init__(
         self,
-        app: App[Request, Response],
+        app: Application,
         guard: AuthorizationGuard,
         acknowledged: Acknowledged | None = None,
         impact_of: ImpactOf | None = None,
