@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -15,6 +16,7 @@ import structlog
 from service.embedded import EmbeddedStores
 from tests.support.databases import NewDatabase, database, save_work
 from tests.support.marks import mark_stores
+from tests.support.schedule import Bundles, processes
 
 pytest_plugins = ["tests.support.seeded", "tests.support.cache_sizes"]
 
@@ -29,6 +31,14 @@ hypothesis.settings.load_profile("usual")
 
 
 _LOGGING = structlog.get_config()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    return processes()
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Bundles | None:
+    return Bundles(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects

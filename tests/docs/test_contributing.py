@@ -124,7 +124,12 @@ def test_pages_and_decision_tables_hold_after_the_recipes(changed: tuple[Path, l
     root, _ = changed
     files = [f"tests/docs/test_{name}_page.py" for name in ("errors", "settings", "permissions")]
     run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
-    run(root, "-m", "service", "policy", "test", "--coverage", "--mutate")
+    run(root, "-m", "service", "policy", "test", "--coverage")
+
+
+@pytest.mark.extended
+def test_the_case_of_the_recipe_lets_no_mutant_survive(changed: tuple[Path, list[Path]]) -> None:
+    run(changed[0], "-m", "service", "policy", "test", "--mutate")
 
 
 def test_a_role_has_the_field_of_the_recipe_wherever_it_is_shown(changed: tuple[Path, list[Path]]) -> None:

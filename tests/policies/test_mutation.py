@@ -86,6 +86,7 @@ def test_the_judge_of_mutants_answers_as_the_enforcers_do(enforcer: str) -> None
     assert asked > 60
 
 
+@pytest.mark.extended  # the command that `dev.py check` runs fails as well when something is not noticed
 def test_cases_depend_on_every_shipped_line_and_row_and_notice_every_mutant() -> None:
     bench = Bench(SHIPPED, read_tables([CASES], SHIPPED))
     coverage, mutation = bench.coverage(), bench.mutation()

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 INFO = "/api/user/info"
 GET = f"GET {INFO} HTTP/1.1"
-CHANGES = 20
+CHANGES = 8
 CLIENTS = 6
 PROBES = 10
 """Requests that are sent at once as soon as a change has been answered."""

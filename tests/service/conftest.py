@@ -36,7 +36,7 @@ def variables_for(database_url: str, redis_url: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def external(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[External]:
     """A service of two workers that found an empty database; never stop it."""
     folder = tmp_path_factory.mktemp("service")
@@ -47,7 +47,7 @@ def external(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -
             yield External(folder, variables, service)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def service(external: External) -> Running:
     """The processes of that service."""
     return external.running
@@ -60,7 +60,7 @@ def client(service: Running) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def newcomer(external: External) -> str:
     """The name of a user without any right, made by the operator; the password is ``PASSWORD``."""
     arguments = ("admin", "create", "newcomer")

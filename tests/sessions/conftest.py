@@ -54,7 +54,7 @@ def site_on(
         yield Site(service, database_url, redis_url)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(
     stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
@@ -85,7 +85,7 @@ def client(site: Site) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cookie_site(
     stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
@@ -98,7 +98,7 @@ def cookie_site(
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def unchecked_site(
     stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
@@ -119,7 +119,7 @@ class Mortal:
     stores: EmbeddedStores
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
     """A service whose stores may be stopped and frozen, and are running again after each test."""
     with tempfile.TemporaryDirectory(prefix="pc-") as name, EmbeddedStores(Path(name)) as stores:

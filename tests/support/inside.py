@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import cache
@@ -16,7 +16,7 @@ from sqlalchemy import text
 from service import settings
 from service.app import create_app
 from service.authz.publishing.publisher import publish_if_changed
-from service.authz.publishing.shipped import configured
+from service.authz.publishing.shipped import Shipped, configured
 from service.records.database.transactions import Database
 from service.web.requests.answer import Message
 from service.web.requests.middleware import RequestMiddleware
@@ -91,19 +91,44 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
 
     Passwords are hashed cheaply, that of the administrator too.
     """
+    chosen = _settings(database_url, redis_url, variables)
+    await _publish(database_url, configured(chosen.policy))
+    async with _running(chosen) as service:
+        yield service
+
+
+@asynccontextmanager
+async def inside_published(database_url: str, redis_url: str) -> AsyncIterator[Inside]:
+    """Do the same on a copy of ``published_template``, where the policy has been published."""
+    async with _running(_settings(database_url, redis_url, {})) as service:
+        yield service
+
+
+async def publish(database_url: str) -> None:
+    """Publish the first policy of a seeded database, and give its administrator a cheap hash."""
+    await _publish(database_url, configured(settings.Settings().policy))
+
+
+def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
     chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **variables})
     costs = {"argon2_memory": CHEAP_HASHER.memory_cost, "argon2_time": CHEAP_HASHER.time_cost}
-    chosen = replace(chosen, password=replace(chosen.password, **costs))
-    shipped = configured(chosen.policy)
-    database = Database(database_url)
-    async with database.transaction(within=30) as connection:
+    return replace(chosen, password=replace(chosen.password, **costs))
+
+
+async def _publish(database_url: str, shipped: Shipped) -> None:
+    opened = Database(database_url)
+    async with opened.transaction(within=30) as connection:
         await publish_if_changed(connection, shipped, "start")
         await connection.execute(CHEAPER, {"new": _cheap_hash(), "old": administrator_hash()})
-    await database.close()
-    app = create_app(chosen, shipped)
+    await opened.close()
+
+
+@asynccontextmanager
+async def _running(chosen: settings.Settings) -> AsyncIterator[Inside]:
+    app = create_app(chosen, configured(chosen.policy))
     async with _lifespan(app):
-        service = Inside(app, database_url)
+        service = Inside(app, chosen.database.url)
         service.token = await service.log_in()
         yield service
 

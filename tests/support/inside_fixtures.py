@@ -7,23 +7,25 @@ from collections.abc import AsyncIterator
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.databases import NewDatabase, database
+from tests.support.inside import Inside, inside_published
 
 
 @pytest.fixture
-async def service(seeded_database_url: str, redis_url: str) -> AsyncIterator[Inside]:
+async def service(
+    new_database: NewDatabase, published_template: str, redis_url: str
+) -> AsyncIterator[Inside]:
     """A service on a seeded database of the test's own; requests are the administrator's."""
-    async with inside(seeded_database_url, redis_url) as running:
+    async with inside_published(new_database(published_template), redis_url) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 async def _shared(
-    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
+    stores: EmbeddedStores, published_template: str, emptied_redis_url: str
 ) -> AsyncIterator[Inside]:
-    with database(stores, seeded_template) as url:
-        async with inside(url, emptied_redis_url) as running:
+    with database(stores, published_template) as url:
+        async with inside_published(url, emptied_redis_url) as running:
             yield running
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import cache
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
@@ -49,10 +50,25 @@ def seeded_template(stores: EmbeddedStores) -> Iterator[str]:
     name = f"seeded_{os.getpid()}"
     with database(stores, name=name) as url:
         seed_database(url)
-        # In a thread: the first to ask may be a fixture that runs in an event loop.
-        with ThreadPoolExecutor(1) as threads:
-            threads.submit(asyncio.run, make_months(url)).result()
+        _run(make_months(url))
         yield name
+
+
+@pytest.fixture(scope="session")
+def published_template(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    """The name of a seeded database with its first policy, to copy from; nobody may connect to it."""
+    from tests.support.inside import publish  # noqa: PLC0415 - it imports all of the service
+
+    name = f"published_{os.getpid()}"
+    with database(stores, seeded_template, name) as url:
+        _run(publish(url))
+        yield name
+
+
+def _run(work: Coroutine[Any, Any, None]) -> None:
+    """Run ``work`` in a thread: the first to ask for a template may be a fixture in an event loop."""
+    with ThreadPoolExecutor(1) as threads:
+        threads.submit(asyncio.run, work).result()
 
 
 @pytest.fixture

@@ -1,0 +1,80 @@
+"""Which process of a parallel run gets which tests, and in what order.
+
+The tests of a file stay together, since they share fixtures; so do the files of a folder, or a few of them,
+that share a running service. What takes longest begins first, so that no core is left idle at the end.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final
+
+from xdist.scheduler import LoadScopeScheduling
+
+SHARED: Final = "the service of tests/service"
+WORKERS: Final = "the four workers of tests/policy_publishing"
+SESSIONS: Final = "tests/sessions"
+
+_BUNDLES: Final = {
+    SHARED: (
+        "accounts admin bad_bodies behind_a_proxy docs endless_requests first_request framing log paths"
+        " processes repeated_requests unsent_bodies users"
+    ),
+    WORKERS: "acknowledged fuzz raw_paths rights under_load",
+}
+TOGETHER: Final = {
+    f"{bundle.rpartition(' ')[2]}/test_{name}.py": bundle
+    for bundle, names in _BUNDLES.items()
+    for name in names.split()
+}
+"""Files that share a running service, and the name of the bundle that they are run in."""
+
+LONGEST: Final = (
+    SHARED,
+    WORKERS,
+    SESSIONS,
+    "tests/consumers/test_fuzzing.py",
+    "tests/docs/test_contributing.py",
+    "tests/policy_publishing/test_restore.py",
+    "tests/users/test_no_climbing.py",
+    "tests/service/test_slow_clients.py",
+    "tests/log_reading/test_exports.py",
+    "tests/service/test_outages.py",
+    "tests/service/test_refused_starts.py",
+    "tests/service/test_rolling_restart.py",
+    "tests/docs/test_readme.py",
+    "tests/files/test_outages.py",
+    "tests/dry_runs/test_answers.py",
+    "tests/menus/test_menus.py",
+    "tests/authz/test_publishing.py",
+    "tests/oplog/test_stops.py",
+    "tests/doctor/test_policy.py",
+    "tests/doctor/test_stores.py",
+    "tests/records/test_database.py",
+)
+"""What takes more than ten seconds, the longest first. All else follows by the number of its tests."""
+
+
+def processes() -> int:
+    """Return how many processes ``--numprocesses=auto`` means: one more than cores, as many tests wait."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return cores + 1
+
+
+def bundle_of(test_id: str) -> str:
+    """Return the bundle that a test is run in: its file, unless that belongs together with others."""
+    file = test_id.partition("::")[0]
+    return SESSIONS if file.startswith(f"{SESSIONS}/") else TOGETHER.get(file, file)
+
+
+class Bundles(LoadScopeScheduling):  # type: ignore[misc]
+    """Hands out whole bundles, those that take longest first."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return bundle_of(nodeid)
+
+    def _assign_work_unit(self, node: Any) -> None:
+        longest = next((name for name in LONGEST if name in self.workqueue), None)
+        if longest is not None:
+            self.workqueue.move_to_end(longest, last=False)
+        super()._assign_work_unit(node)
