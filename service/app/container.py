@@ -62,12 +62,13 @@ from service.files.presigned import PresignedUrls
 from service.files.sweep import Sweep
 from service.files.uploads import Uploads
 from service.keyspace import ClockWatch, SessionStore
-from service.oplog.journal import WITHIN, Journal
+from service.oplog.journal import LOG_CONNECTIONS, WITHIN, Journal
 from service.records.database.announcements import announcements
 from service.records.database.transactions import Database
 from service.records.logs.reader import LogReader
 from service.records.policy import lines
 from service.settings import Auth, Settings
+from service.settings import Database as DatabaseSettings
 from service.web.observability.decision_log import decision_log
 from service.web.observability.exposition import Sample
 from service.web.observability.metrics import WorkerMetrics
@@ -85,10 +86,10 @@ class Container:
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
         database, auth, worker = settings.database, settings.auth, _worker_name()
         self.auth, self.worker = auth, worker
-        self.database = Database(database.url, pool_size=database.pool_size, timeout=database.timeout)
+        self.database = _database(database, database.pool_size, database.timeout)
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
-        log_database = Database(database.url, pool_size=2, timeout=WITHIN)
+        log_database = _database(database, LOG_CONNECTIONS, WITHIN)
         self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
         self.collector = self.journal.collector
         self.logs = LogReader(self.database, at_once=max(1, database.pool_size // 2))
@@ -106,7 +107,7 @@ class Container:
             partial(configured, settings.policy),
             self.store.revision_key.announce,
         )
-        announced = partial(announcements, database.url, lines.CHANNEL)
+        announced = partial(announcements, database.direct_url or database.url, lines.CHANNEL)
         self.watch = PolicyWatch(
             self.live,
             self.database,
@@ -224,6 +225,10 @@ class Container:
             await self.decision_log.writer.finish()
         await self.store.close()
         await self.database.close()
+
+
+def _database(settings: DatabaseSettings, pool_size: int, timeout: float) -> Database:
+    return Database(settings.url, pool_size=pool_size, timeout=timeout, pooled=bool(settings.direct_url))
 
 
 def _token_of_requests(auth: Auth, cookies: Cookies) -> HeaderToken:

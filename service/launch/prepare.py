@@ -28,6 +28,7 @@ from service.launch.errors import PasswordError, UnpreparedError
 from service.launch.known_routes import routes_of_code
 from service.launch.parent import end_with_parent
 from service.launch.prepared import PASSWORD, FirstLogin, Prepared, Refused
+from service.launch.stores import past_pooler
 from service.records import migrate
 from service.records.database.transactions import Database
 from service.records.policy import revisions
@@ -83,6 +84,7 @@ def check(settings: Settings) -> Shipped:
 
 def prepare(settings: Settings, password: str | None, shipped: Shipped) -> Prepared:
     """Prepare the database, the policy and the bucket; raises the errors of each step."""
+    settings = past_pooler(settings)
     first = prepare_database(settings, password, shipped)
     policy = publish_policy(settings, shipped)
     create_bucket(settings.objstore, settings.server)

@@ -69,8 +69,16 @@ def reachable(settings: Settings) -> Iterator[Settings]:
     urls = urls_of_running(settings.server.data)
     if urls is None:
         with running(settings) as stores:
-            yield stores.settings
+            yield past_pooler(stores.settings)
         return
     database = replace(settings.database, url=settings.database.url or urls[0])
     redis = replace(settings.redis, url=settings.redis.url or urls[1])
-    yield replace(settings, database=database, redis=redis)
+    yield past_pooler(replace(settings, database=database, redis=redis))
+
+
+def past_pooler(settings: Settings) -> Settings:
+    """Return ``settings`` with the URL of the database server itself, for work that needs its own session."""
+    database = settings.database
+    if not database.direct_url:
+        return settings
+    return replace(settings, database=replace(database, url=database.direct_url))

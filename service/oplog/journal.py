@@ -22,6 +22,8 @@ from service.records.database.transactions import Database
 from service.records.logs.inserts import Log
 from service.settings import Oplog
 
+LOG_CONNECTIONS: Final = 2
+"""Connections of each worker to the database, for the logs."""
 WITHIN: Final = 10.0
 """Seconds that a transaction may take: the time limit of the journal's own database pool."""
 PATIENCE: Final = 5.0

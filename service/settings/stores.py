@@ -148,6 +148,15 @@ class Database:
         "`…@host1:5432,host2:5432/name`: see [high availability](../guides/high-availability.md#postgresql). "
         "Empty: an embedded one in the data directory.",
     )
+    direct_url: str = setting(
+        "",
+        env="DATABASE_DIRECT_URL",
+        secret=True,
+        check=postgres_url,
+        help="Set it where `database.url` leads to a pooler in transaction mode, such as PgBouncer: how the "
+        "server itself is reached, by the start, the commands and what listens for announcements. Requests "
+        "then use no prepared statements.",
+    )
     pool_size: int = setting(
         5,
         check=between(1, 200),

@@ -20,7 +20,7 @@ from service.launch.doctor.findings import Finding
 from service.launch.doctor.installation import Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
-from service.settings import Database, Redis, Settings
+from service.settings import Database, Redis, Server, Settings
 from tests.doctor.conftest import Look, execute, variables_of
 from tests.support.running import portcullis
 from tests.support.seeded import seed_database
@@ -181,7 +181,7 @@ def looked_at(
 ) -> Finding:
     """Return what a check finds in stores that no machine here can run."""
     given = Redis(url="redis://x", wait_replicas=wait_replicas)
-    settings = Settings(database=Database(url="postgresql:///x"), redis=given)
+    settings = Settings(server=Server(workers=4), database=Database(url="postgresql:///x"), redis=given)
     finding: Finding = getattr(store_checks, check)(Installation({}, settings, server=server, store=store))
     return finding
 
@@ -211,6 +211,19 @@ def test_a_database_that_is_too_old_is_a_fault() -> None:
     assert looked_at("database", server=replace(SERVER, version=16_00_09)) == Finding(
         "fault", "PostgreSQL 16.9", "PostgreSQL 17 or later is needed"
     )
+
+
+@pytest.mark.parametrize(
+    ("most", "state", "message"),
+    [
+        (39, "fault", "a node opens up to 40 of 39 (10 for each worker)"),
+        (79, "ok", "a node opens up to 40 of 79 (10 for each worker): enough for 1 node of this size"),
+        (97, "ok", "a node opens up to 40 of 97 (10 for each worker): enough for 2 nodes of this size"),
+    ],
+)
+def test_connections_are_counted_for_all_workers_of_a_node(most: int, state: str, message: str) -> None:
+    finding = looked_at("connections", server=replace(SERVER, connections=most))
+    assert (finding.state, finding.message) == (state, message)
 
 
 @pytest.mark.parametrize(

@@ -423,3 +423,23 @@ async def test_a_server_made_read_only_is_so_for_connections_that_are_there(frag
             await configure("off")
         await until("off")
         await run(database, "DROP TABLE kept_here")
+
+
+async def test_nothing_is_prepared_and_no_option_is_sent_where_a_pooler_shares_the_sessions(
+    empty_database_url: str,
+) -> None:
+    async def prepared(*, pooled: bool) -> tuple[int, str]:
+        database = Database(empty_database_url, pool_size=1, pooled=pooled)
+        try:
+            for _ in range(10):
+                await run(database, "SELECT 1")
+            names = await database.read(b"SELECT name FROM pg_prepared_statements", {})
+            count = await run(database, "SELECT count(*) FROM pg_prepared_statements")
+            return count + len(names), await run(database, "SHOW statement_timeout")
+        finally:
+            await database.close()
+
+    assert await prepared(pooled=True) == (0, "0")
+    count, limit = await prepared(pooled=False)
+    assert count > 0
+    assert limit == "1800ms"

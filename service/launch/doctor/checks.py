@@ -33,6 +33,7 @@ CHECKS: Final[Checks] = (
     ("throttling", settings_checks.throttling),
     ("first-password", settings_checks.first_password),
     ("database", store_checks.database),
+    ("connections", store_checks.connections),
     ("schema", store_checks.schema),
     ("session-store", store_checks.session_store),
     ("eviction", store_checks.eviction),

@@ -7,9 +7,12 @@ from service.keyspace import MOST_BEHIND
 from service.keyspace.inspection import StoreFacts
 from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
 from service.launch.doctor.installation import Installation, Unanswered
+from service.oplog.journal import LOG_CONNECTIONS
+from service.records.database.transactions import SINGLE_READS
 from service.records.migrate import LEAST_SERVER
 
 _LEAST_STORE = (7,)
+_LISTENING = 1  # connection of each worker, for announcements
 _APART = 1.0  # seconds of difference that are reported
 
 
@@ -25,6 +28,22 @@ def database(installation: Installation) -> Finding:
     if installation.server.read_only:
         return fault(f"{version}, read-only: nothing can be written", "name the primary in database.url")
     return ok(version)
+
+
+def connections(installation: Installation) -> Finding:
+    """A worker that gets no connection answers 503."""
+    server, settings = installation.server, installation.settings
+    if server is None:
+        raise Unanswered("the database does not answer")
+    if settings.database.direct_url:
+        return ok("a pooler stands between")
+    each = settings.database.pool_size + SINGLE_READS + LOG_CONNECTIONS + _LISTENING
+    node = settings.server.workers * each
+    room = server.connections // node
+    message = f"a node opens up to {node} of {server.connections} ({each} for each worker)"
+    if room == 0:
+        return fault(message, "raise max_connections, or lower server.workers or database.pool_size")
+    return ok(f"{message}: enough for {room} {'nodes' if room > 1 else 'node'} of this size")
 
 
 def schema(installation: Installation) -> Finding:

@@ -57,16 +57,23 @@ class Database:
     back, new transactions work again by themselves.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0) -> None:
+    def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0, pooled: bool = False) -> None:
+        """``pooled``: the URL leads to a pooler in transaction mode, whose sessions are those of others too.
+
+        Then statements are not prepared, and the server does not end them at the time limit.
+        """
         self._timeout = timeout
         self._causes = CauseLog()
         self.emptied = False
         """True if rows that every installation has are known to be lost: then no data is trusted."""
-        self._servers = Servers(url, statement_timeout=timeout * _SERVER_SHARE)
+        self._servers = Servers(url, statement_timeout=None if pooled else timeout * _SERVER_SHARE)
         self._doubted = False  # see _doubt; until a connection is taken from the pool
 
         async def connect(*, autocommit: bool = False) -> PromptConnection:
-            return await self._servers.connect(within=timeout, autocommit=autocommit)
+            connection = await self._servers.connect(within=timeout, autocommit=autocommit)
+            if pooled:
+                connection.prepare_threshold = None  # never, even where a statement asks for it
+            return connection
 
         self._single_reads = SingleReads(partial(connect, autocommit=True), SINGLE_READS)
 
