@@ -5,25 +5,31 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from argon2 import PasswordHasher, Type
 from argon2.exceptions import InvalidHashError, VerificationError
 from argon2.low_level import ARGON2_VERSION
 
 from service.errors import Unavailable
+from service.kernel.free_memory import give_back_free_memory
 from service.settings import Password
 
 MAX_CHARACTERS = 1024
 MAX_BYTES = 4096
+NICENESS: Final = 5
+"""How much lower the priority of the hashing threads is (nice(2)): a logged-in user's request goes first."""
+QUIET: Final = 5.0
+"""Seconds without a hash after which the memory of the last ones is given back."""
 _T = TypeVar("_T")
 
 
 class Passwords:
-    """Hashes and verifies passwords in as many threads as there are cores.
+    """Hashes and verifies passwords in as many threads as there are cores, at a lower priority than requests.
 
     At most ``max_waiting`` calls wait for a thread; one more raises ``Unavailable`` at once, so that a flood
     of logins can't exhaust memory or add seconds of delay.
@@ -39,9 +45,10 @@ class Passwords:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self._threads = cores
         self._limit = cores + settings.max_waiting
-        self._pool = ThreadPoolExecutor(cores, thread_name_prefix="passwords")
+        self._pool = ThreadPoolExecutor(cores, thread_name_prefix="passwords", initializer=_step_back)
         self._lock = threading.Lock()
         self._busy = 0
+        self._quiet: asyncio.TimerHandle | None = None
         self._nobody = _hash_of_no_password(self._hasher)
 
     async def verify(self, stored: str | None, password: str) -> bool:
@@ -85,6 +92,8 @@ class Passwords:
 
     def close(self) -> None:
         """Stop the threads, without waiting for work in progress."""
+        if self._quiet is not None:
+            self._quiet.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _matches(self, stored: str, password: str) -> bool:
@@ -101,11 +110,30 @@ class Passwords:
         future = self._pool.submit(work)
         # Counted until the work is done or dropped, even if the request stops waiting.
         future.add_done_callback(self._done)
+        self._give_back_later()
         return await asyncio.wrap_future(future)
+
+    def _give_back_later(self) -> None:
+        if self._quiet is not None:
+            self._quiet.cancel()
+        self._quiet = asyncio.get_running_loop().call_later(QUIET, self._give_back)
+
+    def _give_back(self) -> None:
+        if self._busy:
+            self._give_back_later()
+        else:
+            self._quiet = None
+            self._pool.submit(give_back_free_memory)
 
     def _done(self, _future: Future[_T]) -> None:
         with self._lock:
             self._busy -= 1
+
+
+def _step_back() -> None:
+    """Lower the priority of the calling thread; elsewhere than on Linux it would be that of the process."""
+    if sys.platform == "linux":
+        os.nice(NICENESS)
 
 
 def _hash_of_no_password(hasher: PasswordHasher) -> str:

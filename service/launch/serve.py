@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 from service import settings as table
 from service.installation import check_installation
+from service.launch.allocator import MALLOC
 from service.launch.banner import banner
 from service.launch.capacity import raise_file_limit
 from service.launch.children import use_short_sockets
@@ -21,10 +22,6 @@ from service.launch.stop_times import DRAIN, STOP_MARGIN
 from service.launch.stores import Stores, running
 from service.launch.supervisor import Supervisor
 from service.web.observability.log_format import configure_logging
-
-# mallopt(3): the 19 MiB of a password hash return to the system instead of staying in an arena per thread:
-# without this, a worker of 100 MB grew to 140 MB after forty logins.
-_MALLOC = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "1048576"}
 
 
 def serve(environ: Mapping[str, str]) -> None:
@@ -41,7 +38,7 @@ def serve(environ: Mapping[str, str]) -> None:
     configure_logging(settings.log.format, settings.log.level)
     use_short_sockets()
     # Before the first child: the process that all are forked from inherits both.
-    os.environ.update({**_MALLOC, **os.environ})
+    os.environ.update({**MALLOC, **os.environ})
     raise_file_limit()
     with ExitStack() as held:
         with Preparation(settings) as preparation:

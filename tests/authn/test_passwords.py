@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
 from argon2 import Type
 from argon2.low_level import hash_secret
 
-from service.authn.passwords import Passwords
+from service.authn import passwords as module
+from service.authn.passwords import NICENESS, Passwords
 from service.errors import Unavailable
 from service.settings import Password
 
@@ -127,3 +131,28 @@ async def test_the_loop_turns_while_passwords_are_hashed(passwords: Passwords) -
     await work
 
     assert turns > 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has priorities of threads")
+async def test_hashes_are_made_at_a_lower_priority_than_requests(passwords: Passwords) -> None:
+    def priority() -> int:
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    assert await passwords._run(priority) == min(priority() + NICENESS, 19)
+
+
+async def test_memory_is_given_back_once_when_no_hash_was_made_for_a_while(
+    passwords: Passwords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given_back: list[int] = []
+    goes_on = threading.Event()
+    monkeypatch.setattr(module, "QUIET", 0.02)
+    monkeypatch.setattr(module, "give_back_free_memory", lambda: given_back.append(1))
+
+    hashes = asyncio.gather(*(passwords._run(goes_on.wait) for _ in range(6)))
+    await asyncio.sleep(0.1)
+    assert not given_back
+    goes_on.set()
+    await hashes
+    await asyncio.sleep(0.2)
+    assert given_back == [1]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import randrange
 
+from service.launch.allocator import MALLOC
 from tests.benchmarks.frame.processes import children
 
 FIRST_CORE = {min(os.sched_getaffinity(0))}
@@ -55,7 +56,7 @@ def serving(factory: str, environ: Mapping[str, str]) -> AbstractContextManager[
 
 def serving_worker(environ: Mapping[str, str]) -> AbstractContextManager[Server]:
     """Run one worker of the service, as the launcher runs it, and yield it; its log goes to a file."""
-    return running(["tests.benchmarks.worker", PORT], environ)
+    return running(["tests.benchmarks.worker", PORT], {**MALLOC, **environ})
 
 
 @contextmanager
