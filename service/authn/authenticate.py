@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Coroutine
+from typing import Any
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
@@ -12,9 +13,8 @@ from service.authn.api_keys.form import is_api_key
 from service.authn.claims import AccessClaims, ClientClaims
 from service.authn.refusals import banned
 from service.authn.tokens import Tokens
-from service.authn.verified import VerifiedTokens
+from service.authn.verified import Authenticated, VerifiedToken, VerifiedTokens
 from service.errors import RefreshRequired, TokenInvalid
-from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.keyspace import BANNED, SessionStore, revision_in
 from service.settings import Auth
@@ -30,26 +30,12 @@ class _Opened(Struct):
 _opened = Decoder(_Opened)
 
 
-class Authenticated(NamedTuple):
-    """Who calls, and the newest policy revision that had been announced when that was looked up.
-
-    ``announced`` is None when the session store does not know it, and 0 when the store was not asked.
-    ``expires`` is when the token or key ends, in seconds since the epoch; None for a key without an end.
-    ``all_rights`` is the epoch of all rights at that moment, None where it is not known.
-    """
-
-    caller: Caller
-    announced: int | None
-    expires: float | None = None
-    all_rights: bytes | None = None
-
-
 class Authenticator:
     """Finds the caller of a token or an API key, checked at each request."""
 
     def __init__(self, settings: Auth, tokens: Tokens, store: SessionStore, api_keys: ApiKeyCallers) -> None:
         self._api_keys = api_keys
-        self._verified = VerifiedTokens(tokens, first_seen=self._first_seen)
+        self._verified = VerifiedTokens(tokens, first_seen=self._first_seen, prefix=settings.token_prefix)
         self._tokens = tokens
         self._store = store
         self._unsure = settings.refresh_race_window + _MARGIN
@@ -85,26 +71,47 @@ class Authenticator:
         """
         return await self._authenticated(token, permission_map, asks_store=True, counted=False)
 
+    def remembered(
+        self, sent: bytes, permission_map: PermissionMap
+    ) -> Coroutine[Any, Any, Authenticated] | None:
+        """Return what ``authenticate`` does for the token of a header whose value is ``sent``.
+
+        None if that token is not cached. Raises ``TokenInvalid``, ``TokenExpired`` and ``RefreshRequired`` at
+        once, the rest when it is awaited.
+        """
+        found = self._verified.remembered(sent, permission_map)
+        return None if found is None else self._accepted(found, asks_store=self._asks_store)
+
     async def _authenticated(
         self, token: str, permission_map: PermissionMap, *, asks_store: bool, counted: bool
     ) -> Authenticated:
         if is_api_key(token):
             return _by_key(await self._api_keys.of_key(token, counted=counted))
         found = self._verified.found(token, permission_map)
-        claims, caller = found.claims, found.caller
+        return await self._accepted(found, asks_store=asks_store)
+
+    async def _accepted(self, found: VerifiedToken, *, asks_store: bool) -> Authenticated:
+        """Return the caller of a verified token, unless it was revoked."""
+        claims, caller, keys = found.claims, found.caller, found.keys
         if isinstance(claims, ClientClaims):
             return _by_key(await self._api_keys.of_token(claims), claims.exp)
         assert caller is not None  # noqa: S101 - an access token has one
+        assert keys is not None  # noqa: S101 - and these
         if not asks_store:
             return Authenticated(caller, 0, claims.exp)
-        marker, session, revision, all_rights = await self._store.check(caller.login_id, caller.device)
+        answer = await self._store.check_keys(keys)
+        if found.accepted is not None and answer == found.answer:
+            return found.accepted
+        marker, session, revision, all_rights = answer
         if marker == BANNED:
             ban = await self._store.ban_of(caller.login_id)
             raise banned(ban.until if ban else None)
         issued = _milliseconds(caller.issued_at)
         if (marker is not None and issued <= _marked(marker)) or issued < _opened_at(session):
             raise RefreshRequired
-        return Authenticated(caller, revision_in(revision), claims.exp, all_rights)
+        found.answer = answer
+        found.accepted = Authenticated(caller, revision_in(revision), claims.exp, all_rights)
+        return found.accepted
 
     def _first_seen(self, claims: AccessClaims) -> None:
         """Report the tokens of this ``iat`` to the store as delivered, in case it missed the confirmation."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import UNSET
 
@@ -20,15 +20,21 @@ from service.kernel.cache_sizes import cache_size
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
+from service.keyspace import Answer, session_keys
 
 MOST_TOKENS: Final = cache_size("tokens", 4096)
 """How many verified tokens a worker remembers; the oldest goes first."""
 
 
 class VerifiedToken:
-    """The claims of a token, and its caller; None for a client token, whose rights are not in it."""
+    """The claims of a token, and its caller; None for a client token, whose rights are not in it.
 
-    __slots__ = ("caller", "claims", "key_ends", "permission_map")
+    ``ends`` is when the token or its key ends, whichever comes first. ``keys`` are those of the session store
+    by which it is checked. ``answer`` is what the store said when the token was last accepted, and
+    ``accepted`` what that gave: the same answer gives the same again.
+    """
+
+    __slots__ = ("accepted", "answer", "caller", "claims", "ends", "key_ends", "keys", "permission_map")
 
     def __init__(
         self,
@@ -37,8 +43,26 @@ class VerifiedToken:
         permission_map: PermissionMap,
     ) -> None:
         self.claims, self.key_ends = verified
+        self.ends = min(self.claims.exp, self.key_ends)
         self.caller = caller
         self.permission_map = permission_map
+        self.keys = None if caller is None else session_keys(caller.login_id, caller.device)
+        self.answer: Answer | None = None
+        self.accepted: Authenticated | None = None
+
+
+class Authenticated(NamedTuple):
+    """Who calls, and the newest policy revision that had been announced when that was looked up.
+
+    ``announced`` is None when the session store does not know it, and 0 when the store was not asked.
+    ``expires`` is when the token or key ends, in seconds since the epoch; None for a key without an end.
+    ``all_rights`` is the epoch of all rights at that moment, None where it is not known.
+    """
+
+    caller: Caller
+    announced: int | None
+    expires: float | None = None
+    all_rights: bytes | None = None
 
 
 class VerifiedTokens:
@@ -49,11 +73,17 @@ class VerifiedTokens:
         tokens: Tokens,
         most: int = MOST_TOKENS,
         first_seen: Callable[[AccessClaims], None] | None = None,
+        *,
+        prefix: str = "",
     ) -> None:
-        """``first_seen`` is called with the claims of each token that was not cached."""
+        """``first_seen`` is called with the claims of each token that was not cached.
+
+        ``prefix`` is what precedes a token in the header that it is sent in.
+        """
         self._tokens = tokens
         self._most = most
         self._first_seen = first_seen
+        self._prefix = prefix.encode("ascii")
         self._entries: dict[bytes, VerifiedToken] = {}
         self._held: dict[object, HeldCodes] = {}
         self._held_map: PermissionMap | None = None
@@ -65,22 +95,39 @@ class VerifiedTokens:
         """
         if len(token) > MAX_LENGTH or not token.isascii():
             raise TokenInvalid
-        digest = sha256(token.encode()).digest()
+        sent = self._prefix + token.encode("ascii")
+        if (known := self.remembered(sent, permission_map)) is not None:
+            return known
+        verified = self._tokens.verified_bearer(token)
+        entry = VerifiedToken(verified, self._caller_of(verified.claims, permission_map), permission_map)
+        self._keep(sha256(sent).digest(), entry)
+        if self._first_seen is not None and isinstance(verified.claims, AccessClaims):
+            self._first_seen(verified.claims)
+        return entry
+
+    def remembered(self, sent: bytes, permission_map: PermissionMap) -> VerifiedToken | None:
+        """Return the token of a header whose value is ``sent``, as ``found`` does; None if it is not cached.
+
+        Only the prefix with a token that was verified is cached: any other value is not found.
+        """
+        if len(sent) > MAX_LENGTH + len(self._prefix):
+            return None
+        digest = sha256(sent).digest()
         entry = self._entries.get(digest)
         if entry is None:
-            verified = self._tokens.verified_bearer(token)
-            entry = VerifiedToken(verified, self._caller_of(verified.claims, permission_map), permission_map)
-            self._keep(digest, entry)
-            if self._first_seen is not None and isinstance(verified.claims, AccessClaims):
-                self._first_seen(verified.claims)
-        elif min(entry.claims.exp, entry.key_ends) <= (now := self._tokens.now()):
+            return None
+        if entry.ends <= (now := self._tokens.now()):
             del self._entries[digest]
             raise TokenExpired if entry.claims.exp <= now else TokenInvalid
-        elif entry.claims.tl != self._tokens.timeline.name:
+        if entry.claims.tl != self._tokens.timeline.name:
             self._tokens.require_timeline(entry.claims)
-        elif entry.permission_map is not permission_map:
-            entry.caller = self._caller_of(entry.claims, permission_map)
-            entry.permission_map = permission_map
+        if entry.permission_map is not permission_map:
+            # A new entry: requests that wait for the session store go on with the caller of their policy.
+            verified, caller = (
+                Verified(entry.claims, entry.key_ends),
+                self._caller_of(entry.claims, permission_map),
+            )
+            entry = self._entries[digest] = VerifiedToken(verified, caller, permission_map)
         return entry
 
     def _keep(self, digest: bytes, entry: VerifiedToken) -> None:

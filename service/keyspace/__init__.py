@@ -42,7 +42,7 @@ from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
 from service.keyspace.log_stream import Batch, Done, LogCounts, LogStream
 from service.keyspace.revision_key import RevisionKey, revision_in
-from service.keyspace.store import SessionStore
+from service.keyspace.store import SessionStore, session_keys
 from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
 from service.keyspace.values import (
     Ban,
@@ -79,4 +79,5 @@ __all__ = [
     "SessionStore",
     "SynchronizedClock",
     "revision_in",
+    "session_keys",
 ]

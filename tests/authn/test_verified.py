@@ -115,3 +115,57 @@ def test_what_is_no_token_is_refused(verified: VerifiedTokens, text: str) -> Non
 
 def test_a_token_without_bits_needs_no_map(verified: VerifiedTokens) -> None:
     assert caller(verified, token(), PermissionMap({"a": 0})).held.codes == {"a:b"}
+
+
+def test_a_header_is_known_by_its_whole_value_alone(auth: Auth) -> None:
+    cache, text, no_map = VerifiedTokens(Tokens(auth), prefix="Bearer "), token(), PermissionMap({})
+    sent = f"Bearer {text}".encode()
+    assert cache.remembered(sent, no_map) is None
+    entry = cache.found(text, no_map)
+
+    assert cache.remembered(sent, no_map) is entry
+    signature = text.rpartition(".")[2]
+    other = "A" if signature[0] != "A" else "B"
+    for wrong in (
+        text.encode(),
+        b"bearer " + text.encode(),
+        b"Bearer  " + text.encode(),
+        sent + b" ",
+        sent + b"," + sent,
+        sent[:-1],
+        b"DPoP " + text.encode(),
+        f"Bearer {text.rpartition('.')[0]}.{other}{signature[1:]}".encode(),
+        b"Bearer " + hs256(HEADER, access_claims(), SECRET[::-1]).encode(),
+        b"Bearer " + 70_000 * b"a",
+    ):
+        assert cache.remembered(wrong, no_map) is None, wrong
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_without_a_cache_no_header_is_known_and_with_one_entry_the_last(auth: Auth, most: int) -> None:
+    cache, no_map = VerifiedTokens(Tokens(auth), most, prefix="Bearer "), PermissionMap({})
+    texts = [token(sub=str(number)) for number in (1, 2)]
+    for text in texts:
+        caller(cache, text, no_map)
+
+    known = [cache.remembered(f"Bearer {text}".encode(), no_map) is not None for text in texts]
+    assert known == [False, most == 1]
+
+
+def test_a_header_that_is_known_expires_and_is_read_by_the_map_in_force(auth: Auth) -> None:
+    clock = [time.time()]
+    cache = VerifiedTokens(Tokens(auth, lambda: clock[0]), prefix="")
+    text = token(permissions=None, pb="AQ==", exp=clock[0] + 60)
+    old, new = PermissionMap({"a": 0}), PermissionMap({"renamed": 0})
+    before = cache.found(text, old)
+
+    after = cache.remembered(text.encode(), new)
+    assert after is not None
+    assert after.caller is not None
+    assert after.caller.held.codes == {"renamed"}
+    assert before.caller is not None
+    assert before.caller.held.codes == {"a"}  # of a request that still waits
+    clock[0] += 61
+    with pytest.raises(TokenExpired):
+        cache.remembered(text.encode(), new)
+    assert cache.remembered(text.encode(), new) is None

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from service.administration.delegation import DelegationCheck
-from service.authn.authenticate import Authenticated, Authenticator
+from service.authn.authenticate import Authenticator
+from service.authn.verified import Authenticated
 from service.authz.engine.decision_event import DecisionEvent, Event
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
@@ -109,6 +110,9 @@ class Known(Authenticator):
 
     def __init__(self, callers: Mapping[str, Caller]) -> None:
         self._callers = callers
+
+    def remembered(self, sent: bytes, permission_map: PermissionMap) -> None:
+        """Remember nothing."""
 
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service.authn.assertions import Assertions
-from service.authn.authenticate import Authenticated, Authenticator
+from service.authn.authenticate import Authenticator
 from service.authn.csrf import Csrf
 from service.authn.tokens import Tokens
+from service.authn.verified import Authenticated
 from service.authz.engine.decision_event import EvaluationEvent
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
@@ -84,6 +85,9 @@ class Credentials(Authenticator):
     )
     announced: int = 1
     is_down: bool = False
+
+    def remembered(self, sent: bytes, permission_map: PermissionMap) -> None:
+        """Remember nothing."""
 
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import pytest
 from structlog.testing import capture_logs
 
-from service.authn.authenticate import Authenticated, Authenticator
+from service.authn.authenticate import Authenticator
+from service.authn.verified import Authenticated
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import Rule
 from service.authz.publishing.live import LivePolicy
@@ -50,6 +51,9 @@ class Table(Authenticator):
     def __init__(self, announced: int | None = REVISION) -> None:
         """``announced`` is the policy revision that the session store tells."""
         self.announced = announced
+
+    def remembered(self, sent: bytes, permission_map: PermissionMap) -> None:
+        """Remember nothing."""
 
     async def authenticate(self, token: str, permission_map: PermissionMap, **_more: bool) -> Authenticated:
         assert isinstance(permission_map, PermissionMap)

@@ -7,8 +7,9 @@ from typing import Any
 from authlib.oauth2.rfc6749 import AuthorizationServer, OAuth2Error, OAuth2Request
 from authlib.oauth2.rfc7662 import IntrospectionEndpoint
 
-from service.authn.authenticate import Authenticated, Authenticator
+from service.authn.authenticate import Authenticator
 from service.authn.oauth.messages import FormRequest, OAuthAnswer, answer, form_of, refused
+from service.authn.verified import Authenticated
 from service.errors import AccountBanned, RefreshRequired, TokenExpired, TokenInvalid
 from service.kernel.codes import intersection
 from service.kernel.permission_map import PermissionMap

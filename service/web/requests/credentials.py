@@ -33,6 +33,10 @@ class HeaderToken:
         self._name = name.lower().encode("ascii")
         self._prefix = prefix.encode("ascii")
 
+    def sent(self, request: Request) -> bytes | None:
+        """Return the header as it was sent, to look up its token; None if the token may be elsewhere."""
+        return request.raw_header(self._name)
+
     def of(self, request: Request) -> str:
         """Return the token of ``request``.
 
@@ -75,6 +79,10 @@ class CookieToken(HeaderToken):
         """``name`` and ``prefix`` are those of the header; ``cookies`` are read first."""
         super().__init__(name, prefix)
         self._cookies = cookies
+
+    def sent(self, request: Request) -> bytes | None:
+        """Return the header as it was sent; None for a request with cookies, where ``of`` has to look."""
+        return None if request.raw_header(b"cookie") is not None else super().sent(request)
 
     def of(self, request: Request) -> str:
         """Return the token of ``request``; raises BadRequest if both cookie and header have one."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable
 from typing import Final
 
-from service.authn.authenticate import Authenticated, Authenticator
+from service.authn.authenticate import Authenticator
+from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.authz.publishing.live import LivePolicy
@@ -68,10 +70,12 @@ class AuthorizationGuard:
             raise Unavailable("No policy has been loaded yet")
         if not operation.public:
             announced = await self._authenticate(context, operation, policy)
-            newer = await self._newest(context, operation, policy, announced)
-            if newer is not policy:
-                policy = context.policy = newer
-                await self._authenticate(context, operation, policy)
+            least = _least_revision(context, operation)
+            if announced is None or announced > policy.revision or least > policy.revision:
+                newer = await self._newest(policy, announced, least)
+                if newer is not policy:
+                    policy = context.policy = newer
+                    await self._authenticate(context, operation, policy)
         caller = context.caller
         path = context.request.path
         _require(
@@ -117,7 +121,16 @@ class AuthorizationGuard:
             self._token.check_meant(context.request, found.caller)
         return found.announced
 
-    async def _sender(self, context: RequestContext, operation: Operation, policy: Policy) -> Authenticated:
+    def _sender(
+        self, context: RequestContext, operation: Operation, policy: Policy
+    ) -> Awaitable[Authenticated]:
+        sent = self._token.sent(context.request)
+        known = None if sent is None else self._authenticator.remembered(sent, policy.permission_map)
+        return self._unknown_sender(context, operation, policy) if known is None else known
+
+    async def _unknown_sender(
+        self, context: RequestContext, operation: Operation, policy: Policy
+    ) -> Authenticated:
         try:
             token = self._token.of(context.request)
         except Unauthenticated:
@@ -143,23 +156,24 @@ class AuthorizationGuard:
             raise ProxyRefused("The proxy has the token of a person, and needs the key of a service account")
         return found
 
-    async def _newest(
-        self, context: RequestContext, operation: Operation, policy: Policy, announced: int | None
-    ) -> Policy:
+    async def _newest(self, policy: Policy, announced: int | None, least: int) -> Policy:
         policy = await self._announced(policy, announced)
-        if operation.mark.subrequest:
-            return policy  # the header is that of the client
-        if (least := context.request.raw_header(_MIN_REVISION)) is not None:
-            if _REVISION.fullmatch(least) is None:
-                raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
-            if int(least) > policy.revision:
-                policy = await self._revisions.at_least(int(least))
-        return policy
+        return policy if least <= policy.revision else await self._revisions.at_least(least)
 
     async def _announced(self, policy: Policy, announced: int | None) -> Policy:
         if announced is None or announced > policy.revision:
             return await self._revisions.announced(announced)
         return policy
+
+
+def _least_revision(context: RequestContext, operation: Operation) -> int:
+    """Return the oldest revision that may decide the request; 0 if it does not say."""
+    least = context.request.raw_header(_MIN_REVISION)
+    if least is None or operation.mark.subrequest:  # of a subrequest, it is a header of the client
+        return 0
+    if _REVISION.fullmatch(least) is None:
+        raise BadRequest(f"{MIN_REVISION} is not the number of a revision")
+    return int(least)
 
 
 def _require(context: RequestContext, decision: Decision) -> None:
