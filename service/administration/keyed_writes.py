@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
-import secrets
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from typing import Final
-
-import structlog
 
 from service.authn.passwords import Passwords
 from service.authn.signing_keys import derived_keys
@@ -25,13 +21,8 @@ from service.settings import Auth
 MakeAnswer = Callable[..., SentAnswer]
 """Makes the answer from what the write has saved."""
 
-_EVERY: Final = 3600.0
-"""Seconds between two sweeps of expired answers."""
-_AT_ONCE: Final = 1000
 _SLOW: Final = "$"
 """How the hash of a fingerprint begins (PHC string format); a fingerprint itself is hexadecimal."""
-
-_log = structlog.get_logger()
 
 
 class Fingerprints:
@@ -111,26 +102,6 @@ class KeyedWrites:
                 KEYED_WRITE.reset(token)
         finally:
             self._under_way.discard(scope)
-
-    async def run(self) -> None:
-        """Forget expired answers, about once an hour, until cancelled."""
-        while True:
-            # At a random time, so that workers and nodes don't ask all at once.
-            await asyncio.sleep(_EVERY * (0.5 + secrets.randbelow(1000) / 1000))
-            try:
-                await self.forget_expired()
-            except Exception as error:  # noqa: BLE001 - no error may stop the next sweep
-                _log.warning("expired answers not forgotten", reason=type(error).__name__)
-
-    async def forget_expired(self) -> int:
-        """Delete all expired answers; return how many. Raises ``Unavailable``."""
-        count = 0
-        while True:
-            async with self._database.transaction() as connection:
-                found = await answers.forget_expired(connection, _AT_ONCE)
-            count += found
-            if found < _AT_ONCE:
-                return count
 
 
 class _Write:

@@ -26,6 +26,7 @@ from service.administration.users.bans import Bans
 from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
+from service.app.jobs import jobs_of, runner_of
 from service.app.readiness import readiness
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
@@ -59,8 +60,8 @@ from service.evaluation.subjects import Subjects
 from service.files.links import PublicLinks
 from service.files.object_store import object_store
 from service.files.presigned import PresignedUrls
-from service.files.sweep import Sweep
 from service.files.uploads import Uploads
+from service.jobs.scheduler import Scheduler
 from service.keyspace import ClockWatch, SessionStore
 from service.oplog.journal import LOG_CONNECTIONS, WITHIN, Journal
 from service.records.database.announcements import announcements
@@ -98,7 +99,9 @@ class Container:
         self.uploads = Uploads(self.database, self.objects, settings.upload)
         self.links = PublicLinks(self.database, settings.upload)
         self.presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
-        self.sweep = Sweep(self.database, self.objects, settings.upload.sweep_interval)
+        self.scheduler = Scheduler(
+            jobs_of(settings, self.objects), self.database, runner_of(settings, worker)
+        )
         self.live, self.past, self.turns = LivePolicy(shipped), PastPolicies(shipped), ReviewTurns()
         self.changes = PolicyChanges(
             self.database,
@@ -195,6 +198,7 @@ class Container:
             clock_watch=self.clock_watch,
             objects=self.objects,
             journal=self.journal,
+            scheduler=self.scheduler,
         )
 
     def _own_samples(self) -> Iterator[Sample]:
@@ -209,6 +213,12 @@ class Container:
         offset = self.store.synchronized.offset
         if offset is not None:
             yield Sample("portcullis_clock_offset_seconds", offset, {})
+        for (job, outcome), count in self.scheduler.counts.items():
+            yield Sample("portcullis_job_runs_total", count, {"job": job, "outcome": outcome})
+        for job, failing, success in self.scheduler.state_samples():
+            yield Sample("portcullis_job_failing", int(failing), {"job": job})
+            if success is not None:
+                yield Sample("portcullis_job_success_time_seconds", success, {"job": job})
         for fate, number in msgspec.structs.asdict(self.collector.counts).items():
             yield Sample("portcullis_log_entries_total", number, {"fate": fate})
         if self.decision_log is not None:

@@ -28,8 +28,7 @@ class Lifespan:
         work = (
             container.watch,
             container.clock_watch,
-            container.sweep,
-            container.keyed_writes,
+            container.scheduler,
             container.metrics,
         )
         self._running = [asyncio.create_task(one.run()) for one in work]

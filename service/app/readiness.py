@@ -10,6 +10,7 @@ from service import __version__
 from service.authz.publishing.watch import PolicyWatch
 from service.files.health import FilesCheck
 from service.files.object_store import ObjectStore
+from service.jobs.scheduler import Scheduler
 from service.kernel.clock import rfc3339
 from service.kernel.health import Health
 from service.keyspace import ClockWatch, SessionStore
@@ -31,6 +32,7 @@ def readiness(
     clock_watch: ClockWatch,
     objects: ObjectStore,
     journal: Journal,
+    scheduler: Scheduler,
 ) -> ReadinessChecks:
     """Return the readiness checks of the worker ``worker``."""
 
@@ -47,6 +49,7 @@ def readiness(
         "clock": clock,
         "files": FilesCheck(objects, objects.directory).health,
         "logs": journal.health,
+        "jobs": scheduler.health,
     }
     return ReadinessChecks(checks, VITAL)
 

@@ -1,23 +1,16 @@
-"""The sweep: deletes what uploads and deletions have left behind, in one worker at a time."""
+"""The sweep: deletes what uploads and deletions have left behind, one at a time."""
 
 from __future__ import annotations
 
-import asyncio
-import secrets
-from datetime import timedelta
 from typing import Final
-
-import structlog
 
 from service.files.object_store import ObjectStore
 from service.records.database.transactions import Database
 from service.records.files.orphans import Orphans, begin_sweep
 
 _AT_ONCE: Final = 200
-_LONGEST: Final = 600.0
+LONGEST: Final = 600.0
 """Seconds that one sweep may take; the next one continues."""
-
-_log = structlog.get_logger()
 
 
 class Sweep:
@@ -27,42 +20,25 @@ class Sweep:
     listed before their rows are read, so that an object created in between is not deleted.
     """
 
-    def __init__(self, database: Database, objects: ObjectStore, every: int) -> None:
-        """``every`` is the interval in seconds; 0 turns the sweep off."""
+    def __init__(self, database: Database, objects: ObjectStore) -> None:
         self._database = database
         self._objects = objects
-        self._every = timedelta(seconds=every)
-
-    async def run(self) -> None:
-        """Sweep at intervals until cancelled."""
-        if not self._every:
-            return
-        seconds = self._every.total_seconds()
-        while True:
-            # At a random time, so that workers and nodes don't ask all at once.
-            await asyncio.sleep(seconds * (0.1 + 0.2 * secrets.randbelow(1000) / 1000))
-            try:
-                await self.once()
-            except Exception as error:  # noqa: BLE001 - no error may stop the next sweep
-                _log.warning("files not swept", reason=type(error).__name__)
 
     async def once(self) -> int | None:
-        """Sweep if due and not running elsewhere; return the number of deleted objects, None if not swept.
+        """Sweep if no other sweep is running; return the number of deleted objects, None if not swept.
 
         Raises Unavailable. Objects deleted by then stay deleted; the next sweep finds their rows discarded or
         with an expired lease.
         """
         # One transaction on one connection: it holds the lock, and the pool may have no second one.
-        async with self._database.transaction(within=_LONGEST) as connection:
-            leftovers = await begin_sweep(connection, self._every)
+        async with self._database.transaction(within=LONGEST) as connection:
+            leftovers = await begin_sweep(connection)
             if leftovers is None:
                 return None
             count = await self._clear_discarded(leftovers)
             count += await self._clear_orphans(leftovers)
             count += await self._clear_unfinished(leftovers)
             await leftovers.finish()
-        if count:
-            _log.info("files swept", objects=count)
         return count
 
     async def _clear_discarded(self, leftovers: Orphans) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
+from service.kernel.cooperative_yield import CooperativeYield
 from service.oplog.chain import Chain
 from service.oplog.chain_walk import ReportedHeads, Walk
 from service.records.database.transactions import Connection, Database
@@ -70,8 +71,10 @@ class Audit:
     ) -> Day:
         heads = {head.key_id: head for head in await log_chain.heads(connection, log, day)}
         walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, self.reported)
+        pauses = CooperativeYield()
         async for row in log_chain.entries(connection, log, day, walk.columns):
             walk.entry(row)
+            await pauses.give_way()
         walk.end()
         of_heads = [*faults, *self._heads(day, heads, before)]
         keyless = "" in heads and self.keys[0].key_id != ""

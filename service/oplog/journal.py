@@ -15,11 +15,10 @@ from service.keyspace import Batch, LogCounts, LogStream
 from service.oplog.chain import Chain
 from service.oplog.chained_writer import Writing
 from service.oplog.collector import Collector
-from service.oplog.maintenance import Upkeep
+from service.oplog.maintenance import Upkeep, retention
 from service.oplog.sender import Sender
 from service.oplog.stream_consumer import CLAIM_AFTER, Writer
 from service.records.database.transactions import Database
-from service.records.logs.inserts import Log
 from service.settings import Oplog
 
 LOG_CONNECTIONS: Final = 2
@@ -55,18 +54,17 @@ class Journal:
         self._tasks: list[asyncio.Task[None]] = []
         self.finished = False
         chain = Chain(settings.chain_key)
-        days: dict[Log, int] = {"operation_log": settings.operation_days, "login_log": settings.login_days}
         self.collector = Collector(settings.memory_limit)
         self._sender = Sender(self.collector, stream, worker, settings.stream_limit)
         writing = Writing(database, chain)
         self._writer = Writer(
             stream, writing, worker, self.collector.counts, sent=self._sender.sent, claim_after=claim_after
         )
-        self._upkeep = Upkeep(database, chain, days)
+        self._upkeep = Upkeep(database, chain, retention(settings))
 
     async def start(self) -> None:
         """Start the background tasks."""
-        work = (self._sender.run(), self._write(), self._upkeep.run())
+        work = (self._sender.run(), self._write(), self._upkeep.begin())
         self._tasks = [asyncio.create_task(one) for one in work]
 
     async def finish(self) -> None:

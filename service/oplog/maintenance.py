@@ -1,4 +1,4 @@
-"""Periodic maintenance of the log tables: create coming months, drop old ones, report chain heads."""
+"""Maintenance of the log tables: create coming months, drop old ones, report chain heads."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
+from service.settings import Oplog
 
-EVERY: Final = 3600.0
-"""Seconds between two rounds."""
 RETRY_EVERY: Final = 10.0
-"""Seconds after which a failed round is tried again."""
+"""Seconds after which the first round is tried again if it failed."""
 AHEAD: Final = 2
 """Months after the current one for which partitions are created in advance."""
 WITHIN: Final = 60.0
@@ -30,7 +29,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Upkeep:
-    """Maintains the tables. It runs in all workers; each step is done by the first to get its lock.
+    """Maintains the tables; each step is done by the first to get its lock.
 
     ``days`` is the retention of each log in days; 0 keeps entries for ever.
     """
@@ -40,17 +39,21 @@ class Upkeep:
         self._chain = chain
         self._days = days
         self.tried = asyncio.Event()
-        """Set after the first round, even if it failed; before it, partitions may be missing."""
+        """Set once the partitions of today were looked for; before, they may be missing."""
 
-    async def run(self) -> None:
-        """Run rounds until cancelled; raises nothing else."""
+    async def begin(self) -> None:
+        """See that the coming partitions exist, and report heads, before the first entry is written.
+
+        Tries until it succeeds, or is cancelled; from then on the scheduler does it.
+        """
         while True:
-            done = await self.round()
+            done = await self._round()
             self.tried.set()
-            await asyncio.sleep(EVERY if done else RETRY_EVERY)
+            if done:
+                return
+            await asyncio.sleep(RETRY_EVERY)
 
-    async def round(self) -> bool:
-        """Do what is due; False if it failed."""
+    async def _round(self) -> bool:
         try:
             await self.months(datetime.now(UTC).date())
             await self.report_heads()
@@ -91,6 +94,11 @@ class Upkeep:
                 if marked:
                     await log_chain.save(connection, marked)
                 _log.info("a month of a log was dropped", log=log, month=f"{month:%Y-%m}")
+
+
+def retention(settings: Oplog) -> dict[Log, int]:
+    """Return how many days each log is kept; 0 for ever."""
+    return {"operation_log": settings.operation_days, "login_log": settings.login_days}
 
 
 def head_facts(head: Head) -> dict[str, str | int]:

@@ -49,7 +49,7 @@ async def test_neither_a_sweep_nor_a_deletion_removes_objects_until_the_backup_i
     held = f"{prefix}/held"
     objects = await objects_with(tmp_path, held, f"{prefix}/orphan")
     number, database = discarded(seeded_database_url, prefix), Database(seeded_database_url)
-    sweep, uploads = Sweep(database, objects, 1), Uploads(database, objects, Upload())
+    sweep, uploads = Sweep(database, objects), Uploads(database, objects, Upload())
 
     async with database.transaction() as connection:
         await orphans.keep_objects(connection)
@@ -68,7 +68,7 @@ async def test_objects_under_the_prefix_of_another_timeline_are_never_deleted(
     former = "0" * 32
     objects = await objects_with(tmp_path, f"{former}/held", f"{former}/orphan")
     number, database = discarded(seeded_database_url, former), Database(seeded_database_url)
-    await Sweep(database, objects, 1).once()
+    await Sweep(database, objects).once()
     assert (tmp_path / former / "held").exists()
     assert (tmp_path / former / "orphan").exists()
     async with database.transaction() as connection:

@@ -227,7 +227,7 @@ async def test_files_with_rows_exist_and_none_of_the_other_timeline_is_touched(m
     place = Database(made.new.database_url, pool_size=1)
     async with place.transaction() as connection:
         await connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": orphan["id"]})
-    swept = Sweep(place, object_store(Objstore(), made.folder / "data" / "files"), 1)
+    swept = Sweep(place, object_store(Objstore(), made.folder / "data" / "files"))
     assert await swept.once() == 1
     await place.close()
     assert (await made.new.ask("DELETE", f"/api/file/{made.files[BEFORE]}")).status in (200, 204)

@@ -38,7 +38,7 @@ async def service(fresh_url: str, redis_url: str, own_s3: S3Server) -> AsyncIter
 async def nothing_left(service: Inside, s3: S3Server) -> None:
     """Claim that one sweep later there is neither a row nor an object."""
     database = Database(service.database_url)
-    await Sweep(database, object_store(settings_of(s3), Path()), 1).once()
+    await Sweep(database, object_store(settings_of(s3), Path())).once()
     await database.close()
     with psycopg.connect(service.database_url) as connection:
         assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []

@@ -177,7 +177,7 @@ async def test_a_worker_that_is_killed_in_the_middle_of_an_upload_leaves_nothing
         connection.execute("UPDATE sys.file SET lease_time = now() WHERE state = 'pending'")
 
         records = Database(url)
-        await Sweep(records, object_store(Objstore(), objects), 1).once()
+        await Sweep(records, object_store(Objstore(), objects)).once()
         await records.close()
         assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
     assert [one for one in objects.rglob("*") if one.is_file()] == []

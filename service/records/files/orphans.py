@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import func, or_, select, text
+from sqlalchemy import func, select, text
 from sqlalchemy import update as change
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -99,14 +98,9 @@ async def may_delete(connection: AsyncConnection, key: str) -> Deletion:
     return Deletion(*row)
 
 
-async def begin_sweep(connection: AsyncConnection, every: timedelta) -> Orphans | None:
-    """Begin a sweep if one is due and no other is running, else return None.
-
-    ``every`` is the time between two sweeps. No other sweep can begin until the transaction ends.
-    """
+async def begin_sweep(connection: AsyncConnection) -> Orphans | None:
+    """Begin a sweep if no other is running, else return None; none can begin until the transaction ends."""
     if not (await connection.execute(select(func.pg_try_advisory_xact_lock(_SWEEPING)))).scalar_one():
         return None
-    due = or_(object_space.c.swept_time.is_(None), object_space.c.swept_time <= func.now() - every)
-    found = await connection.execute(select(object_space.c.prefix).where(due))
-    prefix: str | None = found.scalar_one_or_none()
+    prefix: str | None = (await connection.execute(select(object_space.c.prefix))).scalar_one_or_none()
     return None if prefix is None else Orphans(connection, prefix)

@@ -22,6 +22,7 @@ from service.records.schema.access import (
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.files import file, object_space
 from service.records.schema.idempotency import idempotency_key
+from service.records.schema.jobs import job, job_run
 from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import CasbinRule, casbin_rule, policy_line, policy_revision, policy_worker
@@ -47,6 +48,8 @@ __all__ = [
     "casbin_rule",
     "file",
     "idempotency_key",
+    "job",
+    "job_run",
     "log_chain",
     "log_set_aside",
     "login_log",

@@ -57,7 +57,18 @@ class KeyHolder(UserNames):
     banned_until: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiringKey:
+    """A key that will expire, with the name of its account."""
+
+    id: int
+    key_name: str
+    user_name: str
+    expire_time: datetime
+
+
 _STORED: Final = RowMapper(StoredKey, api_key)
+_EXPIRING: Final = RowMapper(ExpiringKey, api_key, user_name=user.c.user_name)
 _HOLDER: Final = RowMapper(
     KeyHolder,
     user,
@@ -137,3 +148,18 @@ async def note_uses(connection: AsyncConnection, key_ids: Collection[int]) -> No
     due = or_(api_key.c.last_use_time.is_(None), api_key.c.last_use_time <= before)
     used = update(api_key).where(api_key.c.id.in_(key_ids), due)
     await connection.execute(used.values(last_use_time=func.now()))
+
+
+async def forget_expired(connection: AsyncConnection, kept: timedelta, most: int) -> int:
+    """Delete at most ``most`` keys that expired longer than ``kept`` ago; return how many."""
+    expired = api_key.c.expire_time < func.now() - bindparam("kept", kept, Interval())
+    found = select(api_key.c.id).where(expired).limit(most).with_for_update(skip_locked=True)
+    return (await connection.execute(delete(api_key).where(api_key.c.id.in_(found)))).rowcount
+
+
+async def expiring(connection: AsyncConnection, within: timedelta) -> list[ExpiringKey]:
+    """Return the keys of enabled accounts that expire ``within`` that time, the soonest first."""
+    soon = api_key.c.expire_time.between(func.now(), func.now() + bindparam("within", within, Interval()))
+    of_accounts = api_key.join(user, user.c.id == api_key.c.user_id)
+    statement = select(*_EXPIRING.columns).select_from(of_accounts).where(soon, user.c.status == "enabled")
+    return await _EXPIRING.all(connection, statement.order_by(api_key.c.expire_time, api_key.c.id))

@@ -92,3 +92,10 @@ async def denial_of(connection: AsyncConnection, user_id: int) -> Denial | None:
     if status != "enabled":
         return Denial(None, DISABLED)
     return None if banned is None else Denial(until, reason)
+
+
+async def forget_ended(connection: AsyncConnection, most: int) -> int:
+    """Delete at most ``most`` bans that ended a day ago; return how many."""
+    ended = user_ban.c.until < func.now() - timedelta(days=1)
+    found = select(user_ban.c.user_id).where(ended).limit(most).with_for_update(skip_locked=True)
+    return (await connection.execute(delete(user_ban).where(user_ban.c.user_id.in_(found)))).rowcount

@@ -1,0 +1,72 @@
+"""The jobs of the service: what comes back, how often, and what each may take."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from service.files.object_store import ObjectStore
+from service.files.sweep import LONGEST, Sweep
+from service.jobs.housekeeping import forget_answers, forget_bans, forget_keys, remind_of_keys
+from service.jobs.job import Job
+from service.jobs.runner import JobRunner
+from service.oplog.chain import Chain
+from service.oplog.maintenance import Upkeep, retention
+from service.oplog.verification import verify_again
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+_HOUR: Final = 3600.0
+_DAY: Final = 24 * _HOUR
+
+
+def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
+    """Return the jobs of an installation; the order is that of lists."""
+
+    async def maintain_logs(database: Database) -> str:
+        upkeep = Upkeep(database, Chain(settings.oplog.chain_key), retention(settings.oplog))
+        await upkeep.months(datetime.now(UTC).date())
+        await upkeep.report_heads()
+        return "the partitions of the logs are as they should be"
+
+    async def sweep_files(database: Database) -> str:
+        deleted = await Sweep(database, objects).once()
+        return "another sweep is running" if deleted is None else f"{deleted} objects deleted"
+
+    return (
+        Job(
+            "log-maintenance",
+            "Make and drop months of the logs, and report their heads",
+            maintain_logs,
+            _HOUR,
+        ),
+        Job(
+            "log-verification",
+            "Verify the last days of the logs, and one older day",
+            partial(verify_again, settings=settings.oplog),
+            _DAY,
+            within=_HOUR,
+            retry=_DAY,
+        ),
+        Job(
+            "file-sweep",
+            "Delete discarded files, abandoned uploads and objects without a file",
+            sweep_files,
+            settings.upload.sweep_interval or None,
+            within=LONGEST,
+        ),
+        Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
+        Job("expired-keys", "Delete API keys that expired 30 days ago", forget_keys, _DAY),
+        Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
+        Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
+    )
+
+
+def runner_of(settings: Settings, worker: str) -> JobRunner:
+    """Return what runs jobs in this process, which is called ``worker``."""
+
+    def opened() -> Database:
+        return Database(settings.database.url, pool_size=3, timeout=settings.database.timeout)
+
+    return JobRunner(opened, worker)

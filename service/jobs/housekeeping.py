@@ -1,0 +1,68 @@
+"""Jobs on rows that have expired, or soon will."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final, TypeAlias
+
+import structlog
+
+from service.kernel.clock import rfc3339
+from service.records.database.transactions import Connection, Database
+from service.records.idempotency import answers
+from service.records.users import api_keys, bans
+
+KEYS_KEPT: Final = timedelta(days=30)
+"""How long an API key is listed after it has expired."""
+REMIND: Final = timedelta(days=14)
+"""How long before its end an API key is told of."""
+_AT_ONCE: Final = 1000  # rows deleted in one transaction
+
+Forget: TypeAlias = Callable[[Connection, int], Awaitable[int]]
+
+_log = structlog.get_logger()
+
+
+async def forget_answers(database: Database) -> str:
+    """Delete expired answers to requests with an idempotency key. Raises Unavailable."""
+    return f"{await _forget(database, answers.forget_expired)} answers deleted"
+
+
+async def forget_bans(database: Database) -> str:
+    """Delete bans that have ended. Raises Unavailable."""
+    return f"{await _forget(database, bans.forget_ended)} bans deleted"
+
+
+async def forget_keys(database: Database) -> str:
+    """Delete API keys that expired ``KEYS_KEPT`` ago. Raises Unavailable."""
+
+    async def forget(connection: Connection, most: int) -> int:
+        return await api_keys.forget_expired(connection, KEYS_KEPT, most)
+
+    return f"{await _forget(database, forget)} API keys deleted"
+
+
+async def remind_of_keys(database: Database) -> str:
+    """Log the API keys that expire within ``REMIND``, with the names of accounts. Raises Unavailable."""
+    async with database.snapshot() as connection:
+        found = await api_keys.expiring(connection, REMIND)
+    for one in found:
+        _log.warning(
+            "an API key expires soon",
+            key_id=one.id,
+            key_name=one.key_name,
+            user_name=one.user_name,
+            expire_time=rfc3339(one.expire_time),
+        )
+    return f"{len(found)} API keys expire within {REMIND.days} days"
+
+
+async def _forget(database: Database, forget: Forget) -> int:
+    count = 0
+    while True:
+        async with database.transaction() as connection:
+            found = await forget(connection, _AT_ONCE)
+        count += found
+        if found < _AT_ONCE:
+            return count

@@ -1,0 +1,104 @@
+"""One run of a job: claimed, bounded, and recorded with its outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Final, TypeAlias
+
+import structlog
+
+from service.errors import Refusal, Unavailable
+from service.jobs.job import Job
+from service.kernel.operator_error import OperatorError
+from service.records.database.transactions import Database
+from service.records.jobs import jobs
+from service.records.jobs.jobs import JobRun
+
+OpenDatabase: TypeAlias = Callable[[], Database]
+"""Opens a database of its own for a run, with room for three connections."""
+
+_MARGIN: Final = 30.0  # seconds for the records of a run, beside the bound of its work
+_LONGEST_DETAIL: Final = 500  # characters
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run has ended, and what is told of it; ``seconds`` is how long it took."""
+
+    run: JobRun
+    failed: bool
+    detail: str
+    seconds: float
+
+
+class Busy(Exception):  # noqa: N818 - nothing is wrong
+    """Another runner has the job."""
+
+
+class JobRunner:
+    """Runs jobs in this process, each with connections that are closed when it ends.
+
+    A job is locked for its run by the transaction of an own connection. PostgreSQL frees the lock when that
+    ends, however the process does.
+    """
+
+    def __init__(self, open_database: OpenDatabase, worker: str) -> None:
+        self._open = open_database
+        self._worker = worker
+
+    async def run(self, job: Job) -> Ended | None:
+        """Run ``job`` if it is due; None if it is not. Raises Busy if it runs elsewhere, and Unavailable."""
+        database = self._open()
+        try:
+            async with database.transaction(within=job.within + _MARGIN) as holding:
+                if not await jobs.try_lock(holding, job.name):
+                    raise Busy
+                async with database.transaction() as connection:
+                    run = await jobs.claim(connection, job.name, self._worker)
+                return None if run is None else await self._run(database, job, run)
+        finally:
+            await database.close()
+
+    async def _run(self, database: Database, job: Job, run: JobRun) -> Ended:
+        begun = monotonic()
+        try:
+            failed, detail = await _outcome(database, job)
+        except asyncio.CancelledError:
+            with suppress(Unavailable):
+                async with database.transaction() as connection:
+                    await jobs.stop(connection, run)
+            raise
+        ended = Ended(run, failed, detail[:_LONGEST_DETAIL], monotonic() - begun)
+        async with database.transaction() as connection:
+            in_time = await jobs.finish(
+                connection, run, failed=failed, detail=ended.detail, again_in=job.again_in(failed=failed)
+            )
+        level = "error" if failed else "info"
+        told = {"job": job.name, "run": run.id, "detail": ended.detail, "seconds": round(ended.seconds, 3)}
+        getattr(_log, level)("a job has failed" if failed else "a job is done", **told)
+        if not in_time:
+            _log.warning("a run has lost its lock, and another one took its place", job=job.name, run=run.id)
+        return ended
+
+
+async def _outcome(database: Database, job: Job) -> tuple[bool, str]:
+    """Do the work of ``job``; return whether it failed, and what to tell."""
+    bound = asyncio.timeout(job.within)
+    try:
+        async with bound:
+            return False, await job.work(database)
+    except (OperatorError, Refusal) as error:
+        return True, str(error)
+    except TimeoutError as error:
+        said = f"stopped, since it took longer than {job.within:g} s" if bound.expired() else repr(error)
+        return True, said
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run has ended and is recorded
+        # Its message may hold a secret, such as a URL with a password; the log has the traceback.
+        _log.exception("the work of a job has failed", job=job.name)
+        return True, f"an unexpected error: {type(error).__name__}"

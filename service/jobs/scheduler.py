@@ -1,0 +1,117 @@
+"""Runs jobs when they are due: in each worker, so that any one of them is enough."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Final
+
+import structlog
+
+from service.errors import Unavailable
+from service.jobs.job import Job
+from service.jobs.runner import Busy, JobRunner
+from service.kernel.health import Health
+from service.records.database.transactions import Database
+from service.records.jobs import jobs
+from service.records.jobs.jobs import StoredJob
+
+LOOK_EVERY: Final = 600.0
+"""Seconds between two looks at the most: others may have changed what is due."""
+BUSY_FOR: Final = 60.0
+"""Seconds after which a job that another worker runs is tried again: that worker may be gone."""
+SPREAD: Final = 5.0
+"""Seconds over which the workers spread their looks, so that the first one runs the job for all."""
+_LEAST: Final = 0.05  # seconds from one look to the next
+
+_log = structlog.get_logger()
+
+
+class Scheduler:
+    """Sleeps until the next job is due, and runs it unless another worker has.
+
+    ``busy_for`` and ``spread`` replace ``BUSY_FOR`` and ``SPREAD``.
+    """
+
+    def __init__(
+        self,
+        all_jobs: Sequence[Job],
+        database: Database,
+        runner: JobRunner,
+        *,
+        busy_for: float = BUSY_FOR,
+        spread: float = SPREAD,
+    ) -> None:
+        self.jobs: Final = tuple(all_jobs)
+        self._database = database
+        self._runner = runner
+        self._busy_for = busy_for
+        self._spread = spread
+        self._woken = asyncio.Event()
+        self.stored: Sequence[StoredJob] = ()
+        """What the last look has found."""
+        self.counts: Final[dict[tuple[str, str], int]] = {}
+        """The runs of this worker since its start, by job and outcome."""
+
+    async def run(self) -> None:
+        """Look and run until cancelled; raises nothing else."""
+        while True:
+            self._woken.clear()
+            try:
+                wait = await self.look()
+            except Unavailable:
+                wait = self._busy_for
+            except Exception:  # noqa: BLE001 - no error may end the scheduler of a worker
+                _log.exception("the scheduler failed")
+                wait = self._busy_for
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait + self._random()):
+                    await self._woken.wait()
+
+    def wake(self) -> None:
+        """Have this worker look at once: a job was asked for, or may run again."""
+        self._woken.set()
+
+    async def look(self) -> float:
+        """Run what is due; return the seconds until the next job is. Raises Unavailable."""
+        wait = LOOK_EVERY
+        by_name = {job.name: job for job in self.jobs}
+        async with self._database.transaction() as connection:
+            found = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
+        self.stored = found
+        for one in found:
+            if one.is_due and not await self._run(by_name[one.job_name]):
+                wait = min(wait, self._busy_for)
+        if any(one.is_due for one in found):
+            async with self._database.transaction() as connection:
+                self.stored = await jobs.settle(connection, {job.name: job.interval for job in self.jobs})
+        soonest = (one.due_in for one in self.stored if one.due_in is not None and not one.paused)
+        return min([wait, *(max(due, _LEAST) for due in soonest if due > 0)])
+
+    async def health(self) -> Health:
+        """Return ``degraded`` while the last run of a job has failed; raises Unavailable."""
+        async with self._database.transaction() as connection:
+            failing = await jobs.failing(connection, [job.name for job in self.jobs])
+        return Health("degraded" if failing else "up", {"failing": failing})
+
+    def state_samples(self) -> Iterator[tuple[str, bool, float | None]]:
+        """Yield name, whether the last run failed, and when the last good one ended, of each job."""
+        for one in self.stored:
+            ended = None if one.success_time is None else one.success_time.timestamp()
+            yield one.job_name, one.failing, ended
+
+    async def _run(self, job: Job) -> bool:
+        """Run ``job`` if it is still due; False if another worker runs it."""
+        try:
+            ended = await self._runner.run(job)
+        except Busy:
+            return False
+        if ended is not None:
+            key = (job.name, "failed" if ended.failed else "done")
+            self.counts[key] = self.counts.get(key, 0) + 1
+        return True
+
+    def _random(self) -> float:
+        return self._spread * secrets.randbelow(1000) / 1000

@@ -1,0 +1,191 @@
+"""Jobs that are due, claimed by one runner at a time, and the runs that are kept of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Literal, TypeAlias
+
+from sqlalchemy import ColumnElement, Double, case, cast, delete, func, insert, null, select, text, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
+from service.records.schema import job, job_run
+
+Outcome: TypeAlias = Literal["running", "done", "failed", "stopped", "abandoned"]
+"""``stopped``: the service ended meanwhile. ``abandoned``: its process ended without a word."""
+
+KEPT: Final = 50
+"""The number of runs that are kept of each job."""
+FIRST_AFTER: Final = 0.1
+"""The part of its interval after which a new job is due for the first time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredJob:
+    """What is stored of a job. ``due_in`` is in seconds, negative once it is due; None without a schedule.
+
+    ``requested_by`` asked for the run that is due. ``failing``: the last finished run has failed.
+    """
+
+    job_name: str
+    paused: bool
+    due_in: float | None
+    due_time: datetime | None
+    requested_by: str | None
+    failing: bool
+    success_time: datetime | None
+
+    @property
+    def is_due(self) -> bool:
+        """True if it should run now."""
+        return self.due_in is not None and self.due_in <= 0 and not (self.paused and not self.requested_by)
+
+
+@dataclass(frozen=True, slots=True)
+class JobRun:
+    """A run of a job; ``user_name`` asked for it, None for one by schedule."""
+
+    id: int
+    job_name: str
+    worker: str
+    user_name: str | None
+    begin_time: datetime
+    end_time: datetime | None
+    outcome: Outcome
+    detail: str
+
+
+_DUE_IN: Final = cast(func.extract("epoch", job.c.due_time - func.clock_timestamp()), Double)
+_JOB: Final = RowMapper(StoredJob, job, due_in=_DUE_IN.label("due_in"))
+_RUN: Final = RowMapper(JobRun, job_run)
+
+
+async def settle(connection: Connection, intervals: Mapping[str, float | None]) -> list[StoredJob]:
+    """Return the stored jobs of these names, in their order; ``intervals`` are in seconds.
+
+    A new one is added, and one that is due later than its interval allows is set right.
+    """
+    found = await _stored(connection, intervals)
+    wrong = [name for name, every in intervals.items() if not _is_settled(found.get(name), every)]
+    for name in wrong:
+        every = intervals[name]
+        due = None if every is None else func.now() + timedelta(seconds=every * FIRST_AFTER)
+        row = upsert(job).values(job_name=name, due_time=due)
+        renewed = row.on_conflict_do_update(index_elements=[job.c.job_name], set_={"due_time": due})
+        await connection.execute(renewed)
+    if wrong:
+        found = await _stored(connection, intervals)
+    return [found[name] for name in intervals]
+
+
+def _is_settled(stored: StoredJob | None, every: float | None) -> bool:
+    if stored is None:
+        return False
+    if stored.requested_by is not None:
+        return True
+    if every is None or stored.due_in is None:
+        return every is stored.due_in
+    return stored.due_in <= every
+
+
+async def _stored(connection: Connection, names: Collection[str]) -> dict[str, StoredJob]:
+    statement = select(*_JOB.columns).where(job.c.job_name.in_(names))
+    return {one.job_name: one for one in await _JOB.all(connection, statement)}
+
+
+async def failing(connection: Connection, names: Collection[str]) -> list[str]:
+    """Return which of these jobs have failed in their last finished run, and are not paused."""
+    statement = select(job.c.job_name).where(job.c.job_name.in_(names), job.c.failing, ~job.c.paused)
+    return sorted((await connection.execute(statement)).scalars())
+
+
+async def try_lock(connection: Connection, name: str) -> bool:
+    """Take the lock of a job until the end of the transaction, if nobody holds it; tell whether it was taken.
+
+    The transaction may then be idle for as long as the job runs.
+    """
+    await connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+    key = int.from_bytes(hashlib.sha256(f"portcullis job {name}".encode()).digest()[:8], signed=True)
+    taken: bool = (await connection.execute(select(func.pg_try_advisory_xact_lock(key)))).scalar_one()
+    return taken
+
+
+async def claim(connection: Connection, name: str, worker: str) -> JobRun | None:
+    """Begin a run of a job if it is due; None if it is not, or not any more. The caller holds its lock.
+
+    Runs that have not ended are ``abandoned``: their runner has lost the lock.
+    """
+    statement = select(*_JOB.columns).where(job.c.job_name == name).with_for_update()
+    stored = await _JOB.one_or_none(connection, statement)
+    if stored is None or not stored.is_due:
+        return None
+    await _end(connection, "abandoned", "the process that ran it has ended", job_run.c.job_name == name)
+    begun = insert(job_run).values(job_name=name, worker=worker, user_name=stored.requested_by)
+    return await _RUN.one(connection, begun.returning(*_RUN.columns))
+
+
+async def finish(
+    connection: Connection, run: JobRun, *, failed: bool, detail: str, again_in: float | None
+) -> bool:
+    """End a run; its job is due again in ``again_in`` seconds, or only when somebody asks for it (None).
+
+    Somebody who has asked during the run gets another one. Of each job ``KEPT`` runs are kept. False if
+    somebody else has found the run abandoned: then nothing is changed.
+    """
+    if not await _end(connection, "failed" if failed else "done", detail, job_run.c.id == run.id):
+        return False
+    again = null() if again_in is None else func.now() + timedelta(seconds=again_in)
+    asked = job.c.requested_by.is_distinct_from(run.user_name)
+    await connection.execute(
+        update(job)
+        .where(job.c.job_name == run.job_name)
+        .values(
+            failing=failed,
+            success_time=job.c.success_time if failed else func.now(),
+            due_time=case((asked, job.c.due_time), else_=again),
+            requested_by=case((asked, job.c.requested_by), else_=null()),
+        )
+    )
+    older = select(job_run.c.id).where(job_run.c.job_name == run.job_name)
+    beyond = older.order_by(job_run.c.id.desc()).offset(KEPT)
+    await connection.execute(delete(job_run).where(job_run.c.id.in_(beyond)))
+    return True
+
+
+async def stop(connection: Connection, run: JobRun) -> None:
+    """End a run whose service ends; its job stays due, for another worker."""
+    await _end(connection, "stopped", "the service has ended meanwhile", job_run.c.id == run.id)
+
+
+async def request(connection: Connection, name: str, user_name: str) -> bool:
+    """Make a job due now, also a paused one; False if there is no such job."""
+    now = {"due_time": func.now(), "requested_by": user_name}
+    return (await connection.execute(update(job).where(job.c.job_name == name).values(now))).rowcount == 1
+
+
+async def pause(connection: Connection, name: str, *, paused: bool) -> bool:
+    """Pause a job, or let it run again by its schedule; False if there is no such job."""
+    changed = update(job).where(job.c.job_name == name).values(paused=paused)
+    return (await connection.execute(changed)).rowcount == 1
+
+
+async def runs(connection: Connection, names: Collection[str], most: int) -> dict[str, list[JobRun]]:
+    """Return up to ``most`` runs of each of these jobs, the newest first, by name."""
+    number = func.row_number().over(partition_by=job_run.c.job_name, order_by=job_run.c.id.desc())
+    ranked = select(job_run.c.id, number.label("number")).where(job_run.c.job_name.in_(names)).subquery()
+    newest = select(ranked.c.id).where(ranked.c.number <= most)
+    statement = select(*_RUN.columns).where(job_run.c.id.in_(newest)).order_by(job_run.c.id.desc())
+    found: dict[str, list[JobRun]] = {name: [] for name in names}
+    for run in await _RUN.all(connection, statement):
+        found[run.job_name].append(run)
+    return found
+
+
+async def _end(connection: Connection, outcome: Outcome, detail: str, which: ColumnElement[bool]) -> bool:
+    ended = update(job_run).where(which, job_run.c.outcome == "running")
+    values = {"outcome": outcome, "detail": detail, "end_time": func.clock_timestamp()}
+    return bool((await connection.execute(ended.values(values))).rowcount)

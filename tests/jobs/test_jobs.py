@@ -1,0 +1,148 @@
+"""The jobs of the service do what their page says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from service.app.jobs import jobs_of
+from service.files.object_store import object_store
+from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
+from service.oplog.chain import Chain
+from service.oplog.chained_writer import Writing
+from service.oplog.entries import encode
+from service.oplog.verification import TamperedError, verify_again
+from service.records.database.transactions import Database
+from service.settings import Oplog, load
+from tests.oplog.conftest import operation
+from tests.support.running import ROOT
+
+pytestmark = pytest.mark.anyio
+
+TODAY = date(2026, 11, 20)
+
+
+@pytest.fixture
+async def database(seeded_database_url: str) -> AsyncIterator[Database]:
+    opened = Database(seeded_database_url, pool_size=2)
+    yield opened
+    await opened.close()
+
+
+async def execute(database: Database, *statements: str) -> list[tuple[object, ...]]:
+    async with database.transaction() as connection:
+        for statement in statements:
+            found = await connection.execute(text(statement))
+        return [tuple(row) for row in found] if found.returns_rows else []
+
+
+def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path) -> None:
+    settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)})
+    page = (ROOT / "docs/reference/jobs.md").read_text()
+    table = page.partition("<!-- jobs:start -->")[2].partition("<!-- jobs:end -->")[0]
+    told = re.findall(r"^\| `([\w-]+)` \| (.+) \| (.+) \| (.+) \|$", table, re.MULTILINE)
+    units = {3600.0: "1 h", 86_400.0: "24 h", 600.0: "10 min"}
+    expected = [
+        (
+            job.name,
+            "`upload.sweep_interval`" if job.name == "file-sweep" else units[job.interval or 0],
+            units[job.within],
+            job.title,
+        )
+        for job in jobs_of(settings, object_store(settings.objstore, tmp_path))
+    ]
+    assert told == expected
+
+
+async def test_every_job_of_the_service_does_its_work_on_a_new_database(
+    database: Database, tmp_path: Path
+) -> None:
+    settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)})
+    for job in jobs_of(settings, object_store(settings.objstore, tmp_path)):
+        assert await job.work(database), job.name
+
+
+async def test_a_sweep_interval_of_0_leaves_the_sweep_without_a_schedule(tmp_path: Path) -> None:
+    variables = {"PORTCULLIS_CONFIG": "", "PORTCULLIS_UPLOAD__SWEEP_INTERVAL": "0"}
+    settings = load(variables)
+    (sweep,) = [
+        job for job in jobs_of(settings, object_store(settings.objstore, tmp_path)) if "sweep" in job.name
+    ]
+    assert sweep.interval is None
+
+
+async def test_only_bans_that_ended_a_day_ago_are_deleted(database: Database) -> None:
+    await execute(
+        database,
+        "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
+        " SELECT n, n, n, 'x' FROM unnest(ARRAY['over', 'lately', 'for-ever']) n",
+        "INSERT INTO sys.user_ban (user_id, until, reason, banned_by) SELECT id, CASE user_name WHEN 'over'"
+        " THEN now() - interval '25 hours' WHEN 'lately' THEN now() - interval '1 hour' END, '', 1"
+        " FROM sys.user WHERE user_name <> 'admin'",
+    )
+    assert await forget_bans(database) == "1 bans deleted"
+    left = "SELECT user_name FROM sys.user JOIN sys.user_ban ON user_id = id ORDER BY 1"
+    assert await execute(database, left) == [("for-ever",), ("lately",)]
+
+
+async def test_keys_are_told_before_they_expire_and_deleted_long_after(
+    database: Database, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await execute(
+        database,
+        "INSERT INTO sys.user (user_name, user_name_key, nick_name, kind)"
+        " VALUES ('robot', 'robot', 'R', 'service')",
+        "INSERT INTO sys.api_key (user_id, key_name, hint, digest, expire_time, created_by)"
+        " SELECT u.id, k.name, 'pck', sha256('x'), now() + k.ends, 1 FROM sys.user u, (VALUES"
+        " ('long gone', interval '-31 days'), ('gone', interval '-1 day'), ('soon', interval '13 days'),"
+        " ('later', interval '15 days'), ('never', NULL)) AS k (name, ends) WHERE u.user_name = 'robot'",
+    )
+    assert await remind_of_keys(database) == "1 API keys expire within 14 days"
+    said = capsys.readouterr().out
+    assert "an API key expires soon" in said
+    assert "soon" in said
+    assert "robot" in said
+    assert await forget_keys(database) == "1 API keys deleted"
+    left = [name for (name,) in await execute(database, "SELECT key_name FROM sys.api_key ORDER BY id")]
+    assert left == ["gone", "soon", "later", "never"]
+
+
+async def write_on(database: Database, key: str, *days: int) -> None:
+    for day in days:
+        moment = datetime(2026, 11, day, 12, tzinfo=UTC)
+        line = encode(operation(action=f"on {day}", create_time=moment))
+        await Writing(database, Chain(key)).write("operation_log", [line])
+
+
+async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_within_as_many_days(
+    database: Database,
+) -> None:
+    settings = Oplog(chain_key="k" * 40)
+    await write_on(database, settings.chain_key, 10, 11, 12, 20)
+    assert await verify_again(database, settings, TODAY) == "2 days of the logs are as they were written"
+
+    await execute(database, "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 11'")
+    results = []
+    for day in (20, 21, 22):
+        try:
+            await verify_again(database, settings, date(2026, 11, day))
+        except TamperedError as found:
+            results.append(str(found))
+    assert len(results) == 1
+    assert all("operation_log 2026-11-11;" in said for said in results)
+
+    await execute(database, "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 20'")
+    with pytest.raises(TamperedError, match=r"operation_log 2026-11-20.*portcullis audit verify"):
+        await verify_again(database, settings, TODAY)
+
+
+async def test_days_of_a_key_that_is_no_longer_set_are_left_out(database: Database) -> None:
+    await write_on(database, "o" * 40, 19)
+    await write_on(database, "n" * 40, 20)
+    said = await verify_again(database, Oplog(chain_key="n" * 40), TODAY)
+    assert said == "1 days of the logs are as they were written"
