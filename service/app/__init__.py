@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
 from service.app.container import Container
 from service.app.lifespan import Lifespan
 from service.app.routes import add_routes
-from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.shipped import Shipped, read_shipped
+from service.kernel.operator_error import OperatorError
 from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
 from service.web.requests.address import address_behind
@@ -18,7 +20,7 @@ from service.web.requests.context import RequestContext
 from service.web.requests.middleware import RequestMiddleware, falcon_app
 from service.web.requests.routes import Routes
 
-__all__ = ["Container", "Lifespan", "check_routes", "create_app"]
+__all__ = ["Container", "Lifespan", "check_routes", "create_app", "describe_routes"]
 
 
 def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
@@ -52,6 +54,15 @@ def _finished(container: Container) -> Callable[[RequestContext], None]:
         log.note(context)
 
     return finished
+
+
+def describe_routes() -> None:
+    """Read the annotations of all responders: for the process that workers are forked from.
+
+    Descriptions and the readers of bodies and queries are cached; they take each process a fifth of a second.
+    """
+    with suppress(OperatorError):  # the preparation of the start finds it too, and says so
+        check_routes(read_shipped())
 
 
 def check_routes(shipped: Shipped) -> Routes:

@@ -67,7 +67,7 @@ class WorkerServer(uvicorn.Server):
     async def main_loop(self) -> None:
         """Look around once a second and at a signal; ten times a second while stopping.
 
-        uvicorn's own loop always wakes ten times a second, which costs an idle worker a fifth of its time.
+        uvicorn's own loop always wakes ten times a second.
         """
         self._loop = asyncio.get_running_loop()
         counter = 0
