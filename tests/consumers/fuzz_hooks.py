@@ -1,11 +1,13 @@
-"""Who sends the requests that schemathesis makes: an account that lives on, whatever the requests do to it.
+"""Who sends the requests that schemathesis makes: accounts that live on, whatever the requests do to them.
 
-``FUZZ_KEEPER`` and ``FUZZ_PASSWORD`` name an administrator who makes that account, and makes another one when
-its password, name or state was changed by its own requests. ``FUZZ_ROLES`` has the ids of its roles.
+``FUZZ_KEEPER`` and ``FUZZ_PASSWORD`` name an administrator who makes an account, and makes another one when
+its password, name or state was changed by its own requests. ``FUZZ_ROLES`` is a list of the role ids of each
+account, as JSON; they take turns.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import secrets
@@ -21,9 +23,10 @@ _PASSWORD = "five patient herons"  # another one than in the examples, which cha
 
 
 class Account:
-    """An account that requests are sent for."""
+    """An account in the roles of ``roles`` that requests are sent for."""
 
-    def __init__(self) -> None:
+    def __init__(self, roles: list[int]) -> None:
+        self._roles = roles
         self._client = httpx.Client(base_url=os.environ["FUZZ_URL"], trust_env=False, timeout=60)
         self._name = ""
         self.token = ""
@@ -46,22 +49,22 @@ class Account:
         """Return the name of a new user."""
         keeper = self._log_in(os.environ["FUZZ_KEEPER"], os.environ["FUZZ_PASSWORD"])
         name = f"fuzz-{secrets.token_hex(4)}"
-        roles = json.loads(os.environ["FUZZ_ROLES"])
-        body = {"userName": name, "nickName": name, "password": _PASSWORD, "roleIds": roles}
+        body = {"userName": name, "nickName": name, "password": _PASSWORD, "roleIds": self._roles}
         answer = self._client.post("/api/user", json=body, headers={"Authorization": f"Bearer {keeper}"})
         assert answer.status_code == httpx.codes.CREATED, answer.text
         return name
 
 
-_ACCOUNT = Account()
+_ACCOUNTS = [Account(roles) for roles in json.loads(os.environ["FUZZ_ROLES"])]
+_TURNS = itertools.cycle(_ACCOUNTS)
 
 
 @schemathesis.auth(refresh_interval=None)
 class Bearer:
-    """Sends the account's token."""
+    """Sends the token of the account whose turn it is."""
 
     def get(self, _case: Any, _context: Any) -> str:
-        return _ACCOUNT.sure_token()
+        return next(_TURNS).sure_token()
 
     def set(self, case: Any, data: str, _context: Any) -> None:
         case.headers["Authorization"] = f"Bearer {data}"
@@ -71,8 +74,10 @@ class Bearer:
 def after_call(_context: Any, _case: Any, response: Any) -> None:
     """Log in again after the token was refused: the session is gone. A check sends requests without it."""
     sent = response.request.headers.get("Authorization")
-    if response.status_code == httpx.codes.UNAUTHORIZED and sent == f"Bearer {_ACCOUNT.token}":
-        _ACCOUNT.token = ""
+    if response.status_code == httpx.codes.UNAUTHORIZED:
+        for account in _ACCOUNTS:
+            if sent == f"Bearer {account.token}":
+                account.token = ""
 
 
 @schemathesis.hook

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -15,8 +16,9 @@ from tests.support.running import ROOT, Running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
-SUPER = "[1]"
-"""The ids of the roles of somebody who may do everything."""
+SUPER: list[int] = [1]
+NOBODY: list[int] = []
+"""The ids of the roles of somebody who may do everything, and of somebody without any right."""
 QUICK = ("--phases", "fuzzing", "--max-examples", "2")
 THOROUGH = ("--phases", "examples,coverage,fuzzing", "--max-examples", "40")
 
@@ -30,8 +32,11 @@ class Tried:
     answers: Counter[int]
 
 
-def tried(service: Running, folder: Path, roles: str, *options: str) -> Tried:
-    """Let schemathesis call the service for a user with ``roles``; the same ``options`` send the same."""
+def tried(service: Running, folder: Path, roles: list[list[int]], *options: str) -> Tried:
+    """Let schemathesis call the service, in turns for a user with each of ``roles``.
+
+    The same ``options`` send the same.
+    """
     before = len(service.log)
     command = [str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG), "run"]
     fixed = ("--seed", "1", "--no-shrink", "--continue-on-failure", "--warnings", "off")
@@ -45,7 +50,7 @@ def tried(service: Running, folder: Path, roles: str, *options: str) -> Tried:
             "FUZZ_URL": service.url,
             "FUZZ_KEEPER": ADMINISTRATOR,
             "FUZZ_PASSWORD": ADMINISTRATOR_PASSWORD,
-            "FUZZ_ROLES": roles,
+            "FUZZ_ROLES": json.dumps(roles),
             "NO_PROXY": "127.0.0.1",
         },
         capture_output=True,
@@ -61,19 +66,16 @@ def assert_as_documented(found: Tried) -> None:
     assert not [status for status in found.answers if status >= 500], found.answers
 
 
-def test_an_administrator_is_answered_as_documented(service: Running, tmp_path: Path) -> None:
-    found = tried(service, tmp_path, SUPER, *QUICK)
+def test_an_administrator_and_somebody_without_any_right_are_answered_as_documented(
+    service: Running, tmp_path: Path
+) -> None:
+    found = tried(service, tmp_path, [SUPER, NOBODY], *QUICK)
     assert_as_documented(found)
-    assert found.answers[200] + found.answers[201] > 40  # its session was kept alive
-
-
-def test_somebody_without_any_right_is_answered_as_documented(service: Running, tmp_path: Path) -> None:
-    found = tried(service, tmp_path, "[]", *QUICK)
-    assert_as_documented(found)
+    assert found.answers[200] + found.answers[201] > 40  # the session of the administrator was kept alive
     assert found.answers[403] > 50
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("roles", [SUPER, "[]"])
-def test_many_requests_are_answered_as_documented(service: Running, tmp_path: Path, roles: str) -> None:
-    assert_as_documented(tried(service, tmp_path, roles, *THOROUGH))
+@pytest.mark.parametrize("roles", [SUPER, NOBODY], ids=["administrator", "nobody"])
+def test_many_requests_are_answered_as_documented(service: Running, tmp_path: Path, roles: list[int]) -> None:
+    assert_as_documented(tried(service, tmp_path, [roles], *THOROUGH))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
 from tests.support.databases import database
-from tests.support.running import ROOT, Running, command, environment, portcullis, running
+from tests.support.running import ROOT, Ended, Running, portcullis, running
 from tests.support.waiting import eventually
 
 EXAMPLE = ROOT / "docs" / "examples" / "orders-admin"
@@ -29,16 +28,9 @@ class Extended:
     variables: dict[str, str]
     running: Running
 
-    def command(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *arguments: str) -> Ended:
         """Run a command in a process that finds the package."""
-        return subprocess.run(
-            command(*arguments),
-            cwd=self.folder,
-            env=environment(self.folder, **self.variables),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return portcullis(self.folder, *arguments, **self.variables)
 
 
 @pytest.fixture(scope="module")
@@ -137,8 +129,8 @@ def test_the_commands_know_it(extended: Extended) -> None:
     tested = extended.command("policy", "test")
     health = extended.command("doctor")
 
-    assert tested.returncode == 0, tested.stderr
-    told = dict(line.split(maxsplit=2)[1:] for line in health.stdout.splitlines() if line.startswith("ok "))
+    assert tested.status == 0, tested.errors
+    told = dict(line.split(maxsplit=2)[1:] for line in health.output.splitlines() if line.startswith("ok "))
     assert told["extensions"] == "orders, with tables up to date"
     assert "enabled Button" in told["permission-codes"]
 

@@ -22,7 +22,7 @@ ROLE = "INSERT INTO sys.role (role_name, role_name_key, role_code) VALUES ('x', 
 
 MANY_USERS = """
 INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)
-SELECT i, i, i, repeat('x', 90) FROM generate_series(1, 30000) AS i; DELETE FROM sys.user WHERE id > 1
+SELECT i, i, i, repeat('x', 900) FROM generate_series(1, 6000) AS i; DELETE FROM sys.user WHERE id > 1
 """
 """Dead rows, by which scans of the next test would be slow."""
 

@@ -61,6 +61,8 @@ def _run(folder: Path, arguments: Sequence[str], environ: Mapping[str, str], fil
     os.environ.clear()
     os.environ.update(environ)
     tempfile.tempdir = None
+    places = environ.get("PYTHONPATH", "").split(":")
+    sys.path[:0] = [place for place in places if place and place not in sys.path]
     sys.argv = ["portcullis", *arguments]
     util.spawnv_passfds = _spawn  # type: ignore[assignment]
     sys.exit(main(arguments))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
 
 from tests.support.running import ROOT
 
@@ -12,12 +16,28 @@ ACTS = {"ban", "unban", "close_session", "close_sessions", "mark"}
 """What the session store does to users by their id."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forget_nodes() -> Iterator[None]:
+    """The trees of all modules are large: later tests would carry them along."""
+    yield
+    nodes.cache_clear()
+
+
+@cache
+def nodes() -> list[tuple[str, list[ast.AST]]]:
+    """Return every module of the service with all nodes of its tree."""
+    return [
+        (str(path.relative_to(SERVICE).with_suffix("")), list(ast.walk(ast.parse(path.read_text()))))
+        for path in SERVICE.rglob("*.py")
+    ]
+
+
+@cache
 def called() -> dict[str, set[str]]:
     """Return the modules that call each function or method, by its name with what is before its last dot."""
     found: dict[str, set[str]] = defaultdict(set)
-    for path in SERVICE.rglob("*.py"):
-        module = str(path.relative_to(SERVICE).with_suffix(""))
-        for node in ast.walk(ast.parse(path.read_text())):
+    for module, inside in nodes():
+        for node in inside:
             if isinstance(node, ast.Call):
                 found[".".join(ast.unparse(node.func).split(".")[-2:])].add(module)
     return found
@@ -26,9 +46,9 @@ def called() -> dict[str, set[str]]:
 def importing(package: str, name: str) -> set[str]:
     """Return the modules that import ``name`` from ``package``."""
     return {
-        str(path.relative_to(SERVICE).with_suffix(""))
-        for path in SERVICE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        module
+        for module, inside in nodes()
+        for node in inside
         if isinstance(node, ast.ImportFrom) and node.module == package
         if name in {one.name for one in node.names}
     }
@@ -57,9 +77,8 @@ COMPARING = {
 
 def test_nothing_outside_the_engine_compares_held_codes() -> None:
     found: dict[str, set[str]] = defaultdict(set)
-    for path in SERVICE.rglob("*.py"):
-        module = str(path.relative_to(SERVICE).with_suffix(""))
-        for node in ast.walk(ast.parse(path.read_text())):
+    for module, inside in nodes():
+        for node in inside:
             name = getattr(node, "attr", None) or getattr(node, "id", None) or getattr(node, "name", None)
             if name in COMPARING:
                 found[module].add(str(name))
@@ -74,9 +93,9 @@ def test_nothing_outside_the_engine_compares_held_codes() -> None:
 
 def test_grants_are_asked_of_the_policy_at_named_places_only() -> None:
     asked = {
-        str(path.relative_to(SERVICE).with_suffix(""))
-        for path in SERVICE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        module
+        for module, inside in nodes()
+        for node in inside
         if isinstance(node, ast.Call)
         and ast.unparse(node.func).split(".")[-1] in {"judge", "decide"}
         and node.args
