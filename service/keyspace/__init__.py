@@ -22,6 +22,7 @@ key                                     content
 ``auth:online:ip:{address}``            index of the sessions opened from that address
 ``auth:online:device:{device}``         index of the sessions on that kind of device
 ``auth:log:stream``                     batches of log entries on their way into the database
+``auth:log:heads``                      a hash: how far each chain of the logs is known to have come
 ``auth:log:counts``                     a hash: entries accepted, written, dropped, set aside, under way
 ``auth:log:sent:{worker}``              number of the last batch that a worker put into the stream
 ``auth:probe``                          written by readiness checks
@@ -40,7 +41,7 @@ from service.keyspace.checks import Answer
 from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
-from service.keyspace.log_stream import Batch, Done, LogCounts, LogStream
+from service.keyspace.log_stream import Batch, Done, KeptHead, LogCounts, LogStream
 from service.keyspace.revision_key import RevisionKey, revision_in
 from service.keyspace.store import SessionStore, session_keys
 from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
@@ -67,6 +68,7 @@ __all__ = [
     "Counters",
     "DeviceSession",
     "Done",
+    "KeptHead",
     "Lease",
     "LogCounts",
     "LogStream",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from service.keyspace.scripts import Scripts
@@ -23,6 +23,17 @@ class Done:
     batch: Batch
     written: int
     set_aside: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptHead:
+    """The end of a chain after a batch, and before it; ``place`` names the chain, hashes are hexadecimal."""
+
+    place: str
+    before: int
+    before_hash: str
+    number: int
+    hash: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +79,23 @@ class LogStream:
         found = await self._scripts.run("log_take", writer, "0" if again else ">", most, round(1000 * idle))
         return [Batch(name.decode(), content) for name, content in zip(found[::2], found[1::2], strict=True)]
 
-    async def done(self, batches: Iterable[Done]) -> None:
-        """Remove batches and count their entries; a batch that was already removed is not counted again."""
-        words: list[str | int] = []
+    async def done(self, batches: Iterable[Done], heads: Collection[KeptHead] = ()) -> int:
+        """Remove batches and count their entries; a batch that was already removed is not counted again.
+
+        ``heads`` are those of the chains that the entries were added to. Return how many of these chains do
+        not go on from the head that is kept: entries are gone that were written once. It is told once.
+        """
+        words: list[str | int] = [len(heads)]
+        for head in heads:
+            words += [head.place, head.before, head.before_hash, head.number, head.hash]
         for one in batches:
             words += [one.batch.id, len(one.batch.content), one.written, one.set_aside]
-        await self._scripts.run("log_done", *words)
+        return int(await self._scripts.run("log_done", *words))
+
+    async def heads(self) -> dict[str, str]:
+        """Return number and hash of each kept head, by place; `` lost`` ends the place of a broken chain."""
+        found = [text.decode() for text in await self._scripts.run("log_heads")]
+        return dict(zip(found[::2], found[1::2], strict=True))
 
     async def counts(self) -> LogCounts:
         """Return the counts of all entries."""

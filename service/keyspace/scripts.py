@@ -28,6 +28,7 @@ Name = Literal[
     "log_add",
     "log_take",
     "log_done",
+    "log_heads",
     "log_counts",
     "log_leave",
     "revision_raise",

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
 
+from service.errors import Unavailable
+from service.keyspace import SessionStore
 from service.launch.errors import LaunchError
 from service.oplog.audit import Audit, Day
 from service.oplog.chain import Chain
-from service.oplog.chain_walk import ReportedHeads
+from service.oplog.reported import ReportedHead, told_lines, told_store
 from service.records.database.transactions import Database
 from service.records.logs import chain
 from service.records.schema_revision import require_current
@@ -38,26 +40,44 @@ def verify(
 ) -> None:
     """Verify the logs from day ``begin`` to ``end``, and pass the result of each day to ``say``.
 
-    ``heads`` names a file with lines of the service's log that report heads; ``old_keys`` a file with earlier
-    keys of the chain, one per line. Raises ``TamperingError`` if anything is wrong, ``InputError``,
+    What the session store keeps of heads counts, and what ``heads`` has, a file with lines of the service's
+    log that report heads; what a restore accounts for is said and no fault. ``old_keys`` names a file with
+    earlier keys of the chain, one per line. Raises ``TamperingError`` if anything is wrong, ``InputError``,
     ``SchemaError`` and ``Unavailable``.
     """
     require_current(settings.database.url)
+    kept = asyncio.run(_kept_heads(settings, say))
     audit = Audit(
         database=Database(settings.database.url, pool_size=1, timeout=settings.database.timeout),
         keys=[Chain(settings.oplog.chain_key), Chain(), *map(Chain, _lines(old_keys))],
-        reported=ReportedHeads.read(_lines(heads)),
+        told=[*told_lines(_lines(heads)), *kept],
         begin=begin or date.min,
         end=end or date.max,
     )
     found = asyncio.run(_verify(audit, say))
     if found:
-        raise TamperingError(f"days that are not as they were written: {found}")
+        raise TamperingError(f"days and restores that are not as they were written: {found}")
+
+
+async def _kept_heads(settings: Settings, say: Say) -> list[ReportedHead]:
+    """Return the heads that the session store keeps; without it, say so."""
+    store = SessionStore(settings.redis, settings.auth)
+    try:
+        return told_store(await store.log.heads())
+    except Unavailable:
+        say("the session store is out of reach: entries that were removed with their heads are not noticed")
+        return []
+    finally:
+        await store.close()
 
 
 async def _verify(audit: Audit, say: Say) -> int:
     found = 0
     try:
+        lineage = await audit.lineage()
+        for line in (*lineage.notes, *lineage.faults):
+            say(line)
+        found += len(lineage.faults)
         async for one in audit.days():
             _report(one, say)
             found += bool(one.faults)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
-from typing import Final
+from typing import Final, NamedTuple
 
 from service.kernel.cooperative_yield import CooperativeYield
 from service.oplog.chain import Chain
 from service.oplog.chain_walk import ReportedHeads, Walk
+from service.oplog.reported import Lineage, ReportedHead, lineage_of
 from service.records.database.transactions import Connection, Database
 from service.records.logs import chain as log_chain
 from service.records.logs.chain import Head
 from service.records.logs.inserts import TABLES, Log
+from service.records.timelines import timelines
 
 WITHIN: Final = 86_400.0
 """Seconds that reading one day of a log may take."""
@@ -36,47 +38,61 @@ class Day:
     keyless: bool = False
 
 
+class _Whole(NamedTuple):
+    """What is known of a log besides one of its days: reported heads, all heads, and faults of that day."""
+
+    reported: ReportedHeads
+    heads: Sequence[Head]
+    faults: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
     """Compares the logs with their chains.
 
-    ``keys`` are the present and former keys, the present one first; ``reported`` are heads that were kept
+    ``keys`` are the present and former keys, the present one first; ``told`` are heads that were kept
     elsewhere. Days before ``begin`` and after ``end`` are left out.
     """
 
     database: Database
     keys: Sequence[Chain]
-    reported: ReportedHeads = field(default_factory=ReportedHeads)
+    told: Sequence[ReportedHead] = ()
     begin: date = date.min
     end: date = date.max
+
+    async def lineage(self) -> Lineage:
+        """Return the restores of the database, and what they account for of the heads that were told."""
+        async with self.database.snapshot() as connection:
+            begun = await timelines.every(connection)
+        return lineage_of(begun, self.keys, self.told)
 
     async def days(self) -> AsyncIterator[Day]:
         """Yield each day of each log after reading it; raises Unavailable.
 
         Each day is read in one snapshot, with a few entries in memory at a time.
         """
+        reported = (await self.lineage()).reported
         for log in TABLES:
             async with self.database.snapshot(within=WITHIN) as connection:
                 heads = await log_chain.heads(connection, log)
                 present = await log_chain.days_with_entries(connection, log, self.begin, self.end)
             known = {head.day for head in heads}
             faults = _missing_days(heads)
-            for day in sorted(known.union(present, faults, self.reported.days(log))):
+            for day in sorted(known.union(present, faults, reported.days(log))):
                 if self.begin <= day <= self.end:
                     async with self.database.snapshot(within=WITHIN) as connection:
-                        yield await self._day(connection, log, day, heads, faults.get(day, []))
+                        whole = _Whole(reported, heads, faults.get(day, []))
+                        yield await self._day(connection, log, day, whole)
 
-    async def _day(
-        self, connection: Connection, log: Log, day: date, before: Sequence[Head], faults: list[str]
-    ) -> Day:
+    async def _day(self, connection: Connection, log: Log, day: date, whole: _Whole) -> Day:
         heads = {head.key_id: head for head in await log_chain.heads(connection, log, day)}
-        walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, self.reported)
+        walk = Walk(log, day, {chain.key_id: chain for chain in self.keys}, heads, whole.reported)
         pauses = CooperativeYield()
         async for row in log_chain.entries(connection, log, day, walk.columns):
             walk.entry(row)
             await pauses.give_way()
         walk.end()
-        of_heads = [*faults, *self._heads(day, heads, before)]
+        of_heads = [*whole.faults, *self._heads(day, heads, whole.heads)]
         keyless = "" in heads and self.keys[0].key_id != ""
         dropped = bool(heads) and all(head.dropped for head in heads.values())
         found, count = [*of_heads, *walk.faults], len(of_heads) + walk.fault_count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Final
 
@@ -54,10 +54,19 @@ class Chain:
         return hashlib.sha256(content).digest()
 
 
-async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[Row]) -> None:
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A chain that has grown: its head, and number and hash of the last entry before."""
+
+    head: Head
+    before: int
+    before_hash: bytes
+
+
+async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[Row]) -> list[Grown]:
     """Write ``rows`` to ``log``, chained to the entries of their days; locks the log against other writers.
 
-    Raises Refused and AlreadyWritten.
+    Return the chains that have grown, once it is committed. Raises Refused and AlreadyWritten.
     """
     await inserts.lock(connection, log)
     days = {row.day for row in rows}
@@ -69,8 +78,10 @@ async def append(connection: Connection, chain: Chain, log: Log, rows: Sequence[
         heads[day] = Head(
             log=log, day=day, key_id=chain.key_id, number=0, hash=chain.begin(log, day), prior_day=prior
         )
+    before = dict(heads)
     lines = _linked(chain, rows, heads)
     await inserts.insert_all(connection, log, lines, _as_json(map(chain.sealed, heads.values())))
+    return [Grown(heads[day], one.number, one.hash) for day, one in before.items()]
 
 
 def _as_json(heads: Iterable[Head]) -> str:

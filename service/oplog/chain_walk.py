@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, Final
@@ -19,30 +18,15 @@ HEAD_EVENT: Final = "head of a log"
 MOST_FAULTS: Final = 100
 """Faults of one day that are listed; the others are only counted."""
 
-_Place = tuple[str, date, str]
+Place = tuple[str, date, str]
+"""A chain: its log, its day, and the id of its key."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedHeads:
-    """Heads as reported earlier: the hashes of entries, by log, day, key and number."""
+    """Heads that must be there: the hashes of entries, by log, day, key and number."""
 
-    hashes: dict[_Place, dict[int, str]] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, lines: Iterable[str]) -> ReportedHeads:
-        """Read JSON lines of the log on standard output; lines that report no head are skipped."""
-        reported = cls()
-        for line in lines:
-            if HEAD_EVENT not in line:
-                continue
-            try:
-                head = json.loads(line)
-                if head["event"] == HEAD_EVENT:
-                    place = (head["log"], date.fromisoformat(head["day"]), head["key_id"])
-                    reported.hashes.setdefault(place, {})[int(head["number"])] = head["hash"]
-            except (ValueError, KeyError, TypeError):
-                continue
-        return reported
+    hashes: dict[Place, dict[int, str]] = field(default_factory=dict)
 
     def days(self, log: Log) -> set[date]:
         """Return the days of ``log`` with a reported head."""

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
 import structlog
 
 from service.kernel.cooperative_yield import CooperativeYield
+from service.kernel.timeline import FIRST
+from service.keyspace import KeptHead
 from service.oplog import rows
-from service.oplog.chain import Chain, append
+from service.oplog.chain import Chain, Grown, append
 from service.oplog.entries import encode, mended
+from service.oplog.reported import place_of
 from service.oplog.rows import Row
 from service.records.database.transactions import Database
 from service.records.logs import inserts
 from service.records.logs.inserts import AlreadyWritten, Log, Refused
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
+from service.records.timelines import timelines
 
 _PART: Final = 50  # entries decoded between two yields to the event loop
 
@@ -37,6 +41,12 @@ class Writing:
     def __init__(self, database: Database, chain: Chain) -> None:
         self._database = database
         self._chain = chain
+        self._grown: dict[str, KeptHead] = {}
+
+    def grown(self) -> list[KeptHead]:
+        """Return the heads of the chains that have grown since this was last asked."""
+        grown, self._grown = list(self._grown.values()), {}
+        return grown
 
     async def write(self, log: Log, lines: Sequence[bytes]) -> set[int]:
         """Write the encoded entries ``lines``; return the indexes of the lines that were set aside.
@@ -74,20 +84,35 @@ class Writing:
     async def _insert(self, log: Log, new: Sequence[Row]) -> None:
         try:
             async with self._database.transaction() as connection:
-                await append(connection, self._chain, log, new)
+                timeline = await timelines.current(connection)
+                grown = await append(connection, self._chain, log, new)
+            self._note(timeline, grown)
         except AlreadyWritten:
             await self._insert_missing(log, new)
 
     async def _insert_missing(self, log: Log, new: Sequence[Row]) -> None:
+        grown: Sequence[Grown] = ()
         async with self._database.transaction() as connection:
+            timeline = await timelines.current(connection)
             await inserts.lock(connection, log)
             there = await inserts.written(connection, log, [(row.event_id, row.create_time) for row in new])
             missing = {row.event_id: row for row in new if row.event_id not in there}
             if missing:
                 try:
-                    await append(connection, self._chain, log, list(missing.values()))
+                    grown = await append(connection, self._chain, log, list(missing.values()))
                 except AlreadyWritten:  # its id is in the log with another time
                     raise Refused("its id was written before with another time") from None
+        self._note(timeline, grown)
+
+    def _note(self, timeline: str | None, grown: Iterable[Grown]) -> None:
+        """Note what was committed; a chain that grew twice began where it began at first."""
+        for one in grown:
+            head = one.head
+            place = place_of(timeline or FIRST, head.log, head.day, head.key_id)
+            before = one.before, one.before_hash.hex()
+            if (known := self._grown.get(place)) is not None:
+                before = known.before, known.before_hash
+            self._grown[place] = KeptHead(place, *before, head.number, head.hash.hex())
 
     async def _mend(self, log: Log, row: Row, reason: str) -> bool:
         try:

@@ -9,6 +9,7 @@ from typing import Final
 import structlog
 
 from service.errors import Unavailable
+from service.kernel.timeline import FIRST
 from service.oplog.chain import Chain
 from service.oplog.chain_walk import HEAD_EVENT
 from service.records.database.transactions import Database
@@ -16,6 +17,7 @@ from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
 from service.records.logs.chain import Head
 from service.records.logs.inserts import Log
+from service.records.timelines import timelines
 from service.settings import Oplog
 
 RETRY_EVERY: Final = 10.0
@@ -81,8 +83,9 @@ class Upkeep:
         """
         async with self._database.transaction() as connection:
             grown = await log_chain.untold(connection)
+            timeline = await timelines.current(connection) if grown else None
         for head in grown:
-            _log.info(HEAD_EVENT, **head_facts(head))
+            _log.info(HEAD_EVENT, **head_facts(head, timeline or FIRST))
 
     async def _drop(self, log: Log, before: date) -> None:
         async with self._database.transaction(within=WITHIN) as connection:
@@ -101,9 +104,10 @@ def retention(settings: Oplog) -> dict[Log, int]:
     return {"operation_log": settings.operation_days, "login_log": settings.login_days}
 
 
-def head_facts(head: Head) -> dict[str, str | int]:
-    """Return the members of a reported head; ``portcullis audit verify --heads`` reads them."""
+def head_facts(head: Head, timeline: str) -> dict[str, str | int]:
+    """Return the members of a head of ``timeline``; ``portcullis audit verify --heads`` reads them."""
     return {
+        "timeline": timeline,
         "log": head.log,
         "day": str(head.day),
         "key_id": head.key_id,

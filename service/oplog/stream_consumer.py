@@ -101,7 +101,8 @@ class Writer:
         )
         if batches:
             done = await self.write(batches)
-            await self._stream.done(done)
+            if await self._stream.done(done, self._writing.grown()):
+                _log.error("entries of the logs are gone that were written", event_type="security")
             self.count(done)
         self._unfinished = again and bool(batches)
         return len(batches)

@@ -250,3 +250,12 @@ async def test_a_database_that_is_not_empty_is_refused_and_left_as_it_is(made: M
     )
     assert (refused.status, "The database is not empty" in refused.errors) == (1, True)
     assert query(made, "SELECT count(*) FROM sys.timeline") == before
+
+
+async def test_an_audit_of_the_restored_logs_accounts_for_what_is_lost(made: Made) -> None:
+    verified = await asyncio.to_thread(portcullis, made.folder, "audit", "verify", **made.variables)
+    assert verified.status == 0, verified.output + verified.errors
+    assert re.search(r"restore 2: .* from the backup " + made.manifest.id, verified.output)
+    lost = re.search(r"operation_log [\d-]+: (\d+) entries were lost by restore 2", verified.output)
+    assert lost is not None
+    assert int(lost[1]) > 0

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from sqlalchemy import text
 
 from service.embedded import EmbeddedStores
 from service.oplog.audit import Audit, Day
 from service.oplog.chain import Chain
-from service.oplog.chain_walk import ReportedHeads
 from service.oplog.maintenance import head_facts
+from service.oplog.reported import told_lines
 from service.records.logs import chain
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
+from service.records.timelines import timelines
 from tests.oplog.conftest import Place, operation, place_at
 from tests.support.databases import database
 from tests.support.running import portcullis
@@ -54,6 +56,8 @@ async def _filled(
 @pytest.fixture
 async def filled(_filled: Place) -> Place:
     """The same for every test, whatever the one before has done to it."""
+    with redis.Redis.from_url(_filled.redis_url) as client:
+        client.delete("auth:log:heads")
     for log in LOGS:
         restored = f"INSERT INTO sys.{log} OVERRIDING SYSTEM VALUE TABLE saved_{log}"
         await change(_filled, f"TRUNCATE sys.{log}", restored)
@@ -234,24 +238,26 @@ async def test_heads_that_were_kept_elsewhere_tell_what_even_the_holder_of_the_k
 ) -> None:
     async with filled.database.transaction() as connection:
         heads = await chain.heads(connection, "operation_log")
+        timeline = await timelines.current(connection)
+    assert timeline is not None
     lines = ['{"event":"request"}', "no JSON, head of a log"]
-    lines += [json.dumps({"event": "head of a log", **head_facts(head)}) for head in heads]
-    kept = ReportedHeads.read(lines)
-    assert await faults(filled, reported=kept) == []
+    lines += [json.dumps({"event": "head of a log", **head_facts(head, timeline)}) for head in heads]
+    kept = told_lines(lines)
+    assert await faults(filled, told=kept) == []
     (fourth,) = [row for row in await filled.rows() if row.chain_number == 4]
     await change(filled, "DELETE FROM sys.operation_log WHERE chain_number = 5")
     async with filled.database.transaction() as connection:
         shorter = replace(heads[-1], number=4, hash=fourth.chain_hash)
         await chain.save(connection, [Chain(KEY).sealed(shorter)])
     assert await faults(filled) == []
-    assert await faults(filled, reported=kept) == [
+    assert await faults(filled, told=kept) == [
         "operation_log 2026-03-15: it ends with number 4; 5 entries were reported earlier"
     ]
     await change(
         filled, "DELETE FROM sys.operation_log", "DELETE FROM sys.log_chain WHERE day > '2026-03-14'"
     )
     assert "operation_log 2026-03-15: its head is missing; 5 entries were reported earlier" in await faults(
-        filled, reported=kept
+        filled, told=kept
     )
 
 

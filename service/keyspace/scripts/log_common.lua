@@ -1,6 +1,7 @@
 -- Prepended to the scripts of the log entries.
 
 local LOG_STREAM, LOG_GROUP, LOG_COUNTS = 'auth:log:stream', 'writers', 'auth:log:counts'
+local LOG_HEADS = 'auth:log:heads'
 
 local function log_count(name)
   return tonumber(redis.call('HGET', LOG_COUNTS, name) or '0')

@@ -1,6 +1,24 @@
--- Removes batches that are in the database, and counts their entries, once even if it is called again.
--- (id, bytes, written, set aside)...
-for at = 1, #ARGV, 4 do
+-- Removes batches that are in the database, and counts their entries, once even if it is called again. Keeps the
+-- heads of the chains that they have been added to; where a chain does not go on from the head that is kept, that
+-- one stays as well, since its entries are gone.
+-- number of heads, (place, number and hash before, number and hash now)..., (id, bytes, written, set aside)...
+-- -> how many chains do not go on
+local at, lost = 2, 0
+for _ = 1, tonumber(ARGV[1]) do
+  local place, before, before_hash = ARGV[at], tonumber(ARGV[at + 1]), ARGV[at + 2]
+  local now, now_hash = tonumber(ARGV[at + 3]), ARGV[at + 4]
+  local kept = redis.call('HGET', LOG_HEADS, place)
+  local number = kept and tonumber(string.match(kept, '^(%d+) ')) or 0
+  if now > number then
+    -- A head that another worker has not told yet is skipped; one inside a batch can't be of this chain.
+    if kept and (before < number or (before == number and kept ~= number .. ' ' .. before_hash)) then
+      lost = lost + redis.call('HSETNX', LOG_HEADS, place .. ' lost', kept)
+    end
+    redis.call('HSET', LOG_HEADS, place, string.format('%d', now) .. ' ' .. now_hash)
+  end
+  at = at + 5
+end
+while at <= #ARGV do
   local bytes, written, aside = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
   redis.call('XACK', LOG_STREAM, LOG_GROUP, ARGV[at])
   if redis.call('XDEL', LOG_STREAM, ARGV[at]) == 1 then
@@ -9,5 +27,6 @@ for at = 1, #ARGV, 4 do
     redis.call('HINCRBY', LOG_COUNTS, 'written', written)
     redis.call('HINCRBY', LOG_COUNTS, 'set_aside', aside)
   end
+  at = at + 4
 end
-return 1
+return lost

@@ -120,7 +120,7 @@ def _show(options: Namespace, manifest: Manifest) -> None:
         ("version", f"{manifest.version}, schema {manifest.schema}, PostgreSQL {manifest.server // 10_000}"),
         ("timeline", f"{manifest.timelines[-1].number} {manifest.timelines[-1].name}".strip()),
         ("policy", f"revision {manifest.revision}"),
-        ("logs", counted(sum(head.number for head in manifest.heads), "entry")),
+        ("logs", f"{sum(head.number for head in manifest.heads)} entries"),
         ("not in it", "not known" if waiting is None else f"{waiting} entries that were on their way"),
         ("files", kept if files.included else f"{kept}: their contents are left out"),
         ("keys", manifest.keys or "none"),

@@ -24,6 +24,7 @@ from service.launch.errors import LaunchError
 from service.launch.operator import operator_name
 from service.oplog import entries, rows
 from service.oplog.chain import Chain, append
+from service.oplog.reported import told_store
 from service.oplog.timeline_seals import sealed
 from service.records.database.transactions import Connection, Database
 from service.records.logs.operation_events import OperationEvent
@@ -67,10 +68,11 @@ class Restored:
 
 
 class _Known(NamedTuple):
-    """What the session store knows of the database before: the announced revision, if it can be asked."""
+    """What the session store knows of databases before: the announced revision, and their timelines."""
 
     reachable: bool
-    revision: int
+    revision: int = 0
+    timelines: frozenset[str] = frozenset()
 
 
 async def restore(settings: Settings, archive: ArchiveReader, choices: Choices) -> Restored:
@@ -162,7 +164,8 @@ class _Restore:
                 # From here on workers that still run on this store decide nothing by what they have.
                 await self.store.revision_key.announce(least)
             await self._load(connection)
-            return await self._cut(connection, begun, seconds, least)
+            timeline = _timeline(manifest, begun, known.timelines)
+            return await self._cut(connection, timeline, seconds, least)
 
     async def _load(self, connection: Connection) -> None:
         url = self.settings.database.url
@@ -170,9 +173,9 @@ class _Restore:
         await feed(program, url, self.archive.chunks(DATABASE), *_RESTORE)
         migrate(url, configured(self.settings.policy).extensions)
 
-    async def _cut(self, connection: Connection, begun: datetime, seconds: float, least: int) -> Restored:
+    async def _cut(self, connection: Connection, begun: Timeline, seconds: float, least: int) -> Restored:
         manifest, chain = self.archive.manifest, Chain(self.settings.oplog.chain_key)
-        timeline = sealed(chain, _timeline(manifest, begun))
+        timeline = sealed(chain, begun)
         await timelines.add(connection, (*manifest.timelines, timeline))
         moved = await cuts.raise_ids(connection, seconds)
         await cuts.retire_unknown_positions(connection)
@@ -193,7 +196,7 @@ class _Restore:
         return restored
 
 
-def _timeline(manifest: Manifest, begun: datetime) -> Timeline:
+def _timeline(manifest: Manifest, begun: datetime, told: frozenset[str]) -> Timeline:
     return Timeline(
         number=manifest.timelines[-1].number + 1,
         name=secrets.token_hex(6),
@@ -201,15 +204,18 @@ def _timeline(manifest: Manifest, begun: datetime) -> Timeline:
         backup_id=manifest.id,
         snapshot_time=manifest.snapshot_time,
         operator=operator_name(),
+        ended=tuple(sorted(told - {one.name for one in manifest.timelines})),
         heads=tuple(CutHead(one.log, one.day, one.key_id, one.number) for one in manifest.heads),
     )
 
 
 async def _known(store: SessionStore) -> _Known:
     try:
-        return _Known(True, revision_in(await store.revision_key.read()) or 0)
+        revision = revision_in(await store.revision_key.read()) or 0
+        told = told_store(await store.log.heads())
     except Unavailable:
-        return _Known(False, 0)
+        return _Known(False)
+    return _Known(True, revision, frozenset(head.timeline for head in told))
 
 
 async def _enter(
