@@ -16,7 +16,8 @@ from service.settings import Redis
 from tests.authn.conftest import Container
 from tests.authn.people import log_in
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("cache_sizes")]
+pytestmark = pytest.mark.anyio
+with_each_cache_size = pytest.mark.usefixtures("cache_sizes")
 
 MAP = PermissionMap({"*": 0})
 
@@ -25,6 +26,7 @@ async def ask(parts: Container, token: str) -> Caller:
     return (await parts.authenticator.authenticate(token, MAP)).caller
 
 
+@with_each_cache_size
 async def test_a_token_works_while_its_session_is_there(parts: Container) -> None:
     pair = await log_in(parts)
 
@@ -34,6 +36,7 @@ async def test_a_token_works_while_its_session_is_there(parts: Container) -> Non
         await ask(parts, pair.access_token)
 
 
+@with_each_cache_size
 async def test_a_replaced_session_loses_access_at_once(parts: Container) -> None:
     first = await log_in(parts)
     second = await log_in(parts)
@@ -43,6 +46,7 @@ async def test_a_replaced_session_loses_access_at_once(parts: Container) -> None
     assert await ask(parts, second.access_token)
 
 
+@with_each_cache_size
 async def test_an_evicted_device_loses_access_at_once_and_the_others_keep_it(parts: Container) -> None:
     pairs = [await log_in(parts, f"d{number}") for number in range(6)]
 
@@ -52,6 +56,7 @@ async def test_an_evicted_device_loses_access_at_once_and_the_others_keep_it(par
         assert await ask(parts, pair.access_token)
 
 
+@with_each_cache_size
 async def test_a_marker_stops_tokens_issued_before_it_and_none_issued_after(parts: Container) -> None:
     before = await log_in(parts, "web")
     await parts.store.mark(["1"])
@@ -62,6 +67,7 @@ async def test_a_marker_stops_tokens_issued_before_it_and_none_issued_after(part
     assert await ask(parts, after.access_token)
 
 
+@with_each_cache_size
 async def test_a_ban_stops_a_token_with_its_end(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     async with Client.from_url(redis_url) as client:  # set by hand: the session is still there
@@ -94,6 +100,7 @@ async def test_a_session_that_cannot_be_read_stops_the_token(parts: Container, r
                 await ask(parts, pair.access_token)
 
 
+@with_each_cache_size
 async def test_an_emptied_store_refuses_every_old_token(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     async with Client.from_url(redis_url) as client:

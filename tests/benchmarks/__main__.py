@@ -42,7 +42,11 @@ def _measure(words: Sequence[str]) -> int:
     if unknown := set(arguments.names) - {*NAMES}:
         parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     chosen = [one for one in BENCHMARKS if one.name in (arguments.names or NAMES)]
-    run = run_all(chosen, QUICK if arguments.quick else Pace())
+    try:
+        run = run_all(chosen, QUICK if arguments.quick else Pace())
+    except KeyboardInterrupt:
+        print("interrupted: everything that was started has ended, and nothing is written")
+        return 130
     if arguments.json:
         arguments.json.write_bytes(encoded(run))
     if not arguments.names and not arguments.quick:

@@ -1,28 +1,23 @@
 """What an answer to a question of another service costs, against a guarded request that does nothing.
 
-Each server has one worker on one core, and the load comes from another. Rounds alternate, and each ratio is
-that of two neighbouring rounds.
+One worker on one core answers all of them, and the load comes from another. Rounds alternate, and each ratio
+is that of two neighbouring rounds.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from service.launch.prepare import publish_policy
-from service.settings import load
 from tests.benchmarks.frame.results import Pace, Result, at_least, at_most
-from tests.benchmarks.guarded_apps import TEMPLATE
-from tests.benchmarks.installation import access_token, environment
+from tests.benchmarks.idle_extension import READ
+from tests.benchmarks.installation import IDLE, environment, install, log_in
 from tests.benchmarks.load import json_request, request_bytes
 from tests.benchmarks.rounds import interleaved, measured
-from tests.benchmarks.servers import pin_to_last_core, serving
-from tests.support.seeded import seed_database
+from tests.benchmarks.servers import pin_to_last_core, serving_worker
 
 EVALUATION = "/access/v1/evaluation"
 EVALUATIONS = "/access/v1/evaluations"
@@ -50,15 +45,12 @@ def main(pace: Pace) -> Iterator[Result]:
         tempfile.TemporaryDirectory(prefix="pc-") as folder,
         EmbeddedStores(Path(folder) / "data", durable=False) as stores,
     ):
-        seed_database(stores.database_url)
         pin_to_last_core()
-        environ = environment(stores, Path(folder))
-        publish_policy(load(environ), read_shipped())
-        bearer = {"Authorization": f"Bearer {access_token(environ)}"}
-        with ExitStack() as stack:
-            guarded = stack.enter_context(serving("tests.benchmarks.guarded_apps:guarded", environ))
-            service = stack.enter_context(serving("tests.benchmarks.access_apps:service", environ))
-            asked = [(guarded, request_bytes(TEMPLATE, guarded.port, **bearer))]
+        environ = environment(stores, Path(folder)) | IDLE
+        install(environ)
+        with serving_worker(environ) as service:
+            bearer = {"Authorization": f"Bearer {log_in(service)}"}
+            asked = [(service, request_bytes(READ, service.port, **bearer))]
             asked += [
                 (service, json_request("POST", path, service.port, body, **bearer))
                 for _, path, body, _ in QUESTIONS

@@ -21,19 +21,25 @@ from pathlib import Path
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
-from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from service.launch.prepare import publish_policy
-from service.settings import load
 from tests.benchmarks.frame.machine import ROOT
 from tests.benchmarks.frame.results import Note, Pace, Result
 from tests.benchmarks.guarded_apps import TEMPLATE
-from tests.benchmarks.installation import access_token, environment
+from tests.benchmarks.idle_extension import READ
+from tests.benchmarks.installation import IDLE, environment, install, log_in
 from tests.benchmarks.load import request_bytes
 from tests.benchmarks.rounds import interleaved, measured
-from tests.benchmarks.servers import PORT, UVICORN, Server, ServerError, pin_to_last_core, running, serving
+from tests.benchmarks.servers import (
+    PORT,
+    UVICORN,
+    Server,
+    ServerError,
+    pin_to_last_core,
+    running,
+    serving,
+    serving_worker,
+)
 from tests.support.databases import database
-from tests.support.seeded import seed_database
 
 PYTHON = ROOT / ".tools" / "peers" / "bin" / "python"
 FOLDER = "tests.benchmarks.peers"
@@ -83,16 +89,15 @@ def main(pace: Pace) -> Iterator[Result | Note]:
     with ExitStack() as stack:
         place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="pc-")))
         stores = stack.enter_context(EmbeddedStores(place / "data", durable=False))
-        seed_database(stores.database_url)
         of_peers = stack.enter_context(database(stores, name="peers"))
         pin_to_last_core()
-        environ = environment(stores, place)
-        publish_policy(load(environ), read_shipped())
-        token = access_token(environ)
-        guarded = stack.enter_context(serving("tests.benchmarks.guarded_apps:guarded", environ))
+        environ = environment(stores, place) | IDLE
+        install(environ)
+        own = stack.enter_context(serving_worker(environ))
         bare = stack.enter_context(serving("tests.benchmarks.guarded_apps:bare", environ))
+        token = log_in(own)
         asked = {
-            "this service": (guarded, _request(guarded, token)),
+            "this service": (own, request_bytes(READ, own.port, Authorization=f"Bearer {token}")),
             "bare Falcon, unguarded": (bare, _request(bare, token)),
         }
         secret = secrets.token_hex(32)
@@ -105,10 +110,10 @@ def main(pace: Pace) -> Iterator[Result | Note]:
                 continue
             asked[peer.name] = (server, _request(server, _token(secret)))
         rounds = dict(zip(asked, interleaved(list(asked.values()), pace), strict=True))
-    own = measured("this service", rounds.pop("this service"), chart=CHART)
-    yield from own
+    reference = measured("this service", rounds.pop("this service"), chart=CHART)
+    yield from reference
     for name, found in rounds.items():
-        yield from measured(name, found, against=own, chart=CHART)
+        yield from measured(name, found, against=reference, chart=CHART)
 
 
 def _started(peer: Peer, variables: Mapping[str, str]) -> AbstractContextManager[Server]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -13,11 +14,21 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from service.authn.api_keys.form import HINT, ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from service.kernel.target import Target
+from service.launch.prepare import check, prepare
 from service.records.database.transactions import Database
 from service.records.users import api_keys, edits, user_tables
-from service.settings import Settings
+from service.settings import Settings, load
 from tests.benchmarks.servers import Server, serving_worker
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+IDLE: Final = {"PORTCULLIS_EXTENSIONS": "tests.benchmarks.idle_extension"}
+"""Adds endpoints that do nothing behind the guard."""
+
+
+def install(environ: Mapping[str, str]) -> None:
+    """Prepare database and policy as a start does; the administrator has ``ADMINISTRATOR_PASSWORD``."""
+    settings = load(environ)
+    prepare(settings, ADMINISTRATOR_PASSWORD, check(settings))
 
 
 def environment(stores: EmbeddedStores, place: Path, algorithm: str = "HS256") -> dict[str, str]:

@@ -105,11 +105,11 @@ async def _published(url: str, size: int, limit: float) -> list[Result]:
     chart = "A Button is enabled or disabled"
     return [
         result(f"published, {over}", "s", [one for one, _ in saved], goals=goals, chart=chart),
-        result(f"published, {over}", "s of processor time of the worker", [cpu for _, cpu in saved]),
+        result(f"published, {over}", "s of processor time", [cpu for _, cpu in saved]),
         result(
             f"followed by another worker, {over}", "s", [one for one, _ in loaded], goals=goals, chart=chart
         ),
-        result(f"followed by another worker, {over}", "s of its processor time", [cpu for _, cpu in loaded]),
+        result(f"followed by another worker, {over}", "s of processor time", [cpu for _, cpu in loaded]),
         result(f"all lines loaded by a new worker, {over}", "s", [whole[0]]),
         result(f"history of a change, {over}", "rows", [rows / CHANGES]),
     ]

@@ -13,7 +13,7 @@ import msgspec
 from tests.benchmarks.frame.chart import chart
 from tests.benchmarks.frame.machine import ROOT
 from tests.benchmarks.frame.results import Report, Result, Run
-from tests.benchmarks.frame.table import HEAD, row
+from tests.benchmarks.frame.table import number, spread, verdict, wanted
 
 REFERENCE: Final = ROOT / "docs" / "reference"
 PAGE, RESULTS, CHARTS = "performance.md", "performance.json", "performance"
@@ -53,7 +53,7 @@ def charts(run: Run) -> Iterator[tuple[str, str]]:
 def page(run: Run) -> str:
     """Return the page, as Markdown."""
     parts = [_INTRODUCTION, _conditions(run)]
-    if missed := [_missed(report) for report in run.reports if report.failure or any(report.missed())]:
+    if missed := [line for report in run.reports for line in _missed(report)]:
         parts.append("\n".join(["## What falls short", "", *missed, ""]))
     parts += map(_section, run.reports)
     return "\n".join(parts)
@@ -77,16 +77,12 @@ def _conditions(run: Run) -> str:
     return "\n".join(lines)
 
 
-def _missed(report: Report) -> str:
-    found = [
-        f"{one.name}: {row(one)[1]} {one.unit}"
-        + (f", {row(one)[4]}" if one.against else "")
-        + f"; the goal is {row(one)[6]}"
-        for one in dict.fromkeys(one for one, _ in report.missed())
-    ]
+def _missed(report: Report) -> Iterator[str]:
+    for one in dict.fromkeys(one for one, _ in report.missed()):
+        ratio = f", {_ratio(one)}" if one.against else ""
+        yield f"- `{report.name}`, {one.name}: {_figure(one)}{ratio}; the goal is {_goals(one)}."
     if report.failure:
-        found.append(f"it broke off: {report.failure}")
-    return f"- `{report.name}`: " + "; ".join(found) + "."
+        yield f"- `{report.name}` broke off: {report.failure}."
 
 
 def _section(report: Report) -> str:
@@ -95,15 +91,29 @@ def _section(report: Report) -> str:
     for title, _ in _charted(report):
         lines += [f"![{title}]({CHARTS}/{_file(report, title)})", ""]
     if report.results:
-        lines += [
-            "| " + " | ".join(name.capitalize() for name in HEAD) + " |",
-            "| --- | ---: | ---: | --- | --- | ---: | --- | --- |",
-            *("| " + " | ".join(row(one)).replace("MISSED", "**missed**") + " |" for one in report.results),
-            "",
-        ]
+        lines += ["| What | Median (least … greatest) | Ratio | Goal |", "| --- | --- | --- | --- |"]
+        lines += [f"| {one.name} | {_figure(one)} | {_ratio(one)} | {_kept(one)} |" for one in report.results]
+        lines.append("")
     if report.notes:
         lines += [*(f"- {note}" for note in report.notes), ""]
     return "\n".join(lines)
+
+
+def _figure(one: Result) -> str:
+    found = f"{number(one.figure)} {one.unit}"
+    return f"{found} ({spread(one.rounds)})" if len(one.rounds) > 1 else found
+
+
+def _ratio(one: Result) -> str:
+    return "" if one.ratio is None else f"{number(one.ratio)} ({spread(one.ratios)}) times {one.against}"
+
+
+def _goals(one: Result) -> str:
+    return ", ".join(map(wanted, one.goals))
+
+
+def _kept(one: Result) -> str:
+    return f"{_goals(one)}: {verdict(one).replace('MISSED', '**missed**')}" if one.goals else ""
 
 
 def _charted(report: Report) -> Iterator[tuple[str, list[Result]]]:

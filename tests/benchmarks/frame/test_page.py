@@ -5,8 +5,11 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import msgspec
+
 from tests.benchmarks.frame.chart import chart
-from tests.benchmarks.frame.page import charts, page, publish
+from tests.benchmarks.frame.machine import ROOT
+from tests.benchmarks.frame.page import CHARTS, PAGE, REFERENCE, RESULTS, charts, page, publish
 from tests.benchmarks.frame.results import Machine, Report, Run, at_least, result
 
 BARE = result("bare Falcon", "requests/s", [900.0, 1000.0, 1200.0], better="more", chart="A GET")
@@ -48,12 +51,28 @@ def test_a_page_names_what_falls_short_and_links_to_its_charts(tmp_path: Path) -
     publish(RUN, tmp_path)
     text = (tmp_path / "performance.md").read_text()
     assert text == page(RUN)
-    assert "## What falls short\n\n- `guarded`: own: 500 requests/s" in text
+    assert (
+        "## What falls short\n\n- `guarded`, own: 500 requests/s (400 … 600), 0.500 (0.444 … 0.500) times"
+        in text
+    )
     ((name, svg),) = charts(RUN)
     assert f"![A GET](performance/{name})" in text
     assert (tmp_path / "performance" / name).read_text() == svg
     assert "- a peer is left out" in text
-    assert "| own | 500 | 400 … 600 | requests/s | 0.500 times bare Falcon |" in text
+    assert (
+        "| own | 500 requests/s (400 … 600) | 0.500 (0.444 … 0.500) times bare Falcon | ≥ 800: **missed** |"
+        in text
+    )
+
+
+def test_the_page_of_the_documentation_shows_the_results_beside_it() -> None:
+    run = msgspec.json.decode((REFERENCE / RESULTS).read_bytes(), type=Run)
+    again = (
+        f"`python3 dev.py bench publish {(REFERENCE / RESULTS).relative_to(ROOT)}` writes what belongs there"
+    )
+    assert (REFERENCE / PAGE).read_text("utf-8") == page(run), again
+    shown = {path.name: path.read_text("utf-8") for path in (REFERENCE / CHARTS).iterdir()}
+    assert shown == dict(charts(run)), again
 
 
 def test_charts_of_an_earlier_run_are_removed(tmp_path: Path) -> None:
