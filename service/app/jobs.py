@@ -11,14 +11,26 @@ from service.files.sweep import LONGEST, Sweep
 from service.jobs.housekeeping import forget_answers, forget_bans, forget_keys, remind_of_keys
 from service.jobs.job import Job
 from service.jobs.runner import JobRunner
+from service.keyspace import SessionStore
 from service.oplog.chain import Chain
 from service.oplog.maintenance import Upkeep, retention
+from service.oplog.reported import told_store
 from service.oplog.verification import verify_again
 from service.records.database.transactions import Database
 from service.settings import Settings
 
 _HOUR: Final = 3600.0
 _DAY: Final = 24 * _HOUR
+
+
+async def _verify_logs(database: Database, settings: Settings) -> str:
+    """Verify the logs, also against the heads that the session store keeps; raises as ``verify_again``."""
+    store = SessionStore(settings.redis, settings.auth)
+    try:
+        told = told_store(await store.log.heads())
+    finally:
+        await store.close()
+    return await verify_again(database, settings.oplog, told=told)
 
 
 def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
@@ -44,7 +56,7 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         Job(
             "log-verification",
             "Verify the last days of the logs, and one older day",
-            partial(verify_again, settings=settings.oplog),
+            partial(_verify_logs, settings=settings),
             _DAY,
             within=_HOUR,
             retry=_DAY,

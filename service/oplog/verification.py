@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -10,6 +11,7 @@ import structlog
 from service.kernel.operator_error import OperatorError
 from service.oplog.audit import Audit
 from service.oplog.chain import Chain
+from service.oplog.reported import ReportedHead
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
 from service.records.logs.inserts import TABLES
@@ -26,11 +28,14 @@ class TamperedError(OperatorError):
     """Days of a log are not as they were written."""
 
 
-async def verify_again(database: Database, settings: Oplog, today: date | None = None) -> str:
+async def verify_again(
+    database: Database, settings: Oplog, today: date | None = None, *, told: Sequence[ReportedHead] = ()
+) -> str:
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
-    Days whose chain was made with a key that is no longer set can't be verified, and are left out. Returns
-    what was verified, in words. Raises TamperedError, and Unavailable.
+    ``told`` are heads that were kept elsewhere. Days whose chain was made with a key that is no longer set
+    can't be verified, and are left out. Returns what was verified, in words. Raises TamperedError, and
+    Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain()]
@@ -41,7 +46,7 @@ async def verify_again(database: Database, settings: Oplog, today: date | None =
         turns.insert(0, (turn, turn))
     verified, tampered = 0, []
     for begin, end in turns:
-        audit = Audit(database=database, keys=keys, begin=begin, end=end)
+        audit = Audit(database=database, keys=keys, told=told, begin=begin, end=end)
         async for one in audit.days():
             if (one.log, one.day) not in unknown:
                 verified += 1

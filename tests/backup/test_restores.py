@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from sqlalchemy import text
 
@@ -19,6 +20,7 @@ from service.files.object_store import object_store
 from service.files.sweep import Sweep
 from service.launch.backup.archive import ArchiveReader
 from service.launch.backup.manifest import Manifest
+from service.launch.backup.restoring import RestoreError, require_place
 from service.records.database.transactions import Database, engine
 from service.settings import Objstore
 from tests.backup.conftest import CHAIN_KEY, SECRET
@@ -61,6 +63,7 @@ async def write(service: Inside, until: asyncio.Event, acknowledged: list[tuple[
         order = {"userName": f"w{secrets.token_hex(6)}", "nickName": "W", "password": PASSWORD}
         made = await service.data("POST", "/api/user", order)
         acknowledged.append((datetime.now(UTC), made["id"]))
+        await asyncio.sleep(0.01)
 
 
 async def user(service: Inside, name: str) -> int:
@@ -116,13 +119,13 @@ async def made(
 
             acknowledged: list[tuple[datetime, int]] = []
             until = asyncio.Event()
-            writers = [asyncio.create_task(write(old, until, acknowledged)) for _ in range(2)]
+            writing = asyncio.create_task(write(old, until, acknowledged))
             await asyncio.sleep(0.3)
             done = await command(first, "backup", str(archive))
             assert done.status == 0, done.errors
             await asyncio.sleep(0.1)
             until.set()
-            await asyncio.gather(*writers)
+            await writing
 
             await old.data("POST", f"/api/online/{spared}/ban", {"reason": "after"})
             files[AFTER] = (await uploaded(old, "after.txt", AFTER))["id"]
@@ -259,3 +262,41 @@ async def test_an_audit_of_the_restored_logs_accounts_for_what_is_lost(made: Mad
     lost = re.search(r"operation_log [\d-]+: (\d+) entries were lost by restore 2", verified.output)
     assert lost is not None
     assert int(lost[1]) > 0
+
+
+async def test_a_second_restore_of_the_same_backup_accounts_for_the_first_and_keeps_what_it_is_told_to(
+    made: Made, stores: EmbeddedStores
+) -> None:
+    await user(made.new, "forgotten")
+    with database(stores, "template1") as third:
+        variables = made.variables | {"DATABASE_URL": third}
+        archive = str(made.folder / "backup.tar")
+
+        async def command(*arguments: str) -> Ended:
+            return await asyncio.to_thread(portcullis, made.folder, *arguments, **variables)
+
+        done = await command("restore", archive, "--keep-api-keys", "--keep-links")
+        assert done.status == 0, done.errors
+        with engine(third).connect() as connection:
+            kept = "SELECT count(*) FROM sys.api_key WHERE expire_time IS NULL"
+            assert connection.execute(text(kept)).scalar_one() == 1
+            kept = "SELECT count(*) FROM sys.file WHERE token_hash IS NOT NULL"
+            assert connection.execute(text(kept)).scalar_one() == 1
+            [names] = connection.execute(text("SELECT ended FROM sys.timeline WHERE number = 2")).scalars()
+        assert names == query(made, "SELECT name FROM sys.timeline WHERE number = 2")
+        verified = await command("audit", "verify")
+        assert verified.status == 0, verified.output + verified.errors
+
+
+async def test_a_backup_of_a_later_version_is_refused_in_words(made: Made, stores: EmbeddedStores) -> None:
+    with database(stores, "template1") as empty, ArchiveReader(made.folder / "backup.tar") as archive:
+        place = Database(empty, pool_size=1)
+        later = msgspec.structs.replace(archive.manifest, schema="v9999", version="9.0.0")
+        async with place.transaction() as connection:
+            with pytest.raises(RestoreError, match=r"schema v9999 of version 9\.0\.0, which this version"):
+                await require_place(connection, later)
+            newer = msgspec.structs.replace(archive.manifest, server=990000)
+            with pytest.raises(RestoreError, match="The backup is of PostgreSQL 99"):
+                await require_place(connection, newer)
+            await require_place(connection, archive.manifest)
+        await place.close()

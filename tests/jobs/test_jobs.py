@@ -60,9 +60,10 @@ def test_the_page_names_all_jobs_with_their_intervals_and_bounds(tmp_path: Path)
 
 
 async def test_every_job_of_the_service_does_its_work_on_a_new_database(
-    database: Database, tmp_path: Path
+    database: Database, redis_url: str, tmp_path: Path
 ) -> None:
-    settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)})
+    stores = {"REDIS_URL": redis_url, "JWT_SECRET": "hinges-2-portals-7-winches-4-chains-9"}
+    settings = load({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(tmp_path)} | stores)
     for job in jobs_of(settings, object_store(settings.objstore, tmp_path)):
         assert await job.work(database), job.name
 

@@ -88,7 +88,7 @@ async def restore(settings: Settings, archive: ArchiveReader, choices: Choices) 
     work = _Restore(settings, database, store, objects, archive, choices)
     try:
         async with database.transaction() as connection:
-            await _require_place(connection, archive.manifest)
+            await require_place(connection, archive.manifest)
         try:
             await work.put_files()
             restored = await work.database_back()
@@ -101,7 +101,8 @@ async def restore(settings: Settings, archive: ArchiveReader, choices: Choices) 
         await database.close()
 
 
-async def _require_place(connection: Connection, manifest: Manifest) -> None:
+async def require_place(connection: Connection, manifest: Manifest) -> None:
+    """Return if the backup can be restored into the database of ``connection``; raises ``RestoreError``."""
     if manifest.schema not in known_schemas():
         raise RestoreError(
             f"The backup has schema {manifest.schema} of version {manifest.version}, which this version does "
