@@ -1,4 +1,4 @@
-"""What sessions cost: logins and refreshes a second on one core, and the online list when it is long.
+"""What sessions cost: logins and refreshes on one core, requests during logins, and a long online list.
 
 The server has one worker on one core, and the load comes from another. Rounds alternate and each ratio is
 that of neighbouring rounds, so that a machine whose speed drifts does no harm.
@@ -15,6 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -27,12 +28,15 @@ from service.embedded import EmbeddedStores
 from service.keyspace import SessionFacts, SessionStore
 from service.launch.prepare import publish_policy
 from service.settings import Settings, load
+from tests.benchmarks.during_logins import LogIn, guarded_during_logins
 from tests.benchmarks.frame.results import Pace, Result, at_least, at_most, result
 from tests.benchmarks.load import Connection, json_request, request_bytes
 from tests.benchmarks.servers import FIRST_CORE, Server, pin_to_last_core, serving_worker
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
 
 CONNECTIONS = 16
+PEOPLE = 100
+"""Who log in at the same time, while a guarded request is measured."""
 VERIFICATIONS = 40
 SIZES = (1_000, 100_000)
 REQUESTS = 40
@@ -60,6 +64,7 @@ def main(pace: Pace) -> Iterator[Result]:
             _make_users(settings)
             with serving_worker({**environ, "REDIS_URL": f"{stores.redis_url}?db=1"}) as server:
                 yield from _rates(server, settings, pace)
+                yield from guarded_during_logins(server, partial(_people, server.port), pace)
             yield from _lists(environ, stores.redis_url, pace.rounds)
 
 
@@ -67,6 +72,7 @@ def _environment(database_url: str, place: Path) -> dict[str, str]:
     # Attempts are counted as ever; the limits are out of reach.
     limits = ("LOGIN_ACCOUNT", "LOGIN_ADDRESS", "REFRESH_ACCOUNT", "REFRESH_ADDRESS")
     return {f"PORTCULLIS_THROTTLE__{name}": "1000000" for name in limits} | {
+        "PORTCULLIS_PASSWORD__MAX_WAITING": str(PEOPLE),
         "DATABASE_URL": database_url,
         "JWT_SECRET": secrets.token_hex(32),
         "PORTCULLIS_CONFIG": "",
@@ -81,13 +87,13 @@ def _hasher(settings: Settings) -> PasswordHasher:
 
 
 def _make_users(settings: Settings) -> None:
-    """Make a user for each connection, so that no login waits for another of the same user."""
+    """Make a user for each login at the same time, so that none waits for another of the same user."""
     password_hash = _hasher(settings).hash(PASSWORD)
     with psycopg.connect(settings.database.url) as connection, connection.cursor() as cursor:
         cursor.executemany(
             "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
             " VALUES (%(name)s, %(name)s, %(name)s, %(hash)s)",
-            [{"name": f"user{number}", "hash": password_hash} for number in range(CONNECTIONS)],
+            [{"name": f"user{number}", "hash": password_hash} for number in range(PEOPLE)],
         )
 
 
@@ -112,6 +118,12 @@ class _Caller:
 
     def _keep(self, answer: bytes) -> None:
         self._refresh_token = json.loads(answer)["data"]["refreshToken"]
+
+
+async def _people(port: int) -> list[LogIn]:
+    """Return for each person what logs in, over its own connection."""
+    callers = [_Caller(port, f"user{number}", await Connection.open(port)) for number in range(PEOPLE)]
+    return [one.log_in for one in callers]
 
 
 @dataclass(frozen=True)

@@ -166,6 +166,7 @@ async def explained(url: str) -> dict[str, list[str]]:
     users = Database(url, timeout=30)
     found = {}
     with psycopg.connect(url) as asking, statements() as seen:
+        asking.execute(str(listing.PLANNING).encode())
         for page in cases(SIZES[-1]):
             seen.clear()
             async with users.snapshot() as connection:

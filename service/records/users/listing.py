@@ -104,6 +104,17 @@ SORTS: Final = {
 }
 """The columns by which a list of users can be sorted; there is an index for each."""
 
+PLANNING: Final = text(
+    "SELECT set_config('plan_cache_mode', 'force_custom_plan', true),"
+    " set_config('random_page_cost', '1.1', true)"
+)
+"""How PostgreSQL is to plan the statements of a list, until the end of the transaction.
+
+A plan for one text, role or status may be bad for another, which nearly all users may have. And the default
+costs are those of a rotating disk: with them a part of a text that the trigram index can't find, since it is
+too short or too common, is sought in whole rows, and not in the index that holds only the text.
+"""
+
 _GIVEN: Final = RowMapper(GivenRole, role)
 _USER: Final = RowMapper(User, user, without=["roles"])
 
@@ -116,8 +127,7 @@ async def page(
     The number of statements does not depend on the size. Only ids are sorted and skipped, from an index.
     """
     order = order_by(sort, SORTS, user.c.id)
-    # A plan for one text, role or status may be bad for another, which nearly all users may have.
-    await connection.execute(text("SET LOCAL plan_cache_mode = force_custom_plan"))
+    await connection.execute(PLANNING)
     conditions, in_roles = conditions_of(wanted), await _in_roles(connection, wanted)
     statement = select(user.c.id).where(*conditions, *(user.c.id.in_(one) for one in in_roles))
     counted = in_roles[0] if in_roles and not conditions and len(in_roles) == 1 else None
