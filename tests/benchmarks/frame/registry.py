@@ -18,6 +18,7 @@ class Benchmark:
 
 
 BENCHMARKS = (
+    Benchmark("start", "what a start and a command take, and what the service costs that nobody calls", 60),
     Benchmark("guarded", "what it costs a request to be guarded, against bare Falcon", 150),
     Benchmark("frameworks", "the same guarded GET in this service and in other frameworks", 75),
     Benchmark(

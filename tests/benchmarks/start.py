@@ -1,0 +1,157 @@
+"""What a start and a command take, and what the service costs that nobody calls.
+
+All stores are embedded, with one worker. What commands cost is their processor time less that of
+``python -c pass`` in the same round: imports, and the little that they do in a new database.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import psycopg
+
+from service.embedded import urls_of_running
+from tests.benchmarks.frame.results import Goal, Note, Pace, Result, at_most, result
+from tests.support.running import RunningAnew, command, environment, kilobytes
+
+RESOURCES = 10_000
+COMMANDS = (
+    ("--help",),
+    ("admin", "list"),
+    ("audit", "verify"),
+    ("db", "migrate"),
+    ("doctor",),
+    ("policy", "explain", "GET", "/api/user/list"),
+    ("policy", "sync", "--dry-run"),
+    ("state", "export"),
+)
+HELP, STORED = at_most(0.15), at_most(0.6)
+"""Seconds of processor time of a command beside its work."""
+COLD, WARM = at_most(12.0), at_most(2.0)
+"""Seconds until a service is ready: with a new data directory, and with the one of before."""
+MEMORY = {"launcher": [at_most(40.0)], "template": [], "worker": [at_most(100.0)]}
+"""Resident MiB; pages that processes share count for each of them."""
+IDLE = at_most(0.3)
+"""Percent of a core that a worker uses without requests."""
+_IDLE_FOR, _BRIEFLY = 7.0, 1.0  # seconds of each round
+_MOST_ROUNDS = 3  # of what takes long
+_SETTLED = 3.0  # seconds after which all that a worker does once has been done
+
+FILL = """
+WITH made AS (
+    INSERT INTO sys.resource (resource_name, resource_code, method, path)
+    SELECT 'x', 'bench' || n, 'GET', '/api/area' || n %% 50 || '/thing' || n || '/{id}'
+    FROM generate_series(1, %s) n RETURNING id
+)
+INSERT INTO sys.action_resource (resource_id, menu_id)
+SELECT made.id, (SELECT min(id) FROM sys.menu WHERE auth_mark IS NOT NULL) FROM made
+"""
+
+
+def main(pace: Pace) -> Iterator[Result | Note]:
+    """Yield seconds, MiB and percent of a core."""
+    with tempfile.TemporaryDirectory(prefix="pc-") as name:
+        place = Path(name)
+        data = place / "data"
+        with _started(place, data) as (_, cold):
+            yield result("ready, with a new data directory", "s", [cold], goals=[COLD], chart="A start")
+        warm = []
+        for _ in range(pace.rounds):
+            with _started(place, data) as (_, seconds):
+                warm.append(seconds)
+        yield result("ready, with the data of before", "s", warm, goals=[WARM], chart="A start")
+        with _started(place, data):
+            yield from _commands(place, data, pace)
+            urls = urls_of_running(data)
+            assert urls is not None  # it runs
+            with psycopg.connect(urls[0]) as connection:
+                connection.execute(FILL, [RESOURCES])
+        with _started(place, data) as (service, _):
+            time.sleep(_SETTLED)
+            yield from _idle(service, pace)
+            yield from _memory(service)
+    yield Note(f"Memory and idle processor time are those of a service with {RESOURCES:,} resources.")
+
+
+@contextmanager
+def _started(place: Path, data: Path) -> Iterator[tuple[RunningAnew, float]]:
+    """Start a service; yield it once it is ready, with the seconds that it took. Stops it."""
+    began = time.perf_counter()
+    service = RunningAnew(place, "--workers", "1", "--data", str(data))
+    try:
+        service.wait()
+        with service.client() as client:
+            while not _is_ready(client):
+                time.sleep(0.01)
+        yield service, time.perf_counter() - began
+    finally:
+        service.stop()
+
+
+def _is_ready(client: httpx.Client) -> bool:
+    return client.get("/health/ready").status_code == httpx.codes.OK
+
+
+def _commands(place: Path, data: Path, pace: Pace) -> Iterator[Result]:
+    words = {" ".join(one): [*command(*one), *_data(one, data)] for one in COMMANDS}
+    costs: dict[str, list[float]] = {name: [] for name in words}
+    for _ in range(min(pace.rounds, _MOST_ROUNDS)):
+        python = _processor_time(place, [sys.executable, "-c", "pass"])
+        for name, line in words.items():
+            costs[name].append(_processor_time(place, line) - python)
+    for name, found in costs.items():
+        goals: list[Goal] = [HELP if name == "--help" else STORED]
+        yield result(f"portcullis {name}", "s of processor time", found, goals=goals, chart="Commands")
+
+
+def _data(words: Sequence[str], data: Path) -> list[str]:
+    return [] if words == ("--help",) else ["--data", str(data)]
+
+
+def _processor_time(place: Path, line: Sequence[str]) -> float:
+    """Run a command; return the seconds of processor time that it used."""
+    process = subprocess.Popen(
+        line, cwd=place, env=environment(place), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    _, _, usage = os.wait4(process.pid, 0)
+    process.returncode = 0  # it has been waited for
+    return usage.ru_utime + usage.ru_stime
+
+
+def _idle(service: RunningAnew, pace: Pace) -> Iterator[Result]:
+    seconds = _BRIEFLY if pace.is_quick else _IDLE_FOR
+    (worker,) = service.workers
+    found = []
+    for _ in range(min(pace.rounds, _MOST_ROUNDS)):
+        before, begun = _on_a_core(worker), time.perf_counter()
+        time.sleep(seconds)
+        found.append(100 * (_on_a_core(worker) - before) / (time.perf_counter() - begun))
+    yield result("a worker without requests", "% of a core", found, goals=[IDLE])
+
+
+def _on_a_core(pid: int) -> float:
+    """Return the seconds that all threads of a process have run (Linux: scheduler statistics)."""
+    found = 0.0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        found += int((task / "schedstat").read_text("ascii").split()[0]) / 1e9
+    return found
+
+
+def _memory(service: RunningAnew) -> Iterator[Result]:
+    pids = {
+        "launcher": service.process.pid,
+        "template": service.templates[0],
+        "worker": service.workers[0],
+    }
+    for name, pid in pids.items():
+        resident, share = (kilobytes(pid, figure) / 1024 for figure in ("Rss", "Pss"))
+        yield result(f"{name}, resident", "MiB", [resident], goals=MEMORY[name], chart="Memory")
+        yield result(f"{name}, its own and its share", "MiB", [share])
