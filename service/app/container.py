@@ -65,6 +65,7 @@ from service.jobs.scheduler import Scheduler
 from service.keyspace import ClockWatch, SessionStore
 from service.oplog.journal import LOG_CONNECTIONS, WITHIN, Journal
 from service.records.database.announcements import announcements
+from service.records.database.replica import FreshSnapshots
 from service.records.database.transactions import Database
 from service.records.logs.reader import LogReader
 from service.records.policy import lines
@@ -93,9 +94,13 @@ class Container:
         log_database = _database(database, LOG_CONNECTIONS, WITHIN)
         self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
         self.collector = self.journal.collector
-        self.logs = LogReader(self.database, at_once=max(1, database.pool_size // 2))
-        self.objects = object_store(settings.objstore, settings.server.data / "files")
-        self.upload = settings.upload
+        readers = max(1, database.pool_size // 2)
+        self.log_snapshots = snapshots = FreshSnapshots(self.database, _replica(database, readers))
+        self.objects, self.upload, self.logs = (
+            object_store(settings.objstore, settings.server.data / "files"),
+            settings.upload,
+            LogReader(snapshots, at_once=readers),
+        )
         self.uploads = Uploads(self.database, self.objects, settings.upload)
         self.links = PublicLinks(self.database, settings.upload)
         self.presigned = PresignedUrls(settings.objstore) if settings.objstore.presigned_links else None
@@ -234,11 +239,18 @@ class Container:
         if self.decision_log is not None:
             await self.decision_log.writer.finish()
         await self.store.close()
+        await self.log_snapshots.close()
         await self.database.close()
 
 
 def _database(settings: DatabaseSettings, pool_size: int, timeout: float) -> Database:
     return Database(settings.url, pool_size=pool_size, timeout=timeout, pooled=bool(settings.direct_url))
+
+
+def _replica(settings: DatabaseSettings, pool_size: int) -> Database | None:
+    if not settings.replica_url:
+        return None
+    return Database(settings.replica_url, pool_size=pool_size, timeout=settings.timeout, writes=False)
 
 
 def _token_of_requests(auth: Auth, cookies: Cookies) -> HeaderToken:

@@ -157,6 +157,14 @@ class Database:
         "server itself is reached, by the start, the commands and what listens for announcements. Requests "
         "then use no prepared statements.",
     )
+    replica_url: str = setting(
+        "",
+        env="DATABASE_REPLICA_URL",
+        secret=True,
+        check=postgres_url,
+        help="A standby from which pages and exports of the logs are read, once it has replayed what was "
+        "written before. Empty: they are read from the primary.",
+    )
     pool_size: int = setting(
         5,
         check=between(1, 200),

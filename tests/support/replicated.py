@@ -50,6 +50,16 @@ class ReplicatedPostgres:
         """The server that is the primary at first."""
         return self._primary.postgres
 
+    @property
+    def replica_url(self) -> str:
+        """The URL of the database on the standby, for the role that owns it."""
+        return self._url(NAME, str(self._sockets))
+
+    def stop_standby(self) -> None:
+        """Stop the standby; returns when it has ended."""
+        assert self._standby is not None
+        self._standby.stop()
+
     def kill_primary(self) -> None:
         """End all processes of the primary by SIGKILL; returns when they are gone."""
         directory = self._primary.data / "postgres"

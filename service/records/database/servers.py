@@ -38,15 +38,17 @@ class Servers:
     """Connects to the first server of ``url`` that accepts connections and, of several, also writes.
 
     With several hosts in the URL, ``target_session_attrs`` is ``read-write`` unless the URL says otherwise.
+    ``writes`` is False for replicas: any server will do.
+
     The server that served last is asked first, then those that answered last time, then those that did not.
     ``statement_timeout`` (seconds) as for ``conninfo``. DatabaseUrlError if the URL can't be used.
     """
 
-    def __init__(self, url: str, *, statement_timeout: float | None = None) -> None:
+    def __init__(self, url: str, *, statement_timeout: float | None = None, writes: bool = True) -> None:
         given = conninfo_to_dict(conninfo(url, statement_timeout=statement_timeout))
         each = _one_by_one(given)
         self.several: Final = len(each) > 1
-        if self.several:
+        if self.several and writes:
             given.setdefault("target_session_attrs", "read-write")
         names = tuple(_name(**one) for one in each)
         self._servers = _servers(names)

@@ -57,16 +57,20 @@ class Database:
     back, new transactions work again by themselves.
     """
 
-    def __init__(self, url: str, *, pool_size: int = 5, timeout: float = 2.0, pooled: bool = False) -> None:
+    def __init__(
+        self, url: str, *, pool_size: int = 5, timeout: float = 2.0, pooled: bool = False, writes: bool = True
+    ) -> None:
         """``pooled``: the URL leads to a pooler in transaction mode, whose sessions are those of others too.
 
-        Then statements are not prepared, and the server does not end them at the time limit.
+        Then statements are not prepared, and the server does not end them at the time limit. ``writes`` is
+        False for read replicas: of several servers, any one will do.
         """
         self._timeout = timeout
         self._causes = CauseLog()
         self.emptied = False
         """True if rows that every installation has are known to be lost: then no data is trusted."""
-        self._servers = Servers(url, statement_timeout=None if pooled else timeout * _SERVER_SHARE)
+        limit = None if pooled else timeout * _SERVER_SHARE
+        self._servers = Servers(url, statement_timeout=limit, writes=writes)
         self._doubted = False  # see _doubt; until a connection is taken from the pool
 
         async def connect(*, autocommit: bool = False) -> PromptConnection:

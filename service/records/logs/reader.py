@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import Unavailable
-from service.records.database.transactions import Database
+from service.records.database.replica import Snapshots
 from service.records.logs.paging import Entry, Log, LogPage
 from service.records.logs.positions import Position, position_of
 
@@ -29,8 +29,8 @@ F = TypeVar("F")
 class LogReader:
     """Lets at most ``at_once`` log readers of one worker use a connection; the rest is for other requests."""
 
-    def __init__(self, database: Database, *, at_once: int = 2) -> None:
-        self._database = database
+    def __init__(self, snapshots: Snapshots, *, at_once: int = 2) -> None:
+        self._snapshots = snapshots
         self._slots = asyncio.Semaphore(at_once)
 
     async def page(
@@ -80,7 +80,7 @@ class LogReader:
         except TimeoutError:
             raise Unavailable("Too many are reading the logs") from None
         try:
-            async with self._database.snapshot(within=within) as connection:
+            async with self._snapshots.snapshot(within=within) as connection:
                 yield connection
         finally:
             self._slots.release()
