@@ -19,6 +19,11 @@ from tests.web.test_guard import APP as GUARDED
 GET = b"GET /api/open HTTP/1.1\r\nHost: a\r\n\r\n"
 LISTED = b"GET /api/thing?page=2 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer lister\r\n\r\n"
 FORBIDDEN = b"GET /api/thing HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer nobody\r\n\r\n"
+MADE = (
+    b"POST /api/thing HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\r\n"
+    b'{"userName":"a"}'
+)
+FAULTY_BODY = MADE.replace(b'"a"', b"123")
 UNKNOWN = b"GET /api/nothing HTTP/1.1\r\nHost: a\r\n\r\n"
 
 
@@ -80,8 +85,8 @@ def garbage_of(app: RequestMiddleware, request: bytes, status: bytes, times: int
 
 @pytest.mark.parametrize(
     ("request_", "status"),
-    [(GET, b"200"), (UNKNOWN, b"404")],
-    ids=["a read", "an unknown path"],
+    [(GET, b"200"), (MADE, b"201"), (UNKNOWN, b"404"), (FAULTY_BODY, b"422")],
+    ids=["a read", "a write", "an unknown path", "a refused body"],
 )
 def test_a_request_leaves_no_cyclic_garbage(request_: bytes, status: bytes) -> None:
     assert garbage_of(example()[0], request_, status) == []

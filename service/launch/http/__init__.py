@@ -1,8 +1,8 @@
 """The HTTP protocol of the workers: uvicorn's, made strict.
 
 ``protocol`` serves one connection, ``state`` is shared by all. ``framing`` decides which request heads are
-refused, ``deadlines`` how long a client may take, ``incoming`` aborts a body that can't be read to its end,
-``lingering`` closes so that the last answer arrives. Nothing here knows routes or callers; the application
+refused, ``deadlines`` how long a client may take, ``cycle`` takes one request and its answer, ``lingering``
+closes so that the last answer arrives. Nothing here knows routes or callers; the application
 answers refusals, like all others.
 """
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, Final, cast
+from urllib.parse import unquote
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from service.errors import BadRequest, HeadTooLarge, Refusal, RequestTimeout
+from service.launch.http.cycle import Cycle
 from service.launch.http.deadlines import Deadlines, Overdue, Phase
 from service.launch.http.framing import MAX_HEAD, Head, check_head, head_size
-from service.launch.http.incoming import IncomingBody
 from service.launch.http.lingering import LINGER, LINGER_BYTES, LingeringTransport, reset
 from service.launch.http.state import WorkerState
 from service.web.requests.middleware import REFUSAL
@@ -38,9 +39,9 @@ class HttpProtocol(HttpToolsProtocol):
     _lingering = False
     _dropped = 0  # bytes that came after the last request
     _unread = 0  # bytes of a body that came after its request was answered
-    _body: IncomingBody | None = None
     _deadlines: Deadlines
     server_state: WorkerState
+    cycle: Cycle
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Wait for the first request."""
@@ -73,7 +74,6 @@ class HttpProtocol(HttpToolsProtocol):
         self._around = 0
         self._first = self._piece
         self._in_head = True
-        self._body = None
         super().on_message_begin()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -99,16 +99,16 @@ class HttpProtocol(HttpToolsProtocol):
         except Refusal as refusal:
             self.refuse(refusal)
             raise  # the parser stops here
-        super().on_headers_complete()
+        self._describe(head)
         self._in_head = False
-        if upgrade or self.server_state.stopping:
-            self.cycle.keep_alive = False
+        persistent = head.version != "1.0" and parser.should_keep_alive()
+        cycle = self._cycle(keep_alive=persistent and not (upgrade or self.server_state.stopping))
         if head.has_body:
             self._in_body = True
             self._unread = 0
-            self._body = IncomingBody(self.cycle)
-        if upgrade or head.has_body:
-            self._close_gently(self.cycle)
+        if upgrade or self._in_body:
+            self._close_gently(cycle)
+        self._start(cycle)
         self._deadlines.begin(_BODY if self._in_body else _BUSY, self.loop.time())
 
     def on_body(self, body: bytes) -> None:
@@ -184,8 +184,8 @@ class HttpProtocol(HttpToolsProtocol):
     def _refuse_body(self, refusal: Refusal) -> None:
         if self.cycle.response_complete:
             self._linger()
-        elif self._body is not None:
-            self._body.break_off(refusal)
+        else:
+            self.cycle.break_off(refusal)
 
     def _answer(self, refusal: Refusal) -> None:
         if not self._in_head:
@@ -193,26 +193,43 @@ class HttpProtocol(HttpToolsProtocol):
         scope = cast(dict[str, Any], self.scope)
         scope |= {"method": scope.get("method", ""), "path": "", "raw_path": b"", "query_string": b""}
         scope[REFUSAL] = refusal
-        earlier = self.cycle
-        self.cycle = RequestResponseCycle(
+        self.expect_100_continue = False
+        cycle = self._cycle(keep_alive=False)
+        cycle.more_body = False
+        self._close_gently(cycle)
+        self._start(cycle)
+
+    def _describe(self, head: Head) -> None:
+        """Complete the ASGI scope of the request."""
+        scope, url = cast(dict[str, Any], self.scope), httptools.parse_url(self.url)
+        scope["http_version"] = head.version
+        scope["raw_path"] = url.path
+        scope["path"] = unquote(url.path.decode("ascii"))
+        scope["query_string"] = url.query or b""
+
+    def _cycle(self, *, keep_alive: bool) -> Cycle:
+        return Cycle(
             scope=self.scope,
             transport=self.transport,
             flow=self.flow,
             logger=self.logger,
             access_logger=self.access_logger,
-            access_log=self.access_log,
+            access_log=False,
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=False,
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=keep_alive,
             on_response=self.on_response_complete,
         )
-        self.cycle.more_body = False
-        self._close_gently(self.cycle)
+
+    def _start(self, cycle: Cycle) -> None:
+        """Have the application answer once all earlier requests are answered."""
+        earlier, self.cycle = self.cycle, cycle
         if earlier is None or earlier.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
+            self._start_asgi_task(cycle, self.app)
         else:
-            self.pipeline.appendleft((self.cycle, self.app))
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))
 
     def _drop(self, data: bytes) -> None:
         self._dropped += len(data)
@@ -220,7 +237,7 @@ class HttpProtocol(HttpToolsProtocol):
             # While an answer is still to come, the client has to wait for it.
             self.transport.close() if self._lingering else self.flow.pause_reading()
 
-    def _close_gently(self, cycle: RequestResponseCycle) -> None:
+    def _close_gently(self, cycle: Cycle) -> None:
         """Make ``cycle`` close the connection so that a client that is still sending gets the answer."""
         cycle.transport = cast(asyncio.Transport, LingeringTransport(self.transport, self._linger))
 
