@@ -1,6 +1,8 @@
-"""What it costs to be guarded: one GET with everything on, against bare Falcon, in one run.
+"""What it costs to be guarded: a GET that does nothing, by a real worker and by bare Falcon, in one run.
 
-The guarded one is asked with an access token and with an API key.
+The worker is the one that the launcher runs, with all that it has on: the operation log, the metrics and the
+line of each request. It answers a plain read, as most requests are, and a logged call, by an access token or
+an API key; a second worker does not ask the session store about each request (``per_request_deny_check``).
 
 Each server has one worker on one core, and the load comes from another. Rounds alternate, and each ratio is
 that of two neighbouring rounds, so that a machine whose speed drifts does no harm.
@@ -10,60 +12,136 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
-from service.authz.publishing.shipped import read_shipped
+from service.authz.publishing.shipped import configured
 from service.embedded import EmbeddedStores
-from service.launch.prepare import publish_policy
+from service.launch.prepare import prepare
 from service.settings import load
-from tests.benchmarks.frame.results import Pace, Result, at_least, at_most
+from tests.benchmarks.frame.results import Goal, Pace, Result, at_least, at_most, result
 from tests.benchmarks.guarded_apps import TEMPLATE
-from tests.benchmarks.installation import access_token, api_key, environment
+from tests.benchmarks.idle_extension import LOGGED, READ
+from tests.benchmarks.installation import api_key, environment, log_in
 from tests.benchmarks.load import request_bytes
-from tests.benchmarks.rounds import interleaved, measured
-from tests.benchmarks.servers import pin_to_last_core, serving
-from tests.support.seeded import seed_database
+from tests.benchmarks.rounds import Measured, Round, interleaved, measured
+from tests.benchmarks.servers import Server, pin_to_last_core, serving, serving_worker
+from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
-APPS = "tests.benchmarks.guarded_apps"
-SHARE = 0.6
-"""Of bare Falcon's requests a second, and of its processor time the other way round."""
+BARE: Final = "tests.benchmarks.guarded_apps:bare"
+EXTENSION: Final = "tests.benchmarks.idle_extension"
+CONNECTIONS: Final = (1, 8, 64)
+MOST: Final = max(CONNECTIONS)
+SHARE: Final = 0.6
+"""Of bare Falcon's requests a second, and of its processor time the other way round: a read, at ``MOST``."""
+LOGGED_SHARE: Final = 0.35
+"""The same for a logged call."""
+LATER: Final = 2.0
+"""Times bare Falcon's p99, at most, for a read at ``MOST``."""
+APART: Final = 0.9
+"""Of the requests a second without the check, those with it at least, at ``MOST``."""
+
+Asked = tuple[str, Server, bytes]
+"""A name, a server and the request that it gets."""
 
 
 def main(pace: Pace) -> Iterator[Result]:
-    """Yield requests a second and processor time, for HS256 and EdDSA tokens."""
+    """Yield requests a second, processor time and p99, for HS256 and EdDSA tokens."""
     with tempfile.TemporaryDirectory(prefix="pc-") as folder:
         place = Path(folder)
         with EmbeddedStores(place / "data", durable=False) as stores:
-            seed_database(stores.database_url)
             pin_to_last_core()
             for algorithm in ("HS256", "EdDSA"):
-                yield from _compared(algorithm, environment(stores, place, algorithm), pace)
+                environ = environment(stores, place, algorithm) | {"PORTCULLIS_EXTENSIONS": EXTENSION}
+                settings = load(environ)
+                prepare(settings, ADMINISTRATOR_PASSWORD, configured(settings.policy))
+                yield from _compared(algorithm, environ, asyncio.run(api_key(settings)), pace)
 
 
-def _compared(algorithm: str, environ: Mapping[str, str], pace: Pace) -> Iterator[Result]:
-    settings = load(environ)
-    publish_policy(settings, read_shipped())
-    token, key = access_token(environ), asyncio.run(api_key(settings))
+def _compared(algorithm: str, environ: Mapping[str, str], key: str, pace: Pace) -> Iterator[Result]:
+    unchecked = {**environ, "PORTCULLIS_AUTH__PER_REQUEST_DENY_CHECK": "false"}
     with ExitStack() as stack:
-        bare = stack.enter_context(serving(f"{APPS}:bare", environ))
-        guarded = stack.enter_context(serving(f"{APPS}:guarded", environ))
-        asked = (
-            (bare, request_bytes(TEMPLATE, bare.port)),
-            (guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {token}")),
-            (guarded, request_bytes(TEMPLATE, guarded.port, Authorization=f"Bearer {key}")),
+        bare = stack.enter_context(serving(BARE, environ))
+        worker = stack.enter_context(serving_worker(environ))
+        without_check = stack.enter_context(serving_worker(unchecked))
+        token = log_in(worker)
+        asked = [
+            ("bare Falcon", bare, request_bytes(TEMPLATE, bare.port)),
+            ("read", worker, _by(token, READ, worker)),
+            ("read, deny check off", without_check, _by(token, READ, without_check)),
+            ("logged call", worker, _by(token, LOGGED, worker)),
+            ("read, by API key", worker, _by(key, READ, worker)),
+        ]
+        for connections in CONNECTIONS:
+            # Fifteen of them for each algorithm: shorter rounds than those of others.
+            share = 2 if connections == MOST else 4
+            yield from _at(algorithm, connections, asked, replace(pace, seconds=pace.seconds / share))
+
+
+def _by(credential: str, path: str, server: Server) -> bytes:
+    return request_bytes(path, server.port, Authorization=f"Bearer {credential}")
+
+
+def _at(algorithm: str, connections: int, asked: Sequence[Asked], pace: Pace) -> Iterator[Result]:
+    """Yield what is measured at so many connections; goals are those of ``MOST``."""
+    found = interleaved([(server, request) for _, server, request in asked], pace, connections=connections)
+    chart = f"A GET that does nothing, {algorithm}, connections: {connections}"
+    reference: Measured | None = None
+    for (name, _, _), rounds in zip(asked, found, strict=True):
+        share = _share(name, connections)
+        one = measured(
+            f"{name}, {algorithm}, {connections}",
+            rounds,
+            against=reference,
+            rate_goals=[at_least(share, "ratio")] if share else [],
+            cpu_goals=[at_most(1 / share, "ratio")] if share else [],
+            chart=chart,
         )
-        alone, with_token, with_key = interleaved(asked, pace)
-    chart = f"One guarded GET, tokens by {algorithm}"
-    reference = measured(f"bare Falcon, {algorithm}", alone, chart=chart)
-    yield from reference
-    yield from measured(
-        f"guarded, {algorithm}",
-        with_token,
-        against=reference,
-        rate_goals=[at_least(SHARE, "ratio")],
-        cpu_goals=[at_most(1 / SHARE, "ratio")],
-        chart=chart,
+        yield from one
+        reference = reference or one
+    yield from _latencies(algorithm, connections, asked, found)
+    if connections == MOST:
+        yield _apart(algorithm, found)
+
+
+def _share(name: str, connections: int) -> float:
+    return {"read": SHARE, "logged call": LOGGED_SHARE}.get(name, 0.0) if connections == MOST else 0.0
+
+
+def _latencies(
+    algorithm: str, connections: int, asked: Sequence[Asked], found: Sequence[Sequence[Round]]
+) -> Iterator[Result]:
+    reference: Result | None = None
+    for (name, _, _), rounds in zip(asked, found, strict=True):
+        goals: list[Goal] = [at_most(LATER, "ratio")] if (name, connections) == ("read", MOST) else []
+        one = result(
+            f"p99: {name}, {algorithm}, {connections}",
+            "ms until 99 of 100 were answered",
+            [one.p99 for one in rounds],
+            against=reference,
+            goals=goals,
+        )
+        yield one
+        reference = reference or one
+
+
+def _apart(algorithm: str, found: Sequence[Sequence[Round]]) -> Result:
+    """Return the rate with the check, compared with the one without it."""
+    _, read, unchecked, *_ = found
+    without = result(
+        f"read, deny check off, {algorithm}, {MOST}",
+        "requests/s",
+        [one.rate for one in unchecked],
+        better="more",
     )
-    yield from measured(f"by API key, {algorithm}", with_key, against=reference, chart=chart)
+    return result(
+        f"read, deny check on, {algorithm}, {MOST}",
+        "requests/s",
+        [one.rate for one in read],
+        better="more",
+        against=without,
+        goals=[at_least(APART, "ratio")],
+    )

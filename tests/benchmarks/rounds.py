@@ -31,17 +31,19 @@ def measure(server: Server, request: bytes, *, seconds: float, connections: int 
     return Round(found.rate, (server.cpu_seconds() - before) / len(found.took) * 1e6, found.p99 * 1000)
 
 
-def interleaved(asked: Sequence[tuple[Server, bytes]], pace: Pace) -> list[list[Round]]:
+def interleaved(
+    asked: Sequence[tuple[Server, bytes]], pace: Pace, *, connections: int = CONNECTIONS
+) -> list[list[Round]]:
     """Return the rounds of each of ``asked``, a server and a request: each round goes through all of them.
 
     A short one comes before, and does not count: connections, caches and interpreters get warm.
     """
     for server, request in asked:
-        measure(server, request, seconds=_WARM_UP)
+        measure(server, request, seconds=_WARM_UP, connections=connections)
     found: list[list[Round]] = [[] for _ in asked]
     for _ in range(pace.rounds):
         for rounds, (server, request) in zip(found, asked, strict=True):
-            rounds.append(measure(server, request, seconds=pace.seconds))
+            rounds.append(measure(server, request, seconds=pace.seconds, connections=connections))
     return found
 
 

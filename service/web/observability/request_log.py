@@ -7,6 +7,7 @@ half the cost of structlog's layers; otherwise structlog writes it.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from time import perf_counter
 from typing import Any, Final
@@ -17,6 +18,7 @@ from msgspec import Struct
 
 from service.web.observability.log_format import clock, json_line, json_output
 from service.web.requests.context import RequestContext
+from service.web.requests.description import Operation
 
 _SERVER_FAULTS: Final = 500
 _CLIENTS_DOING: Final = 501  # clients can cause 501 at will, and would fill the log with faults
@@ -51,27 +53,62 @@ class RequestLog:
         self._output = json_output()
         self._all = self._log.is_enabled_for(logging.INFO)
         self._pending: list[bytes] = []
+        self._parts: dict[Operation, tuple[str, str]] = {}
 
     def write(self, context: RequestContext) -> None:
         """Write the line of the finished request ``context``."""
         if not self._all and not _is_fault(context.status):
             return
-        line = _line(context)
         if self._output is not None:
-            self._pending.append(json_line(line))
+            self._pending.append(self._usual_line(context) or json_line(_line(context)))
             if len(self._pending) == 1:
                 asyncio.get_running_loop().call_soon(self._write_pending)
             return
+        line = _line(context)
         fields: dict[str, Any] = msgspec.to_builtins(line)
         for name in ("time", "request_id"):
             del fields[name]
         getattr(self._log, fields.pop("level"))(**fields)
+
+    def _usual_line(self, context: RequestContext) -> bytes | None:
+        """Return the line of an admitted request of a user; None for any other, whose members may differ."""
+        operation, caller, decision = context.operation, context.caller, context.decision
+        if (
+            operation is None
+            or caller is None
+            or caller.key_id is not None
+            or decision is None
+            or not decision.allowed
+            or not context.status
+            or context.replayed
+            or context.scope["method"] != operation.method
+        ):
+            return None
+        parts = self._parts.get(operation)
+        if parts is None:
+            parts = self._parts[operation] = _parts(operation)
+        before, after = parts
+        level = "error" if _is_fault(context.status) else "info"
+        ms = round((perf_counter() - context.started) * 1000, 2)
+        return (
+            f'{{"event":"request","level":"{level}","time":"{clock.text()}","request_id":"{context.request_id}"'
+            f'{before}"status":{context.status},"ms":{ms},"user_id":{caller.user_id}{after}'
+        ).encode("ascii")
 
     def _write_pending(self) -> None:
         """Write the lines of all requests of this iteration of the loop, in one system call."""
         lines, self._pending = self._pending, []
         if self._output is not None:
             self._output(b"\n".join(lines))
+
+
+def _parts(operation: Operation) -> tuple[str, str]:
+    """Return what lines of an operation have before the status, and after the user."""
+    logged = operation.mark.logged
+    last = {} if logged is None else {"module": logged.module, "action": logged.action, "kind": logged.kind}
+    method, template = json.dumps(operation.method), json.dumps(operation.template)
+    after = "".join(f",{json.dumps(name)}:{json.dumps(text)}" for name, text in last.items())
+    return f',"method":{method},"path":{template},', f"{after}}}"
 
 
 def _is_fault(status: int) -> bool:
