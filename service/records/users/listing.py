@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Annotated, Final, Literal
 
-from sqlalchemy import Select, select, text
+from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import NotFound
@@ -22,6 +22,7 @@ from service.records.database.filters import (
     one_of,
 )
 from service.records.database.paging import Page, order_by, page_of
+from service.records.database.prepared import PreparedSelect
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import role, user, user_role
 
@@ -117,6 +118,15 @@ too short or too common, is sought in whole rows, and not in the index that hold
 
 _GIVEN: Final = RowMapper(GivenRole, role)
 _USER: Final = RowMapper(User, user, without=["roles"])
+_IDS: Final = bindparam("ids", type_=ARRAY(BigInteger()))
+_BY_ID: Final = PreparedSelect(select(*_USER.columns).where(user.c.id == any_(_IDS)), _USER.of_values)
+_ROLES_OF: Final = PreparedSelect(
+    select(user_role.c.user_id, *_GIVEN.columns)
+    .join(role, role.c.id == user_role.c.role_id)
+    .where(user_role.c.user_id == any_(_IDS))
+    .order_by(role.c.id),
+    lambda row: (row[0], _GIVEN.of_values(row[1:])),
+)
 
 
 async def page(
@@ -158,15 +168,9 @@ async def read_all(connection: AsyncConnection, user_ids: Sequence[int]) -> tupl
     """Return the existing users of ``user_ids``, in their order."""
     if not user_ids:
         return ()
-    found = await _USER.all(connection, select(*_USER.columns).where(user.c.id.in_(user_ids)))
-    given = (
-        select(user_role.c.user_id, *_GIVEN.columns)
-        .join(role, role.c.id == user_role.c.role_id)
-        .where(user_role.c.user_id.in_(user_ids))
-        .order_by(role.c.id)
-    )
+    found = await _BY_ID.all(connection, ids=list(user_ids))
     roles: dict[int, list[GivenRole]] = {}
-    for row in await connection.execute(given):
-        roles.setdefault(row.user_id, []).append(_GIVEN.of(row))
+    for user_id, given in await _ROLES_OF.all(connection, ids=list(user_ids)):
+        roles.setdefault(user_id, []).append(given)
     users = {one.id: replace(one, roles=tuple(roles.get(one.id, ()))) for one in found}
     return tuple(users[one] for one in user_ids if one in users)
