@@ -12,7 +12,7 @@ from pathlib import Path
 
 from service import __version__
 from service.installation import InstallationError, check_installation
-from service.launch import backup, keys, policy, resource, state
+from service.launch import backup, jobs, keys, policy, resource, state
 from service.launch.lazy_commands import CommandParser, add_command, add_commands
 
 _SETTINGS = {
@@ -76,6 +76,8 @@ def _parser() -> argparse.ArgumentParser:
     stated = families.add_parser("state", help="roles, menus, resources and bindings as a reviewed file")
     add_commands(stated, state.__name__, state.COMMANDS)
     add_commands(families.add_parser("keys", help="the keys that sign tokens"), keys.__name__, keys.COMMANDS)
+    works = families.add_parser("jobs", help="what the service does by itself")
+    add_commands(works, jobs.__name__, jobs.COMMANDS)
     resources = families.add_parser("resource", help="resources of other services")
     add_commands(resources, resource.__name__, resource.COMMANDS)
     database = families.add_parser("db", help="the database").add_subparsers(dest="action", required=True)

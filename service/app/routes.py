@@ -15,6 +15,7 @@ from service.authn.oauth.client_credentials import ClientCredentials
 from service.authn.oauth.introspection import Introspection
 from service.endpoints.access import evaluation, forward, metadata, search
 from service.endpoints.files import files, public_links
+from service.endpoints.jobs import jobs
 from service.endpoints.logs import logins, operations
 from service.endpoints.menus import menus, own_menus
 from service.endpoints.oauth import tokens as oauth
@@ -61,6 +62,7 @@ TAGS: Final = {
     "auth": "Login, refresh, logout, and the caller's own sessions.",
     "file": "Files: upload, list, download, delete, and public links.",
     "health": "Whether the process runs, and whether the service works.",
+    "jobs": "What the service does by itself, and how it ended.",
     "login-log": "Logins and other events of sessions.",
     "menu": "Menus and Buttons, and the resources that Buttons open.",
     "oauth": "Tokens for service accounts, and what a token is worth (RFC 6749, RFC 7662).",
@@ -116,6 +118,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     routes.add("/oauth/introspect", oauth.Introspect(Introspection(container.auth, container.authenticator)))
     _add_rights(routes, container)
     _add_logs(routes, container)
+    _add_jobs(routes, container)
     routes.add("/api/user/info", profile.Info(container.database))
     routes.add("/api/user/profile", profile.Profile(container.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(container.password_change))
@@ -238,3 +241,9 @@ def _add_logs(routes: Routes, container: Container) -> None:
     routes.add("/api/login-log/list", logins.LoginList(container.logs))
     routes.add("/api/login-log/export", logins.LoginExport(container.logs))
     routes.add("/api/user/profile/login-logs", logins.OwnLogins(container.logs))
+
+
+def _add_jobs(routes: Routes, container: Container) -> None:
+    routes.add("/api/jobs", jobs.Jobs(container.database, container.scheduler))
+    routes.add("/api/jobs/{name}/run", jobs.RunOfJob(container.database, container.scheduler))
+    routes.add("/api/jobs/{name}/paused", jobs.PausedJob(container.database, container.scheduler))

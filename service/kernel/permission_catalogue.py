@@ -253,6 +253,14 @@ CATALOGUE: Final = (
             "DELETE /api/file/{id}/public-link",
         ),
     ),
+    _page(
+        "job",
+        "Jobs",
+        "clock",
+        ("list", "List jobs and their runs", "GET /api/jobs"),
+        ("run", "Run jobs now", "POST /api/jobs/{name}/run"),
+        ("update", "Pause and resume jobs", "PUT /api/jobs/{name}/paused"),
+    ),
 )
 """All pages, in the order of the menu."""
 

@@ -50,6 +50,7 @@ ORDER = (
     "POST /api/policy/explain",
     "POST /api/file/{id}/public-link",
     "PUT /api/user/profile",
+    "PUT /api/jobs/{name}/paused",
 )
 """Each as the one before has left the service; what a POST has made is what the next ones name."""
 OTHERWISE = {"POST /api/auth/refresh", "POST /api/user/{id}/keys", "PUT /api/user/profile/password"}
@@ -76,7 +77,7 @@ async def test_each_example_is_answered_with_success_and_harms_nobody(service: I
         method, template = name.split(" ")
         family = template.split("/")[2]
         known = button if name == "PUT /api/menu/{id}/resources" else made.get(family)
-        target = template.format(id=known, login_id=made.get("user"))
+        target = template.format(id=known, login_id=made.get("user"), name="file-sweep")
         answer = await service.ask(method, target, sent(name))
         assert answer.status == OPERATIONS[name].status, (name, answer.body)
         if name == "POST /api/auth/login":  # it has ended the session on the same device

@@ -344,6 +344,8 @@ WITHOUT_TARGET: Final = {
     "DELETE /api/file/{id}": "the codes alone decide about files",
     "POST /api/file/{id}/public-link": "the codes alone decide about files",
     "DELETE /api/file/{id}/public-link": "the codes alone decide about files",
+    "POST /api/jobs/{name}/run": "the codes alone decide about jobs",
+    "PUT /api/jobs/{name}/paused": "the codes alone decide about jobs",
     "POST /access/v1/evaluation": "changes nothing",
     "POST /access/v1/evaluations": "changes nothing",
     "POST /access/v1/search/action": "changes nothing",

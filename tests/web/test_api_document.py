@@ -24,7 +24,7 @@ Document = dict[str, Any]
 
 VERBS = (
     "ban|change|check|compare|create|delete|download|end|explain|export|find|get|import|introspect|issue|kick|list|log|"
-    "patch|preview|refresh|reload|reset|restore|revoke|set|unban|update|upload"
+    "patch|pause|preview|refresh|reload|reset|restore|revoke|run|set|unban|update|upload"
 )
 OK = ("200", "201")
 CREATING = (

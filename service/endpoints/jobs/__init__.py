@@ -1,0 +1,1 @@
+"""``/api/jobs``: what the service does by itself."""
