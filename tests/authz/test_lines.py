@@ -67,7 +67,6 @@ def test_changed_lines_are_those_that_were_to_come_out(old: set[Rule], new: set[
 @pytest.mark.parametrize(
     ("place", "codes", "fault"),
     [
-        (("elsewhere", "GET /a"), ("x",), "the layer is"),
         (("resource", "GET /a, b"), ("x",), "the resource 'GET /a, b': a path starts"),
         (("resource", "GET /a"), ("x", "@all"), "the resource 'GET /a': the code is"),
         (("grant", "x"), ("y",), "the Button of 'x': .* names one code twice"),
@@ -104,3 +103,18 @@ def test_cooperative_iteration_lets_another_thread_run_in_between() -> None:
     ended.set()
     thread.join()
     assert sum(one != two for one, two in pairwise(turns)) > 10
+
+
+def test_lines_of_a_later_layer_are_kept_behind_the_others_and_decide_nothing() -> None:
+    known = Lines([Rule("service", "orders", "@nobody"), Rule("grant", "a:b", "a:b")])
+    both = known.changed({("tenant", "north"): ("a:b", "a:c"), ("region", "x y z"): ("?",)})
+    assert [str(rule) for rule in both] == [
+        "p, grant, a:b, a:b",
+        "p, service, orders, @nobody",
+        "p, region, x y z, ?",
+        "p, tenant, north, a:b",
+        "p, tenant, north, a:c",
+    ]
+    assert list(Lines().joined(both)) == list(known)
+    fewer = both.changed({("tenant", "north"): (), ("region", "x y z"): ()})
+    assert list(fewer) == list(known)

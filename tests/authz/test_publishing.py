@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -22,6 +23,7 @@ from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
 from service.records.database.transactions import Database, engine
+from service.records.menus import menus
 from service.records.policy import lines as casbin_rule
 from service.records.policy import revisions
 from service.records.policy.lines import Stored
@@ -471,3 +473,47 @@ async def test_the_adapter_writes_nothing_and_loads_no_part(
         WRITERS[name](PolicyAdapter(connection))
 
     assert await stored(database) == before
+
+
+LATER = "INSERT INTO sys.casbin_rule (ptype, v0, v1, v2) VALUES ('p', 'tenant', 'north', 'system:role:list')"
+
+
+def digest_of_a_later_version(policy: Policy, codes: Mapping[str, int]) -> str:
+    """Return the digest that a version with the layer ``tenant`` gives this policy and the line above."""
+    lines = "".join(f"{rule}\n" for rule in policy.shared) + "p, tenant, north, system:role:list\n\n"
+    bits = sorted(codes.items(), key=lambda item: item[1])
+    return hashlib.sha256((lines + "".join(f"{code}={bit}\n" for code, bit in bits)).encode()).hexdigest()
+
+
+async def test_a_layer_of_a_later_version_is_left_out_and_everything_else_decides_as_before(
+    database: Database,
+) -> None:
+    before = await publish(database)
+    live = LivePolicy(SHIPPED)
+    await live.load(database)
+    async with database.snapshot() as connection:
+        digest = digest_of_a_later_version(before, await menus.permission_bits(connection))
+    await execute(
+        database,
+        LATER,
+        "INSERT INTO sys.policy_revision (revision, digest, line_count, cause) SELECT revision + 1,"
+        f" '{digest}', line_count + 1, 'a later version' FROM sys.policy_revision"
+        " ORDER BY revision DESC LIMIT 1",
+    )
+    for node in (live, LivePolicy(SHIPPED)):  # one that runs, and one that starts
+        assert await node.load(database)
+        policy = node.current
+        assert policy.revision == before.revision + 1
+        assert policy.judge("endpoint", "GET /api/role/list", LISTER).allowed
+        assert not policy.judge("tenant", "north", LISTER).allowed
+        assert not policy.judge("tenant", "north", HeldCodes(["*"])).allowed
+    # What this version publishes leaves the layer out: the later version denies there, until it publishes.
+    assert (await publish(database)).revision == before.revision + 2
+    assert all(rule.layer != "tenant" for rule in (await stored(database))[1])
+
+
+async def test_a_line_of_an_unknown_layer_that_was_not_published_is_tampering(database: Database) -> None:
+    await publish(database)
+    await execute(database, LATER)
+    with pytest.raises(PolicyError, match="do not give the digest"):
+        await LivePolicy(SHIPPED).load(database)

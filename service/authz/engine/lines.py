@@ -33,6 +33,9 @@ class Lines:
     Iterates over the lines by layer, in the order of ``LAYERS``. Objects are in the order of their first
     line, the lines of one object in the given order. To save memory, a hundred thousand lines are kept as
     texts that share their codes: a Rule is made on demand.
+
+    Stored lines may be of layers that a later version has added. They are kept behind the others, so that the
+    lines have the digest that was published, and ``joined`` leaves them out: nothing is decided by them.
     """
 
     __slots__ = ("_codes",)
@@ -48,10 +51,11 @@ class Lines:
                 objects[name] = shared.setdefault(longer, longer)
 
     def joined(self, *others: Lines) -> Lines:
-        """Return these lines and those of ``others``, in this order within each layer."""
+        """Return these lines and those of ``others``, in this order within each layer that is known here."""
         whole = Lines()
         for part in (self, *others):
-            for layer, objects in part._codes.items():  # noqa: SLF001 - of this class
+            for layer in LAYERS:
+                objects = part._codes[layer]  # noqa: SLF001 - of this class
                 into = whole._codes[layer]
                 both = {
                     name: (*into[name], *(code for code in objects[name] if code not in into[name]))
@@ -70,13 +74,15 @@ class Lines:
         _require_valid(changes)
         made = Lines()
         made._codes = {layer: objects.copy() for layer, objects in self._codes.items()}
+        later = sorted({layer for layer, _ in changes}.difference(made._codes))
+        made._codes |= {layer: {} for layer in later}
         grown = set()
         for (layer, name), codes in changes.items():
             if codes:
                 made._codes[layer][name] = codes
             else:
                 made._codes[layer].pop(name, None)
-            if codes and name not in self._codes[layer]:
+            if codes and name not in self._codes.get(layer, {}):
                 grown.add(layer)
         for layer in grown:
             objects = made._codes[layer]
@@ -151,7 +157,7 @@ def _require_valid(changes: Changes) -> None:
     faults: list[str] = []
     good: set[str] = set()
     for (layer, name), codes in cooperatively(changes.items()):
-        if not codes:
+        if not codes or layer not in LAYERS:  # a layer of a later version, which nothing here decides by
             continue
         fault = object_fault(layer, name)
         if layer in OF_CODES and codes != (name,):
