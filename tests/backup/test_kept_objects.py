@@ -12,6 +12,7 @@ from service.files.sweep import Sweep
 from service.files.uploads import Uploads
 from service.records.database.transactions import Database, engine
 from service.records.files import orphans
+from service.records.timelines import cuts
 from service.settings import Objstore, Upload
 
 pytestmark = pytest.mark.anyio
@@ -78,4 +79,26 @@ async def test_objects_under_the_prefix_of_another_timeline_are_never_deleted(
     number = discarded(seeded_database_url, former)
     await Uploads(database, objects, Upload()).clear(number, f"{former}/held")
     assert (tmp_path / former / "held").exists()
+    await database.close()
+
+
+async def test_a_restore_moves_all_stored_files_and_leaves_them_when_their_content_is_not_there(
+    seeded_database_url: str,
+) -> None:
+    stored = text(
+        "INSERT INTO sys.file (key, name, size, sha256, content_type)"
+        " SELECT prefix || '/one', 'x', 1, repeat('0', 64), 'text/plain' FROM sys.object_space"
+        " UNION ALL SELECT repeat('0', 32) || '/two', 'x', 1, repeat('0', 64), 'text/plain'"
+    )
+    keys = text("SELECT key FROM sys.file ORDER BY id")
+    database = Database(seeded_database_url)
+    async with database.transaction() as connection:
+        await connection.execute(stored)
+        before = (await connection.execute(keys)).scalars().all()
+        await cuts.begin_objects(connection, "a" * 32, moved=False)
+        assert (await connection.execute(keys)).scalars().all() == before
+        await cuts.begin_objects(connection, "b" * 32, moved=True)
+        assert (await connection.execute(keys)).scalars().all() == ["b" * 32 + "/one", "b" * 32 + "/two"]
+        space = await connection.execute(text("SELECT prefix FROM sys.object_space"))
+        assert space.scalar_one() == "b" * 32
     await database.close()

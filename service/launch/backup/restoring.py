@@ -93,7 +93,8 @@ async def restore(settings: Settings, archive: ArchiveReader, choices: Choices) 
             await work.put_files()
             restored = await work.database_back()
         except BaseException:
-            await work.remove_files()
+            if not work.committing:  # else it may have been committed, with rows for these files
+                await work.remove_files()
             raise
         return replace(restored, sessions=await _end_sessions(database, store, restored))
     finally:
@@ -121,7 +122,7 @@ async def require_place(connection: Connection, manifest: Manifest) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Restore:
     settings: Settings
     database: Database
@@ -130,15 +131,14 @@ class _Restore:
     archive: ArchiveReader
     choices: Choices
     prefix: str = field(default_factory=lambda: secrets.token_hex(16))
+    committing: bool = False
 
     async def put_files(self) -> None:
         """Put the files of the archive into the object store, under the prefix of the new timeline."""
-        manifest = self.archive.manifest
-        former = FILES + manifest.files.prefix
-        for member in manifest.members:
-            if member.name.startswith(f"{former}/"):
-                key = self.prefix + member.name.removeprefix(former)
-                await self.objects.put(key, self._pieces(member.name))
+        for member in self.archive.manifest.members:
+            if member.name.startswith(FILES):
+                _, _, name = member.name.removeprefix(FILES).partition("/")
+                await self.objects.put(f"{self.prefix}/{name}", self._pieces(member.name))
 
     async def _pieces(self, name: str) -> AsyncIterator[bytes]:
         for chunk in self.archive.chunks(name):
@@ -166,7 +166,9 @@ class _Restore:
                 await self.store.revision_key.announce(least)
             await self._load(connection)
             timeline = _timeline(manifest, begun, known.timelines)
-            return await self._cut(connection, timeline, seconds, least)
+            restored = await self._cut(connection, timeline, seconds, least)
+            self.committing = True
+        return restored
 
     async def _load(self, connection: Connection) -> None:
         url = self.settings.database.url

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, literal, or_, select, text, update
+from sqlalchemy import func, literal, or_, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.menus import bit_positions
@@ -99,10 +99,12 @@ async def end_secrets(connection: AsyncConnection, *, api_keys: bool, links: boo
 
 
 async def begin_objects(connection: AsyncConnection, prefix: str, *, moved: bool) -> None:
-    """Let ``prefix`` start the keys of new objects; with ``moved`` those of the stored files as well."""
-    former = select(object_space.c.prefix).scalar_subquery()
+    """Let ``prefix`` start the keys of new objects.
+
+    With ``moved`` those of all stored files as well, whatever prefix an earlier restore has left them.
+    """
     if moved:
-        rest = func.substr(file.c.key, func.length(former) + 1)
-        own = func.starts_with(file.c.key, func.concat(former, "/")) & (file.c.state == "stored")
-        await connection.execute(update(file).where(own).values(key=func.concat(literal(prefix), rest)))
+        name = func.substr(file.c.key, func.strpos(file.c.key, "/"))
+        renamed = update(file).where(file.c.state == "stored").values(key=func.concat(literal(prefix), name))
+        await connection.execute(renamed)
     await connection.execute(update(object_space).values(prefix=prefix, swept_time=None))
