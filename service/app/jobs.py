@@ -79,6 +79,7 @@ def runner_of(settings: Settings, worker: str) -> JobRunner:
     """Return what runs jobs in this process, which is called ``worker``."""
 
     def opened() -> Database:
-        return Database(settings.database.url, pool_size=3, timeout=settings.database.timeout)
+        url = settings.database.direct_url or settings.database.url  # a job may hold a connection for long
+        return Database(url, pool_size=3, timeout=settings.database.timeout)
 
     return JobRunner(opened, worker)
