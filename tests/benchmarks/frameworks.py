@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
+import uvloop
 from joserfc import jwt
 from joserfc.jwk import OctKey
 
@@ -27,7 +28,7 @@ from tests.benchmarks.frame.results import Note, Pace, Result
 from tests.benchmarks.guarded_apps import TEMPLATE
 from tests.benchmarks.idle_extension import READ
 from tests.benchmarks.installation import IDLE, environment, install, log_in
-from tests.benchmarks.load import request_bytes
+from tests.benchmarks.load import answer_length, request_bytes
 from tests.benchmarks.rounds import interleaved, measured
 from tests.benchmarks.servers import (
     PORT,
@@ -105,10 +106,12 @@ def main(pace: Pace) -> Iterator[Result | Note]:
         for peer in PEERS:
             try:
                 server = stack.enter_context(_started(peer, variables))
-            except ServerError as error:
+                request = _request(server, _token(secret))
+                uvloop.run(answer_length(server.port, request))
+            except (ServerError, RuntimeError, EOFError, OSError) as error:
                 yield Note(f"{peer.name} is left out: {error}")
                 continue
-            asked[peer.name] = (server, _request(server, _token(secret)))
+            asked[peer.name] = (server, request)
         rounds = dict(zip(asked, interleaved(list(asked.values()), pace), strict=True))
     reference = measured("this service", rounds.pop("this service"), chart=CHART)
     yield from reference
@@ -122,11 +125,11 @@ def _started(peer: Peer, variables: Mapping[str, str]) -> AbstractContextManager
         raise ServerError("its packages are not installed; `python3 dev.py bench` says why")
     if peer.fills:
         words = [str(PYTHON), "-P", "-m", peer.fills]
-        filled = subprocess.run(
-            words, env={**os.environ, **variables}, capture_output=True, text=True, check=False, timeout=_FILL
-        )
-        if filled.returncode:
-            raise ServerError(f"its database can't be filled: {filled.stderr[-1_000:]}")
+        environ = {**os.environ, **variables}
+        try:
+            subprocess.run(words, env=environ, capture_output=True, text=True, check=True, timeout=_FILL)
+        except subprocess.SubprocessError as error:
+            raise ServerError(f"its database can't be filled: {error}") from error
     return running(peer.words, variables, python=str(PYTHON), forks=peer.forks)
 
 
