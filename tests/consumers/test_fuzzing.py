@@ -20,7 +20,7 @@ SUPER: list[int] = [1]
 NOBODY: list[int] = []
 """The ids of the roles of somebody who may do everything, and of somebody without any right."""
 QUICK = ("--phases", "fuzzing", "--max-examples", "2")
-THOROUGH = ("--phases", "examples,coverage,fuzzing", "--max-examples", "40")
+THOROUGH = ("--phases", "examples,coverage,fuzzing", "--max-examples", "15")
 
 
 @dataclass(frozen=True)
