@@ -10,7 +10,7 @@ import pytest
 from tests.service.callers import log_in
 from tests.service.conftest import variables_for
 from tests.support.inside import inside
-from tests.support.running import running
+from tests.support.running import running_anew
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.shifted import shift, shifted_variables
 
@@ -48,8 +48,8 @@ def test_two_nodes_a_minute_apart_take_one_anothers_tokens_and_the_log_says_whos
     variables = variables_for(seeded_database_url, redis_url)
     slow, fast = (shifted_variables(tmp_path / str(off), off) for off in (-30, 30))
     with (
-        running(tmp_path, "--workers", "1", **variables, **slow) as left,
-        running(tmp_path, "--workers", "1", **variables, **fast) as right,
+        running_anew(tmp_path, "--workers", "1", **variables, **slow) as left,
+        running_anew(tmp_path, "--workers", "1", **variables, **fast) as right,
         left.client() as to_left,
         right.client() as to_right,
     ):

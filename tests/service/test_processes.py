@@ -19,7 +19,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
-from tests.support.databases import NewDatabase
+from tests.support.databases import NewDatabase, database
 from tests.support.running import (
     PATIENCE,
     Running,
@@ -64,6 +64,17 @@ class SecondLife:
 
 
 Options = tuple[str, ...]
+
+
+@pytest.fixture(scope="module")
+def service(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """Two workers of this module's own: what they need grows with what has been asked of them."""
+    password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
+    with database(stores, name="service_of_processes") as url:
+        variables = variables_for(url, f"{stores.redis_url}?db=4")
+        folder = tmp_path_factory.mktemp("processes")
+        with running_anew(folder, "--workers", "2", **variables, **password) as found:
+            yield found
 
 
 @pytest.fixture(scope="module")

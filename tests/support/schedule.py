@@ -18,7 +18,7 @@ SESSIONS: Final = "tests/sessions"
 _BUNDLES: Final = {
     SHARED: (
         "accounts admin bad_bodies behind_a_proxy docs endless_requests first_request framing log paths"
-        " processes repeated_requests unsent_bodies users"
+        " repeated_requests unsent_bodies users"
     ),
     WORKERS: "acknowledged fuzz raw_paths rights under_load",
 }
@@ -30,6 +30,7 @@ TOGETHER: Final = {
 """Files that share a running service, and the name of the bundle that they are run in."""
 
 LONGEST: Final = (
+    "tests/service/test_processes.py",
     SHARED,
     WORKERS,
     SESSIONS,

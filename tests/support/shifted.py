@@ -26,7 +26,8 @@ def shift(patch: pytest.MonkeyPatch, seconds: float) -> None:
 def shifted_variables(folder: Path, seconds: float) -> dict[str, str]:
     """Return variables by which each Python process begins with a clock that is ``seconds`` ahead.
 
-    Python imports ``sitecustomize`` before anything else (documentation of ``site``).
+    Python imports ``sitecustomize`` before anything else (documentation of ``site``): a service needs
+    ``running_anew``.
     """
     folder.mkdir(exist_ok=True)
     (folder / "sitecustomize.py").write_text(_STARTED_WITH.format(seconds=seconds))
