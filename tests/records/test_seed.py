@@ -29,6 +29,7 @@ ACTIONS = {
     "operation-log": "list detail export",
     "login-log": "list export",
     "file": "upload list download delete share",
+    "job": "list run update",
 }
 CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for action in actions.split()}
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".
