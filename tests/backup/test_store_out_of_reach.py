@@ -1,0 +1,143 @@
+"""A restore into the bucket of the original, while the session store is out of reach."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from service.embedded import EmbeddedStores
+from service.files.object_store import ObjectStore, object_store
+from service.files.sweep import Sweep
+from service.launch.backup.archive import ArchiveReader
+from service.records.database.transactions import Database, engine
+from service.settings import load
+from tests.backup.conftest import SECRET
+from tests.files.forms import download, uploaded
+from tests.support.databases import database
+from tests.support.inside import Inside, inside
+from tests.support.running import Ended, portcullis
+from tests.support.s3 import S3Server, s3_server
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+pytestmark = pytest.mark.anyio
+
+LOGIN = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+PASSWORD = "Cardamom-7-lantern-oak"
+BEFORE, AFTER, ORPHAN = b"before the backup\n", b"after the backup\n", b"orphan\n"
+
+
+@dataclass
+class Both:
+    """The database of the original, the restored service, and the bucket of both."""
+
+    first: str
+    new: Inside = field(repr=False)
+    said: Ended
+    s3: S3Server
+    objects: ObjectStore
+    prefix: str
+    files: dict[bytes, int]
+    tokens: dict[str, Any]
+
+    def keys(self, *, of_first: bool) -> set[str]:
+        """Return the keys of the objects of the original, or those of the restored place."""
+        stored = self.s3.keys()
+        return {key for key in stored if key.startswith(f"{self.prefix}/") is of_first}
+
+
+async def make_orphan(service: Inside) -> None:
+    """Upload a file and remove its row, which leaves its object."""
+    number = (await uploaded(service, "orphan.txt", ORPHAN))["id"]
+    with engine(service.database_url).begin() as connection:
+        connection.execute(text("DELETE FROM sys.file WHERE id = :id"), {"id": number})
+
+
+async def sweep(url: str, objects: ObjectStore) -> int | None:
+    opened = Database(url, pool_size=1)
+    try:
+        return await Sweep(opened, objects).once()
+    finally:
+        await opened.close()
+
+
+@pytest.fixture(scope="module")
+async def both(
+    stores: EmbeddedStores,
+    seeded_template: str,
+    emptied_redis_url: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> AsyncIterator[Both]:
+    folder = tmp_path_factory.mktemp("bucket")
+    with (
+        s3_server() as s3,
+        database(stores, seeded_template) as first,
+        database(stores, "template1") as second,
+    ):
+        own = s3.variables() | {"PORTCULLIS_SERVER__DATA": str(folder / "data"), "JWT_SECRET": SECRET}
+        settings = load({"PORTCULLIS_CONFIG": "", "DATABASE_URL": first, "REDIS_URL": "redis://x"} | own)
+
+        async def command(url: str, store: str, *arguments: str) -> Ended:
+            variables = own | {"DATABASE_URL": url, "REDIS_URL": store, "PORTCULLIS_CONFIG": ""}
+            return await asyncio.to_thread(portcullis, folder, *arguments, **variables)
+
+        archive = folder / "backup.tar"
+        async with inside(first, emptied_redis_url, **own) as old:
+            files = {BEFORE: (await uploaded(old, "before.txt", BEFORE))["id"]}
+            await make_orphan(old)
+            order = {"userName": "spared", "nickName": "S", "password": PASSWORD}
+            spared = (await old.data("POST", "/api/user", order))["id"]
+            done = await command(first, emptied_redis_url, "backup", str(archive))
+            assert done.status == 0, done.errors
+            files[AFTER] = (await uploaded(old, "after.txt", AFTER))["id"]
+            await old.data("POST", f"/api/online/{spared}/ban", {"reason": "after"})
+            tokens = await old.data("POST", "/api/auth/login", LOGIN)
+        with ArchiveReader(archive) as reader:
+            prefix = reader.manifest.files.prefix
+        said = await command(second, "redis://127.0.0.1:1", "restore", str(archive))
+        assert said.status == 0, said.errors
+        async with inside(second, emptied_redis_url, **own) as new:
+            objects = object_store(settings.objstore, folder)
+            yield Both(first, new, said, s3, objects, prefix, files, tokens)
+
+
+async def test_a_restore_without_the_session_store_says_that_it_ended_no_sessions(both: Both) -> None:
+    assert "not known: the session store was out of reach" in both.said.output
+
+
+async def test_tokens_of_before_are_refused_all_the_same(both: Both) -> None:
+    refused = await both.new.ask("GET", "/api/user/info", token=both.tokens["accessToken"])
+    assert (refused.status, refused.json["code"]) == (401, "refresh_required")
+    refused = await both.new.ask("POST", "/api/auth/refresh", {"refreshToken": both.tokens["refreshToken"]})
+    assert (refused.status, refused.json["code"]) == (401, "refresh_rejected")
+
+
+async def test_a_ban_that_came_after_the_backup_is_not_in_force(both: Both) -> None:
+    token = await both.new.log_in("spared", PASSWORD)
+    assert (await both.new.ask("GET", "/api/user/info", token=token)).status == 200
+
+
+async def test_restored_files_are_objects_of_their_own_in_the_bucket(both: Both) -> None:
+    assert (await download(both.new, both.files[BEFORE])).body == BEFORE
+    assert (await download(both.new, both.files[AFTER])).status == 404
+    assert len(both.keys(of_first=False)) == 1
+
+
+async def test_no_sweep_touches_the_objects_of_the_other_timeline(both: Both) -> None:
+    await make_orphan(both.new)
+    before, restored = both.keys(of_first=True), both.keys(of_first=False)
+    assert (len(before), len(restored)) == (3, 2)
+
+    assert await sweep(both.first, both.objects) == 1
+    assert both.keys(of_first=False) == restored
+    before = both.keys(of_first=True)
+    assert len(before) == 2
+
+    assert await sweep(both.new.database_url, both.objects) == 1
+    await both.new.ask("DELETE", f"/api/file/{both.files[BEFORE]}")
+    assert both.keys(of_first=True) == before
+    assert both.keys(of_first=False) == set()
