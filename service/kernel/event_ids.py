@@ -7,7 +7,7 @@ import time
 from uuid import UUID
 
 _AT_ONCE = 256
-_drawn: list[bytes] = []
+_drawn: list[int] = []
 os.register_at_fork(after_in_child=_drawn.clear)  # or two processes would give the same ids
 
 _VERSION = 7 << 76
@@ -21,16 +21,18 @@ def new_event_id() -> UUID:
 
     Random ids would spread the reads and writes of an index over all its pages; these append at its end.
     """
-    random = int.from_bytes(_ten_bytes())
-    stamp = time.time_ns() // 1_000_000 << 80
-    return UUID(int=stamp | _VERSION | (random >> 62 & _RANDOM_A) << 64 | _VARIANT | random & _RANDOM_B)
+    return UUID(int=time.time_ns() // 1_000_000 << 80 | _all_but_time())
 
 
-def _ten_bytes() -> bytes:
-    """Return random bytes, of which many are drawn at once: each draw is a call of the system."""
+def _all_but_time() -> int:
+    """Return an id without its time; many are drawn at once, since each draw is a call of the system."""
     while True:
         try:
             return _drawn.pop()  # atomic: no two threads get the same
         except IndexError:
             block = os.urandom(10 * _AT_ONCE)
-            _drawn.extend(block[at : at + 10] for at in range(0, len(block), 10))
+            numbers = (int.from_bytes(block[at : at + 10]) for at in range(0, len(block), 10))
+            _drawn.extend(
+                _VERSION | (number >> 62 & _RANDOM_A) << 64 | _VARIANT | number & _RANDOM_B
+                for number in numbers
+            )

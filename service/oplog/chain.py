@@ -28,7 +28,7 @@ class Chain:
     """
 
     def __init__(self, key: str = "") -> None:
-        self._key = key.encode()
+        self._keyed = hmac.new(key.encode(), digestmod="sha256") if key else None
         self.key_id = self._digest(b"portcullis: id of the key").hex()[:_ID_LENGTH] if key else ""
 
     def begin(self, log: Log, day: date) -> bytes:
@@ -49,8 +49,10 @@ class Chain:
         return self._digest(f"portcullis: {facts}".encode())
 
     def _digest(self, content: bytes) -> bytes:
-        if self._key:
-            return hmac.digest(self._key, content, "sha256")
+        if self._keyed is not None:
+            keyed = self._keyed.copy()  # a key is costly to prepare
+            keyed.update(content)
+            return keyed.digest()
         return hashlib.sha256(content).digest()
 
 

@@ -47,6 +47,7 @@ _TOKENS: Final = re.compile(
     re.IGNORECASE,
 )
 _PUBLIC: Final = "/api/public/"
+_PUBLIC_BYTES, _KEY_BYTES = _PUBLIC.encode(), KEY_SIGN.encode()
 # What follows is the secret of a link, but for a template such as ``/api/public/file/{token}``.
 _LINK: Final = re.compile(r"(/api/public/\w{1,32}/)(?!\{)[^\s/?#\"']+")
 _RUN: Final = re.compile(r"[A-Za-z0-9_-]{22,}")  # 128 random bits, as base64url or in hexadecimal
@@ -70,12 +71,7 @@ def kept(document: bytes, *, redact: bool) -> msgspec.Raw:
     that are too long lose the ends of long texts, the last items of long lists, and then their last members;
     an ellipsis marks each place.
     """
-    if (
-        not redact
-        and len(document) <= MOST
-        and _PUBLIC.encode() not in document
-        and KEY_SIGN.encode() not in document
-    ):
+    if not redact and len(document) <= MOST and _PUBLIC_BYTES not in document and _KEY_BYTES not in document:
         return msgspec.Raw(document)
     found = msgspec.json.encode(_Shortened().value(msgspec.json.decode(document)))
     if len(found) > MOST:

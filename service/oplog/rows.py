@@ -10,11 +10,11 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from ipaddress import ip_interface
-from operator import attrgetter
 from typing import Any, Final
 from uuid import UUID
 
 import msgspec
+from msgspec.structs import astuple
 
 from service.records.logs.inserts import TABLES, Log
 from service.records.logs.login_events import LoginEvent
@@ -48,17 +48,21 @@ class Row:
     canonical: bytes
 
 
-class _Operation(OperationEvent, frozen=True, kw_only=True):
-    params: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    response: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
-    changes: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+_EVENTS: Final[dict[Log, type[msgspec.Struct]]] = {"operation_log": OperationEvent, "login_log": LoginEvent}
 
 
-_DECODERS: Final[dict[Log, Any]] = {
-    "operation_log": msgspec.json.Decoder(_Operation).decode,
-    "login_log": msgspec.json.Decoder(LoginEvent).decode,
-}
-_VALUES: Final = {log: attrgetter(*names) for log, names in COLUMNS.items()}
+def _entry(log: Log) -> type[msgspec.Struct]:
+    """Return a type of the entries of ``log``, its members in the order of ``COLUMNS``; JSON stays text."""
+    members = {member.name: member for member in msgspec.structs.fields(_EVENTS[log])}
+    described: list[Any] = []
+    for column in map(str, COLUMNS[log]):
+        member = members[column]
+        kind = msgspec.Raw if member.type is Any else member.type
+        described.append((column, kind) if member.default is msgspec.NODEFAULT else (column, kind, None))
+    return msgspec.defstruct("Entry", described, kw_only=True)
+
+
+_DECODERS: Final = {log: msgspec.json.Decoder(_entry(log)).decode for log in TABLES}
 _SPECIAL: Final = {
     log: tuple(
         (place, table.c[name].type.__visit_name__)
@@ -75,8 +79,8 @@ _decode = msgspec.json.Decoder().decode
 def read(log: Log, line: bytes) -> Row:
     """Decode an entry that ``entries.encode`` made; raises ValueError if it is malformed."""
     try:
-        event = _DECODERS[log](line)
-        canonical = canonical_bytes(log, _VALUES[log](event))
+        event: Any = _DECODERS[log](line)
+        canonical = canonical_bytes(log, astuple(event))
     except RecursionError:
         raise ValueError("a value is nested too deeply") from None
     moment = event.create_time.astimezone(UTC)

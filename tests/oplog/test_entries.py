@@ -147,6 +147,15 @@ def test_an_entry_without_changes_has_the_bytes_that_were_hashed_before_entries_
     )
 
 
+def test_an_entry_that_says_null_has_the_bytes_of_one_that_leaves_it_out() -> None:
+    short = encode(operation(response={"a": 1}))
+    empty = dict.fromkeys(OperationEvent.__struct_fields__)
+    full = json.dumps({**empty, **json.loads(short)}).encode()
+    assert b"null" in full
+    assert b"null" not in short
+    assert read("operation_log", short).canonical == read("operation_log", full).canonical
+
+
 def test_changes_are_bounded_and_those_of_secret_fields_withheld() -> None:
     many = [f"code:{number:05}" for number in range(2_000)]
     (change,) = values_change("role:a", "permissions", [], many)

@@ -27,14 +27,15 @@ OperationKind = Literal[
 """What an operation does, by which the log is filtered."""
 
 
-class OperationEvent(Struct, frozen=True, kw_only=True):
+class OperationEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One call of a logged operation, successful or not.
 
     ``module``, ``action`` and ``kind`` come from the operation's mark. ``client_ip`` is an address as text.
     ``params`` and ``response`` are JSON values, or encoded JSON (``msgspec.Raw``), without secrets. ``error``
     is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``targets`` are the
     records that it was about; ``changes`` (JSON, bounded) is what it has saved of them, ``change_count`` the
-    number of all changes. ``event_id`` and ``create_time`` are set when it is created.
+    number of all changes. ``event_id`` and ``create_time`` are set when it is created. Its JSON leaves out
+    what is None.
     """
 
     module: str

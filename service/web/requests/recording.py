@@ -58,6 +58,7 @@ class Recording:
             for name, kind in signature.path.items()
             if not (operation.public or is_sensitive(name))
         }
+        self._has_input = any((self._path, signature.query, signature.body))
         self._query, given, answer = _members_in(signature)
         self._names = given.names | {"body", "query", "row", *signature.path}
         self.redacts_params = given.sensitive
@@ -79,7 +80,7 @@ class Recording:
             query=self._query_of(context),
             client_ip=context.address or None,
             user_agent=context.user_agent or None,
-            params=self._params(context) if logged.params else None,
+            params=self._params(context) if logged.params and self._has_input else None,
             response=self._response(context) if logged.response else None,
             status=context.status or UNANSWERED,
             error=_error(context),
@@ -118,9 +119,9 @@ class Recording:
         return understood
 
     def _query_of(self, context: RequestContext) -> str | None:
-        query = cast(bytes, context.scope["query_string"]).decode("ascii")
-        if not query:
+        if not (given := cast(bytes, context.scope["query_string"])):
             return None
+        query = given.decode("ascii")
         if "query" in context.arguments:
             return redacted_query(query)
         # Refused, or not parsed because the call was refused: only the names of known parameters.
