@@ -7,6 +7,7 @@ from typing import Final
 
 from service.launch.doctor import (
     file_checks,
+    job_checks,
     log_checks,
     policy_checks,
     settings_checks,
@@ -54,6 +55,8 @@ CHECKS: Final[Checks] = (
     ("routes", policy_checks.routes),
     ("administrators", user_checks.enough_administrators),
     ("first-administrator", user_checks.first_administrator),
+    ("api-keys", job_checks.expiring_keys),
+    ("jobs", job_checks.jobs_in_time),
 )
 """Each checks one thing; the first sentence of its docstring says why it matters."""
 

@@ -69,7 +69,7 @@ async def settle(connection: Connection, intervals: Mapping[str, float | None]) 
 
     A new one is added, and one that is due later than its interval allows is set right.
     """
-    found = await _stored(connection, intervals)
+    found = await stored(connection, intervals)
     wrong = [name for name, every in intervals.items() if not _is_settled(found.get(name), every)]
     for name in wrong:
         every = intervals[name]
@@ -78,7 +78,7 @@ async def settle(connection: Connection, intervals: Mapping[str, float | None]) 
         renewed = row.on_conflict_do_update(index_elements=[job.c.job_name], set_={"due_time": due})
         await connection.execute(renewed)
     if wrong:
-        found = await _stored(connection, intervals)
+        found = await stored(connection, intervals)
     return [found[name] for name in intervals]
 
 
@@ -92,7 +92,8 @@ def _is_settled(stored: StoredJob | None, every: float | None) -> bool:
     return stored.due_in <= every
 
 
-async def _stored(connection: Connection, names: Collection[str]) -> dict[str, StoredJob]:
+async def stored(connection: Connection, names: Collection[str]) -> dict[str, StoredJob]:
+    """Return what is stored of these jobs, by name; nothing is added for one that is not stored yet."""
     statement = select(*_JOB.columns).where(job.c.job_name.in_(names))
     return {one.job_name: one for one in await _JOB.all(connection, statement)}
 

@@ -1,0 +1,64 @@
+"""Checks of the jobs that come back, and of the API keys that one of them reminds of."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.jobs.housekeeping import REMIND
+from service.jobs.job import Job
+from service.jobs.scheduler import LOOK_EVERY
+from service.kernel.clock import rfc3339
+from service.kernel.text import printable
+from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
+from service.launch.doctor.installation import Installation
+from service.launch.jobs.stored import all_jobs
+from service.launch.output import counted
+from service.records.jobs import jobs
+from service.records.jobs.jobs import StoredJob
+from service.records.users import api_keys
+
+_NAMED: Final = 3  # of many, in one line
+
+
+async def jobs_in_time(installation: Installation) -> Finding:
+    """What a job would have deleted, verified or reported is left as it is."""
+    known = all_jobs(installation.settings)
+    async with installation.records() as connection:
+        stored = await jobs.stored(connection, [job.name for job in known])
+    if not stored:
+        return unknown("no service has run here yet")
+    failing = [one.job_name for one in stored.values() if one.failing and not one.paused]
+    overdue = [job.name for job in known if job.name in stored and _is_overdue(job, stored[job.name])]
+    paused = [one.job_name for one in stored.values() if one.paused]
+    if failing:
+        message = f"the last run has failed of {', '.join(sorted(failing))}"
+        return fault(message, "portcullis jobs list says why")
+    if overdue:
+        return warning(
+            f"nobody has run {', '.join(overdue)} when due", "see whether the service runs, and in its log"
+        )
+    suffix = f"; paused: {', '.join(sorted(paused))}" if paused else ""
+    return ok(f"{counted(len(stored), 'job')}, none failing or overdue{suffix}")
+
+
+def _is_overdue(job: Job, stored: StoredJob) -> bool:
+    """Tell whether a job is due for longer than a worker takes to notice and another run takes."""
+    return stored.is_due and stored.due_in is not None and -stored.due_in > LOOK_EVERY + job.within
+
+
+async def expiring_keys(installation: Installation) -> Finding:
+    """Programs whose key has expired are refused."""
+    async with installation.records() as connection:
+        found = await api_keys.expiring(connection, REMIND)
+    if not found:
+        return ok(f"none expires within {REMIND.days} days")
+    named = [
+        f"{printable(one.key_name)} of {printable(one.user_name)} ({rfc3339(one.expire_time)})"
+        for one in found[:_NAMED]
+    ]
+    more = ", …" if len(found) > _NAMED else ""
+    verb = "expires" if len(found) == 1 else "expire"
+    return warning(
+        f"{counted(len(found), 'key')} {verb} within {REMIND.days} days: {', '.join(named)}{more}",
+        "make new keys for these accounts, and give them to their programs",
+    )
