@@ -46,6 +46,7 @@ class Made:
     acknowledged: list[tuple[datetime, int]]
     highest: dict[str, int]
     revision: int
+    tag: str
     tokens: dict[str, Any]
     api_key: str
     link: str
@@ -132,6 +133,10 @@ async def made(
             await old.data(
                 "POST", "/api/menu", {"menuType": "Button", "title": "New", "authMark": "gate:open"}
             )
+            [auditor] = (await old.data("GET", "/api/role/list?roleCode=auditor"))["items"]
+            edited = await old.ask("PATCH", f"/api/role/{auditor['id']}", {"description": "after"})
+            tag = edited.header("ETag") or ""
+            assert edited.status == 200, edited.body
             tokens = await old.data("POST", "/api/auth/login", LOGIN)
             old.token = tokens["accessToken"]
             assert (await old.ask("GET", "/api/user/info")).status == 200
@@ -148,6 +153,7 @@ async def made(
                 acknowledged,
                 ids,
                 revision,
+                tag,
                 tokens,
                 key,
                 link,
@@ -194,6 +200,14 @@ async def test_new_ids_are_above_all_that_were_ever_given(made: Made) -> None:
     entries = query(made, "SELECT id FROM sys.operation_log WHERE action = 'restore'")
     assert min(entries) > made.highest["operation_log"]
     assert made.highest["user"] < 2**53 // 16
+
+
+async def test_a_tag_of_after_the_backup_matches_no_edit_of_the_restored_record(made: Made) -> None:
+    [number] = query(made, "SELECT id FROM sys.role WHERE role_code = 'auditor'")
+    mine, theirs = {"description": "mine"}, {"description": "theirs"}
+    await made.new.data("PATCH", f"/api/role/{number}", theirs)
+    refused = await made.new.ask("PATCH", f"/api/role/{number}", mine, ("If-Match", made.tag))
+    assert (refused.status, refused.json["code"]) == (412, "precondition_failed")
 
 
 async def test_the_policy_is_newer_than_any_before(made: Made) -> None:

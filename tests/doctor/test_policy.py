@@ -203,9 +203,10 @@ def test_none_one_and_many_who_may_do_everything_are_told(
 def test_the_first_administrator_is_told_of_until_the_password_is_changed(
     look: Look, database_url: str
 ) -> None:
-    execute(database_url, "UPDATE sys.user SET create_time = now() - interval '41 days'")
+    then = "now() - interval '41 days'"
+    execute(database_url, f"UPDATE sys.user SET create_time = {then}, update_time = {then}")
     first = look()["first-administrator"]
-    execute(database_url, "UPDATE sys.user SET version = 2")
+    execute(database_url, "UPDATE sys.user SET update_time = now()")
     changed = look()["first-administrator"]
     execute(database_url, "UPDATE sys.user SET user_name = 'wanda', user_name_key = 'wanda'")
 

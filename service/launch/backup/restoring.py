@@ -181,6 +181,7 @@ class _Restore:
         timeline = sealed(chain, begun)
         await timelines.add(connection, (*manifest.timelines, timeline))
         moved = await cuts.raise_ids(connection, seconds)
+        await cuts.raise_versions(connection, seconds)
         await cuts.retire_unknown_positions(connection)
         ended = await cuts.end_secrets(
             connection, api_keys=not self.choices.api_keys, links=not self.choices.links

@@ -5,22 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import func, literal, or_, text, update
+from sqlalchemy import BigInteger, func, literal, or_, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.menus import bit_positions
-from service.records.schema import api_key, file, object_space
+from service.records.schema import api_key, file, menu, object_space, resource, role, service, user
 
 LEAST_MARGIN: Final = 1_000_000
 """Ids of each table that a restore leaves out at least."""
 A_SECOND: Final = 10_000
 """Ids of each table that it leaves out besides, for each second since the backup."""
+LEAST_EDITS: Final = 1_000
+"""Versions of each record that a restore leaves out at least."""
+EDITS_A_SECOND: Final = 10
+"""Versions of each record that it leaves out besides, for each second since the backup."""
 SHARE: Final = 16
-"""A restore leaves out at most this part of the ids that are left: 1/16."""
+"""A restore leaves out at most this part of the ids, and of the versions, that are left: 1/16."""
 POSITIONS: Final = 1024
 """Bit positions that wait, for Buttons that were made after the backup."""
 
 _EXACT: Final = 2**53 - 1  # the greatest integer that every JSON reader keeps exactly
+_GREATEST_VERSION: Final = 2**31 - 1
+_VERSIONED: Final = (user, role, menu, service, resource)
 
 # The sequences of identity columns and of serial ones, those of extensions' tables too.
 _SEQUENCES: Final = text("""
@@ -74,6 +80,19 @@ async def raise_ids(connection: AsyncConnection, seconds: float) -> int:
         value = last + min(margin, max(0, most - last) // SHARE)
         await connection.execute(_MOVE, {"name": name, "value": value})
     return len(found)
+
+
+async def raise_versions(connection: AsyncConnection, seconds: float) -> None:
+    """Move the version of every record on, beyond the edits in the ``seconds`` since the backup.
+
+    Without that, the next edits would give a record versions that it had before the restore, with another
+    content: ``If-Match`` with the tag of then would match.
+    """
+    margin = LEAST_EDITS + round(EDITS_A_SECOND * max(0.0, seconds))
+    for table in _VERSIONED:
+        left = (literal(_GREATEST_VERSION) - table.c.version) // SHARE
+        raised = table.c.version + func.least(literal(margin, BigInteger()), left)
+        await connection.execute(update(table).values(version=raised))
 
 
 async def retire_unknown_positions(connection: AsyncConnection) -> None:

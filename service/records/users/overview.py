@@ -81,7 +81,7 @@ _OVERVIEW: Final = RowMapper(
     user,
     roles=_codes(enabled=True),
     disabled_roles=_codes(enabled=False),
-    edited=user.c.version > 1,
+    edited=user.c.update_time != user.c.create_time,  # a restore raises versions
     everything=_EVERYTHING,
     now=func.now(),
 )

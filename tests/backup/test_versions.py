@@ -1,0 +1,28 @@
+"""A record can be restored as often as one likes: its version never leaves its column."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import text
+
+from service.records.database.transactions import Database
+from service.records.timelines import cuts
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
+    seeded_database_url: str,
+) -> None:
+    versions = text("SELECT version FROM sys.role WHERE role_code IN ('user', 'auditor') ORDER BY version")
+    high = text("UPDATE sys.role SET version = 2147483000 WHERE role_code = 'auditor'")
+    database = Database(seeded_database_url, pool_size=1)
+    async with database.transaction() as connection:
+        await connection.execute(high)
+        await cuts.raise_versions(connection, 60.0)
+        least = 1 + cuts.LEAST_EDITS + 60 * cuts.EDITS_A_SECOND
+        assert (await connection.execute(versions)).scalars().all() == [least, 2147483000 + 647 // cuts.SHARE]
+        for _ in range(40):
+            await cuts.raise_versions(connection, 1e9)
+        assert max((await connection.execute(versions)).scalars()) < 2**31
+    await database.close()
