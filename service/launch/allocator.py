@@ -8,8 +8,12 @@ are given back when no hash was made for some seconds (``kernel.free_memory``).
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Mapping
 from typing import Final
+
+_PR_SET_THP_DISABLE: Final = 41  # linux/prctl.h
 
 MALLOC: Final[Mapping[str, str]] = {
     "MALLOC_ARENA_MAX": "1",
@@ -18,3 +22,12 @@ MALLOC: Final[Mapping[str, str]] = {
     "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",  # since glibc 2.35: madvise(2) for transparent huge pages
 }
 """Variables that are in the environment of a worker, unless the operator has set them."""
+
+
+def use_huge_pages(*, wanted: bool) -> None:
+    """Let this process and the children that it forks from now on have huge pages, or not (prctl(2)).
+
+    Does nothing elsewhere than on Linux.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_THP_DISABLE, int(not wanted), 0, 0, 0)

@@ -14,6 +14,7 @@ import structlog
 import uvicorn
 
 from service.launch.acceptor import Acceptor
+from service.launch.allocator import use_huge_pages
 from service.launch.capacity import most_connections
 from service.launch.http import HttpProtocol, Limits, WorkerState
 from service.settings import Settings
@@ -82,6 +83,7 @@ class WorkerServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, then accept."""
         await super().startup(sockets or [])
+        use_huge_pages(wanted=True)  # what lives for ever has its memory now: see the template
         self._acceptor.start()
 
     async def on_tick(self, counter: int) -> bool:

@@ -6,3 +6,7 @@ caller; ``database`` opens transactions and limits their time.
 
 Knows nothing of HTTP, the session store, tokens or Casbin. No other package may write SQL.
 """
+
+from service.records.engine_alone import import_engine_alone
+
+import_engine_alone()  # before any module of this package imports sqlalchemy.ext.asyncio

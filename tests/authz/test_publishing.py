@@ -16,8 +16,9 @@ from service.authz.engine.lines import Lines
 from service.authz.engine.policy import Policy
 from service.authz.engine.predicates import ANONYMOUS, PREDICATES
 from service.authz.engine.rules import Rule
-from service.authz.publishing.adapter import PolicyAdapter, published
+from service.authz.publishing.adapter import PolicyAdapter
 from service.authz.publishing.live import LivePolicy
+from service.authz.publishing.published_lines import published
 from service.authz.publishing.publisher import publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable

@@ -209,16 +209,22 @@ def test_two_launchers_at_once_prepare_an_empty_database_once(
             twin.stop()
 
 
-def test_a_worker_needs_less_than_120_megabytes(
+def test_a_worker_needs_less_than_110_megabytes_beside_the_hashing_of_passwords(
     service: Running, client: httpx.Client, administrator: dict[str, str]
 ) -> None:
     for _ in range(100):
         assert client.get(ROLE_LIST, headers=administrator).status_code == 200
     for _ in range(8):
         log_in(client)
-    used = {pid: (kilobytes(pid, "Rss"), kilobytes(pid, "Pss")) for pid in service.workers}
+    used: dict[int, int] = {}
+
+    def is_small() -> bool:
+        used.update({pid: kilobytes(pid, "Rss") for pid in service.workers})
+        return max(used.values()) < 110 * 1024
+
+    # The 19 MiB of a hash are kept for five seconds: the next login is cheaper with them.
+    assert eventually(is_small), f"kB: {used}"
     assert len(used) == 2
-    assert max(rss for rss, _ in used.values()) < 120 * 1024, f"(Rss, Pss) in kB: {used}"
 
 
 def test_a_launcher_needs_less_than_40_megabytes(service: Running) -> None:

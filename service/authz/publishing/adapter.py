@@ -1,4 +1,7 @@
-"""The published lines in ``sys.casbin_rule``, and the Casbin adapter that reads them."""
+"""The Casbin adapter that reads the published lines, for programs with a plain Casbin.
+
+The service reads them without it: the adapter needs SQLAlchemy's ORM, which takes 6 MiB.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,10 @@ from typing import Any, Final, NoReturn
 from casbin.model import Model
 from casbin_sqlalchemy_adapter import Adapter
 
-from service.authz.engine.errors import PolicyError
-from service.authz.engine.lines import Lines, changes
+from service.authz.publishing.published_lines import published
 from service.records.database.transactions import SyncConnection
 from service.records.policy import lines
-from service.records.policy.lines import Stored
-from service.records.schema import CasbinRule
+from service.records.schema.casbin_class import CasbinRule
 
 _WRITERS: Final = (
     "add_policies",
@@ -25,13 +26,6 @@ _WRITERS: Final = (
     "update_policies",
     "update_policy",
 )
-
-
-def published(stored: Stored) -> Lines:
-    """Return all published lines, in order; raises PolicyError for rows that are no lines."""
-    if stored.strangers:
-        raise PolicyError(f"sys.casbin_rule has {stored.strangers} rows that are no lines")
-    return Lines().changed(changes({}, stored.objects))
 
 
 class PolicyAdapter(Adapter):  # type: ignore[misc]  # the adapter ships no types

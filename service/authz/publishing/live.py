@@ -11,7 +11,7 @@ from typing import Final
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.invariants.statements import Invariants
-from service.authz.publishing.adapter import published
+from service.authz.publishing.published_lines import published
 from service.authz.publishing.shipped import Shipped
 from service.errors import Unavailable
 from service.kernel.timeline import CurrentTimeline

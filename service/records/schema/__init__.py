@@ -25,7 +25,7 @@ from service.records.schema.idempotency import idempotency_key
 from service.records.schema.jobs import job, job_run
 from service.records.schema.log_chain import log_chain, log_set_aside
 from service.records.schema.logs import login_log, operation_log
-from service.records.schema.policy import CasbinRule, casbin_rule, policy_line, policy_revision, policy_worker
+from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
 from service.records.schema.row_history import (
     binding_history,
     button_history,
@@ -39,7 +39,6 @@ from service.records.schema.timelines import timeline
 
 __all__ = [
     "SCHEMA",
-    "CasbinRule",
     "action_resource",
     "api_key",
     "binding_history",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, false, text
-from sqlalchemy.orm import DeclarativeBase
 
 from service.records.schema.base import identity, metadata, moment
 
@@ -57,13 +56,3 @@ policy_worker = Table(
     moment("seen_time"),
     Column("own_digest", Text),
 )
-
-
-class _Base(DeclarativeBase):
-    metadata = metadata
-
-
-class CasbinRule(_Base):
-    """A row of ``casbin_rule`` as a class: Casbin's SQLAlchemy adapter requires one."""
-
-    __table__ = casbin_rule
