@@ -1,4 +1,4 @@
-"""Tokens: JWTs (RFC 7519) signed and verified by joserfc, after a strict check of their form.
+"""Tokens: JWTs (RFC 7519), signed and verified by joserfc's algorithms after a strict check of their form.
 
 The form is checked here before any key is used (RFC 8725 §3): the one configured ``alg`` (§3.1), one of our
 keys (§3.8), no header member that could change how the token is read (§3.10), one canonical encoding of each
@@ -8,15 +8,16 @@ part, so that no two texts are the same token, and exact types of claims.
 from __future__ import annotations
 
 import base64
-import copy
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
-from joserfc import jws
 from joserfc.errors import JoseError
+from joserfc.jwa import JWSAlgModel
+from joserfc.jwk import Key
+from joserfc.jws import JWSRegistry
 from msgspec import UNSET
 
 from service.authn.claims import AccessClaims, ClientClaims, RefreshClaims
@@ -32,6 +33,7 @@ MAX_COOKIE = 4000  # a browser drops a cookie whose name and value have more tha
 _FORM = re.compile(r"([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)")
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _LONGEST_KID = 64  # ours have 43 characters
+_LONGEST_HEADER = 512  # characters; ours have about 110
 Claims = AccessClaims | RefreshClaims | ClientClaims
 _Claims = TypeVar("_Claims", bound=Claims)
 
@@ -60,8 +62,11 @@ class Tokens:
         self.timeline = CurrentTimeline(FIRST) if timeline is None else timeline
         self._settings = settings
         self._keys = signing_keys(settings)
-        self._registry = _registry(settings.jwt_algorithm)
-        self._header = {"alg": settings.jwt_algorithm, "kid": self._keys.kid}
+        self._algorithm = _algorithm(settings.jwt_algorithm)
+        for key in (self._keys.signs, *(accepted.key for accepted in self._keys.accepted)):
+            self._algorithm.check_key(key)
+        self._headers: dict[str, str] = {}
+        self._own = {self._header("JWT", key.kid): key for key in self._keys.accepted}
         self._longest = MAX_COOKIE if settings.is_read_cookie else MAX_LENGTH
 
     def issue_access(
@@ -184,10 +189,17 @@ class Tokens:
 
     def signed(self, kind: str, claims: msgspec.Struct) -> str:
         """Return a JWT with ``claims``, and ``kind`` as the ``typ`` of its header (RFC 8725 §3.11)."""
-        header = self._header | {"typ": kind}
-        return jws.serialize_compact(
-            header, msgspec.json.encode(claims), self._keys.signs, registry=self._registry
-        )
+        header = self._headers.get(kind)
+        if header is None:
+            header = self._headers[kind] = self._header(kind, self._keys.kid)
+        signed = f"{header}.{_encoded(msgspec.json.encode(claims))}"
+        signature = self._algorithm.sign(signed.encode("ascii"), self._keys.signs)
+        return f"{signed}.{_encoded(signature)}"
+
+    def _header(self, kind: str, kid: str) -> str:
+        """Return the first part of a token that the key ``kid`` signs; ``kind`` is its ``typ``."""
+        members = {"alg": self._settings.jwt_algorithm, "kid": kid, "typ": kind}
+        return _encoded(msgspec.json.encode(members))
 
     def _timeline(self) -> str:
         if (name := self.timeline.name) is None:
@@ -203,10 +215,9 @@ class Tokens:
     def _verify(self, token: str, *kinds: type[_Claims]) -> Verified[_Claims]:
         """Return the claims of a token of one of ``kinds``, told by its ``typ``."""
         try:
-            header, payload = _parts(token)
-            key = self._key_of(strict_object(header))
-            jws.deserialize_compact(token, key.key, registry=self._registry)
-            said = strict_object(payload)
+            parts = _parts(token)
+            key = self._key_of(parts.header)
+            said = strict_object(_signed_payload(parts, self._algorithm, key.key))
             kind = next((one for one in kinds if said.get("typ") == one.TYPE), kinds[0])
             claims = msgspec.convert(said, kind)
         except (ValueError, JoseError):  # msgspec's ValidationError is a ValueError
@@ -214,7 +225,17 @@ class Tokens:
         self._check_claims(claims)
         return Verified(claims, key.until)
 
-    def _key_of(self, header: dict[str, object]) -> VerifyingKey:
+    def _key_of(self, part: str) -> VerifyingKey:
+        """Return the key that the header names, by the first part of a token.
+
+        A header as this service writes it is known; any other is read and checked.
+        """
+        known = self._own.get(part)
+        if known is not None and self.now() < known.until:
+            return known
+        return self._named_key(strict_object(_decoded(part)))
+
+    def _named_key(self, header: dict[str, object]) -> VerifyingKey:
         """Return the key that the checked header names; the current one if it names none."""
         if not header.keys() <= _HEADER_MEMBERS:
             raise ValueError("the header has a member that is not allowed")
@@ -242,12 +263,35 @@ class Tokens:
         self.require_timeline(claims)
 
 
-def _parts(token: str) -> tuple[bytes, bytes]:
-    """Return the header and the payload of a token whose three parts are canonical base64url."""
+class _Parts(NamedTuple):
+    """The parts of a token, each in the alphabet of base64url."""
+
+    header: str
+    payload: str
+    signature: str
+
+
+def _parts(token: str) -> _Parts:
+    """Return the parts of a token; ValueError for what has another form."""
     if len(token) > MAX_LENGTH or (form := _FORM.fullmatch(token)) is None:
         raise ValueError("not three parts of base64url")
-    header, payload, _signature = (_decoded(part) for part in form.groups())
-    return header, payload
+    parts = _Parts(*form.groups())
+    if len(parts.header) > _LONGEST_HEADER:
+        raise ValueError("the header is too long")
+    return parts
+
+
+def _signed_payload(parts: _Parts, algorithm: JWSAlgModel, key: Key) -> bytes:
+    """Return the payload, if ``key`` has signed it with its header; else raises ValueError or JoseError."""
+    payload, signature = _decoded(parts.payload), _decoded(parts.signature)
+    if not algorithm.verify(f"{parts.header}.{parts.payload}".encode("ascii"), signature, key):
+        raise ValueError("the signature is not that of the key")
+    return payload
+
+
+def _encoded(content: bytes) -> str:
+    """Encode base64url without padding (RFC 7515 §2)."""
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode("ascii")
 
 
 def _decoded(part: str) -> bytes:
@@ -258,14 +302,10 @@ def _decoded(part: str) -> bytes:
     return decoded
 
 
-def _registry(algorithm: str) -> jws.JWSRegistry:
-    """Return a joserfc registry of one algorithm.
+def _algorithm(name: str) -> JWSAlgModel:
+    """Return joserfc's algorithm ``name``, and no other: what a header says does not choose it.
 
-    The algorithm is copied to silence the warning of EdDSA: RFC 9864 discourages the name because it leaves
-    the curve open, which our key check has settled.
+    ``get_alg`` of its registry would warn of EdDSA: RFC 9864 discourages the name because it leaves the curve
+    open, which our key check has settled.
     """
-    model = copy.copy(jws.JWSRegistry.algorithms[algorithm])
-    model.security_warning = None
-    registry = jws.JWSRegistry(algorithms=[algorithm])
-    registry.algorithms = {algorithm: model}
-    return registry
+    return JWSRegistry.algorithms[name]

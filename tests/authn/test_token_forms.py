@@ -66,6 +66,18 @@ def test_an_empty_part_is_refused(tokens: Tokens, good: str, part: int) -> None:
     assert refused(tokens, ".".join(parts))
 
 
+def test_a_header_that_is_too_long_is_refused(tokens: Tokens) -> None:
+    padded = as_json(HEADER) + b" " * 400
+    assert refused(tokens, hs256(padded, access_claims(), SECRET))
+    assert tokens.verify_access(hs256(padded[:300], access_claims(), SECRET))
+
+
+def test_a_header_of_the_service_itself_passes_no_other_signature(tokens: Tokens) -> None:
+    own = tokens.issue_refresh(login_id="1", rid="r", issued=0, ends=1).partition(".")[0]
+    assert tokens.verify_access(hs256(unb64(own), access_claims(), SECRET))
+    assert refused(tokens, hs256(unb64(own), access_claims(), SECRET[::-1]))
+
+
 def test_an_unsigned_token_is_refused(tokens: Tokens) -> None:
     for algorithm in ("none", "None", "NONE", "nOnE", ""):
         signed = f"{b64(as_json({'alg': algorithm, 'typ': 'JWT'}))}.{b64(as_json(access_claims()))}"
