@@ -29,6 +29,18 @@ async def test_two_announcements_of_one_number_differ(store: SessionStore) -> No
     assert revision_in(await store.revision_key.read()) == 5
 
 
+async def test_a_withdrawal_that_comes_late_does_not_undo_the_announcement_of_a_lower_revision(
+    store: SessionStore,
+) -> None:
+    await store.revision_key.announce(30)  # and rolled back: the database has 22
+    seen = await store.revision_key.read()
+    await store.revision_key.announce(23)
+
+    assert seen is not None
+    assert not await store.revision_key.replace(seen, 22)
+    assert revision_in(await store.revision_key.read()) == 30
+
+
 async def test_a_revision_that_nobody_has_announced_anew_can_be_replaced(store: SessionStore) -> None:
     await store.revision_key.announce(5)
     seen = await store.revision_key.read()

@@ -37,7 +37,8 @@ def workers(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) ->
     """Four workers; beside the administrator there are ``newcomer``, without any right, and ``reader``."""
     folder = tmp_path_factory.mktemp("workers")
     with database(stores, name="four_workers") as url:
-        redis_url, secret = f"{stores.redis_url}?db=7", secrets.token_urlsafe(48)
+        # No other service may have this number: it would withdraw revisions that its own database has not.
+        redis_url, secret = f"{stores.redis_url}?db=12", secrets.token_urlsafe(48)
         variables = {"DATABASE_URL": url, "REDIS_URL": redis_url, "JWT_SECRET": secret}
         password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
         with running(folder, "--workers", "4", **variables, **password) as found:
