@@ -9,7 +9,7 @@ from service.jobs.job import Job
 from service.jobs.scheduler import LOOK_EVERY
 from service.kernel.clock import rfc3339
 from service.kernel.text import printable
-from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
+from service.launch.doctor.findings import Finding, fault, ok, warning
 from service.launch.doctor.installation import Installation
 from service.launch.jobs.stored import all_jobs
 from service.launch.output import counted
@@ -26,7 +26,7 @@ async def jobs_in_time(installation: Installation) -> Finding:
     async with installation.records() as connection:
         stored = await jobs.stored(connection, [job.name for job in known])
     if not stored:
-        return unknown("no service has run here yet")
+        return ok("none yet: the first service that runs here adds them")
     failing = [one.job_name for one in stored.values() if one.failing and not one.paused]
     overdue = [job.name for job in known if job.name in stored and _is_overdue(job, stored[job.name])]
     paused = [one.job_name for one in stored.values() if one.paused]
