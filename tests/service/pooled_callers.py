@@ -19,6 +19,8 @@ class Seen:
     statuses: Counter[int] = field(default_factory=Counter)
     refused: int = 0
     idle_closed: int = 0
+    announced: int = 0
+    """Answers that said that their connection is closed after them."""
     cut: list[str] = field(default_factory=list)
 
 
@@ -82,6 +84,7 @@ class Caller:
             return
         self._seen.statuses[status] += 1
         if is_last:
+            self._seen.announced += 1
             connection.writer.close()
         else:
             self._pool[port] = connection

@@ -102,7 +102,7 @@ def test_without_the_database_whatever_needs_it_is_503_until_it_is_back(
             lambda: client.put("/api/resource/2/buttons", json={"menuIds": []}, headers=token),
         )
         assert client.get(ROLE_LIST).status_code == 401
-        assert parts_that_are_down(client) == ["database"]
+        assert parts_that_are_down(client) == ["database", "jobs"]
         assert client.get("/health/live").status_code == 200
     assert recovers(client, token)
 

@@ -75,6 +75,8 @@ def test_the_fixed_names_give_their_settings() -> None:
     given = {row.env: f"given-{row.name}" for row in table() if row.env}
     given |= {
         "DATABASE_URL": "postgresql://db/portcullis",
+        "DATABASE_DIRECT_URL": "postgresql://db:5433/portcullis",
+        "DATABASE_REPLICA_URL": "postgresql://standby/portcullis",
         "REDIS_URL": "redis://store:6379/0",
         "OBJSTORE_ENDPOINT": "https://s3.example",
         "JWT_SECRET": SECRET,

@@ -21,6 +21,9 @@ RUNS_SHOWN = 10
 """How many runs of each job are shown, the newest ones."""
 
 
+JobName = Annotated[str, Meta(examples=["file-sweep"])]
+
+
 class JobRun(Schema):
     """A run of a job; `userName` asked for it, null for one by schedule."""
 
@@ -41,7 +44,7 @@ class JobState(Schema):
     last finished run has failed.
     """
 
-    name: Annotated[str, Meta(examples=["file-sweep"])]
+    name: JobName
     title: str
     interval: float | None
     within: float
@@ -120,7 +123,7 @@ class RunOfJob(OneJob):
     @logged("job", "run", "UPDATE")
     @refuses(NotFound)
     @named("runJob")
-    async def on_post(self, context: RequestContext, name: str) -> JobState:
+    async def on_post(self, context: RequestContext, name: JobName) -> JobState:
         """Run a job now, also a paused one.
 
         The answer does not wait for the run: read the list for its outcome. While a run is under way, another
@@ -149,7 +152,7 @@ class PausedJob(OneJob):
     @refuses(NotFound)
     @example_body({"paused": True})
     @named("pauseJob")
-    async def on_put(self, context: RequestContext, name: str, body: Pause) -> JobState:
+    async def on_put(self, context: RequestContext, name: JobName, body: Pause) -> JobState:
         """Pause a job, or let it run by its schedule again.
 
         A run that is under way goes on. A paused job still runs when somebody asks for it.

@@ -80,15 +80,18 @@ def out_of_reach(
         detail = _detail(error, cause, writes=writes, migrated=migrated)
         if detail is None:
             raise
-        words = words_of(cause)
-        tell(words)
-        raise Unavailable(f"{detail} ({words})" if in_words else detail) from cause
+        tell(words_of(cause))
+        raise Unavailable(f"{detail}: {_message_of(cause)}" if in_words else detail) from cause
 
 
 def words_of(cause: BaseException | None) -> str:
     """Return ``cause`` in one line: its type and the server's message, which never holds a parameter."""
+    return f"{type(cause).__name__}: {_message_of(cause)}"
+
+
+def _message_of(cause: BaseException | None) -> str:
     message = cause.diag.message_primary if isinstance(cause, psycopg.Error) else None
-    return f"{type(cause).__name__}: {message or str(cause).partition(chr(10))[0]}"
+    return message or str(cause).partition("\n")[0]
 
 
 def _detail(error: Exception, cause: BaseException | None, *, writes: bool, migrated: bool) -> str | None:
