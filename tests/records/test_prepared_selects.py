@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, Final
 
+import psycopg
 import pytest
 from sqlalchemy import (
     ARRAY,
@@ -38,6 +39,7 @@ SOME: Final = PreparedSelect(
     .order_by(KEPT.c.id.desc()),
     tuple,
 )
+SHORT: Final = PreparedSelect(select(text("1, pg_sleep(0.3)")), tuple)
 SLOW: Final = PreparedSelect(select(text("1, pg_sleep(30)")), tuple)
 
 
@@ -141,3 +143,22 @@ async def test_a_database_known_to_be_emptied_is_not_read(database: Database) ->
     database.emptied = True
     with pytest.raises(Unavailable):
         await BY_ID.one_or_none(database, id=1)
+
+
+async def test_a_select_that_outlasts_the_closing_of_the_database_leaves_no_connection(
+    database: Database, empty_database_url: str
+) -> None:
+    others = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        reading = asyncio.create_task(SHORT.all(database))
+        await asyncio.sleep(0.1)
+        await database.close()
+        assert await reading == [(1, "")]
+        for _ in range(100):
+            if connection.execute(others).fetchone() == (0,):
+                break
+            await asyncio.sleep(0.05)
+        else:
+            pytest.fail("a connection is left")

@@ -24,18 +24,28 @@ class SingleReads:
     def __init__(self, connect: Callable[[], Awaitable[PromptConnection]], size: int) -> None:
         self._connect = connect
         self._idle: list[PromptConnection] = []
+        self._forgotten = 0
         self._turns = asyncio.Semaphore(size)
 
     async def rows(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Return the rows of ``statement``, which must be a constant: each is prepared once a connection."""
         async with self._turns:
+            forgotten = self._forgotten
             try:
-                return await self._run(await self._connection(), statement, parameters)
+                connection = await self._connection()
+                rows = await self._run(connection, statement, parameters)
             except _OUTDATED:
-                return await self._run(await self._connect(), statement, parameters)
+                connection = await self._connect()
+                rows = await self._run(connection, statement, parameters)
+            if forgotten == self._forgotten:
+                self._idle.append(connection)
+            else:
+                await connection.close()
+            return rows
 
     async def forget(self) -> None:
-        """Close the connections that are not in use."""
+        """Use no connection again: close those that are idle now, and the others after their statement."""
+        self._forgotten += 1
         while self._idle:
             await self._idle.pop().close()
 
@@ -56,5 +66,4 @@ class SingleReads:
         except BaseException:
             await connection.close()
             raise
-        self._idle.append(connection)
         return rows
