@@ -31,7 +31,7 @@ COMMANDS = (
     ("doctor",),
     ("policy", "explain", "GET", "/api/user/list"),
     ("policy", "sync", "--dry-run"),
-    ("state", "export"),
+    ("state", "export", "-"),
 )
 HELP, STORED = at_most(0.15), at_most(0.6)
 """Seconds of processor time of a command beside its work."""

@@ -51,3 +51,11 @@ def test_commands_import_neither_the_server_nor_what_migrates() -> None:
     )
     command = [sys.executable, "-c", program, *COMMANDS]
     assert subprocess.check_output(command, cwd=ROOT, text=True).split() == []
+
+
+def test_a_state_is_exported_without_what_serves_and_decides() -> None:
+    program = (
+        "import service.launch.state.export, sys\n"
+        "print(*{'casbin', 'falcon', 'redis', 'sqlalchemy', 'sqlalchemy.orm'}.intersection(sys.modules))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True) == "sqlalchemy\n"

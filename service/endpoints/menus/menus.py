@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 from service.administration.menus.menus import MenuChanges
 from service.administration.menus.tree import MAX_DEPTH
 from service.authz.engine.policy import Policy
+from service.endpoints.field_types import MenuPath, Sort, Text, Title
 from service.errors import Conflict, NotFound, PreconditionFailed, RateLimited
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
@@ -40,13 +41,10 @@ from service.web.requests.schema import (
     Schema,
     page_answer,
     sort_keys,
-    whole,
 )
 
 MenuType = Literal["Menu", "Button"]
 
-Text = Annotated[str, Meta(max_length=128, pattern=ONE_LINE)]
-Title = Annotated[Text, Meta(examples=["Users"])]
 AuthMark = Annotated[
     str,
     Meta(max_length=MAX_CODE_LENGTH, examples=["system:user:list"]),
@@ -55,14 +53,6 @@ AuthMark = Annotated[
         "stands for a whole segment. A Menu has none."
     ),
 ]
-# User interfaces navigate to it: another scheme or host would lead elsewhere unnoticed.
-_VISIBLE = r"[^\s\\\x00-\x1f\x7f]"
-MenuPath = Annotated[
-    str,
-    Meta(max_length=256, examples=["/system/user"]),
-    Meta(pattern=whole(rf"https?://{_VISIBLE}+|/(?!/){_VISIBLE}*|[A-Za-z0-9._-](?:(?!:){_VISIBLE})*")),
-]
-Sort = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="Smaller values come first.")]
 Parent = Annotated[
     Id | None, Meta(description=f"The Menu above; `null` at the top. There are at most {MAX_DEPTH} levels.")
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
@@ -11,6 +11,7 @@ from service.administration.resources.resources import ResourceChanges
 from service.authz.engine.paths import MAX_REGISTERED_PATH, registered_fault
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
+from service.endpoints.field_types import Code, Method, Name
 from service.endpoints.services.shown import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.records.database.transactions import Database
@@ -32,7 +33,6 @@ from service.web.requests.marks import (
 from service.web.requests.preconditions import answer_tag, unchanged, version_tag
 from service.web.requests.published import published_answer
 from service.web.requests.schema import (
-    ONE_LINE,
     SEVERAL,
     Id,
     Moment,
@@ -43,10 +43,7 @@ from service.web.requests.schema import (
     Schema,
     page_answer,
     sort_keys,
-    whole,
 )
-
-Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 
 
 class Resource(Schema):
@@ -71,12 +68,6 @@ class SavedResource(Resource):
     policy_revision: Revision
 
 
-Name = Annotated[str, Meta(max_length=128, pattern=ONE_LINE, examples=["Read a report"])]
-Code = Annotated[
-    str,
-    Meta(max_length=64, pattern=whole("[A-Za-z0-9][A-Za-z0-9._:-]*")),
-    Meta(examples=["report.detail"], description="The name by which programs know it; unique."),
-]
 Path = Annotated[
     str,
     Meta(max_length=MAX_REGISTERED_PATH, examples=["/api/report/{id}"]),

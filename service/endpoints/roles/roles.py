@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.roles.given import Given
 from service.administration.roles.roles import RoleChanges
+from service.endpoints.field_types import Description, RoleCode, RoleName
 from service.errors import Conflict, NotFound, PreconditionFailed, ValidationFailed
 from service.kernel.codes import MAX_CODE_LENGTH
 from service.records.database.transactions import Database
@@ -28,7 +29,6 @@ from service.web.requests.marks import (
 )
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
 from service.web.requests.schema import (
-    ONE_LINE,
     Id,
     Moment,
     Page,
@@ -36,7 +36,6 @@ from service.web.requests.schema import (
     Schema,
     page_answer,
     sort_keys,
-    whole,
 )
 
 MOST = 10_000
@@ -56,17 +55,6 @@ class Role(Schema):
     update_time: Moment
 
 
-RoleName = Annotated[
-    str,
-    Meta(max_length=64, pattern=ONE_LINE, examples=["Auditor"]),
-    Meta(description="Unique, whatever the case and the form of its letters."),
-]
-RoleCode = Annotated[
-    str,
-    Meta(max_length=64, pattern=whole("[a-z0-9_-]+"), examples=["auditor"]),
-    Meta(description="The name by which programs and tokens know the role; unique, and never changed."),
-]
-Description = Annotated[str, Meta(max_length=1000)]
 Permission = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])]
 MenuIds = Annotated[
     list[Id],

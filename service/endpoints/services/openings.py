@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
 from service.administration.services.openings import OpeningChanges
 from service.authz.engine.policy import Policy
 from service.authz.publishing.live import LivePolicy
+from service.endpoints.field_types import OpenTo
 from service.endpoints.services.shown import ServiceName, require_shown, shown_services
 from service.errors import Conflict, NotFound
 from service.records.database.transactions import Database
@@ -39,11 +40,6 @@ from service.web.requests.schema import (
     page_answer,
     sort_keys,
 )
-
-OpenTo = Annotated[
-    Literal["@login", "@anyone"],
-    Meta(description="`@login`: everybody who is logged in. `@anyone`: everybody."),
-]
 
 
 class ServiceOpening(Schema):

@@ -8,10 +8,17 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from service.administration.state.state import Kind
-from service.endpoints.menus.menus import MenuPath, Sort, Text, Title
-from service.endpoints.resources.resources import Code, Name
-from service.endpoints.roles.roles import Description, RoleName
-from service.endpoints.services.openings import OpenTo
+from service.endpoints.field_types import (
+    Code,
+    Description,
+    MenuPath,
+    Name,
+    OpenTo,
+    RoleName,
+    Sort,
+    Text,
+    Title,
+)
 from service.web.requests.schema import ONE_LINE, Schema
 
 FORMAT: Final = 1

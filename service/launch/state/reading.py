@@ -30,9 +30,7 @@ from service.administration.state.state import (
     state_of,
 )
 from service.authz.engine.paths import registered_fault
-from service.endpoints.menus.menus import Text
-from service.endpoints.resources.resources import Method
-from service.endpoints.roles.roles import RoleCode
+from service.endpoints.field_types import Method, RoleCode, Text
 from service.kernel.codes import is_code
 from service.kernel.names import name_key, text_fault
 from service.kernel.services import PORTCULLIS, is_other_service, split_object
