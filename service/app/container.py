@@ -11,6 +11,7 @@ from functools import partial
 import msgspec
 
 from service.administration.delegation import Delegation
+from service.administration.jobs import jobs_of, runner_of
 from service.administration.keyed_writes import Fingerprints, KeyedWrites
 from service.administration.menus.menus import MenuChanges
 from service.administration.policy.restore import PolicyRestore
@@ -26,7 +27,6 @@ from service.administration.users.bans import Bans
 from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
-from service.app.jobs import jobs_of, runner_of
 from service.app.readiness import readiness
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from service.app.jobs import jobs_of
+from service.administration.jobs import jobs_of
 from service.files.object_store import object_store
 from service.jobs.housekeeping import forget_bans, forget_keys, remind_of_keys
 from service.oplog.chain import Chain

@@ -6,7 +6,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
-from service.app.jobs import runner_of
+from service.administration.jobs import runner_of
 from service.jobs.job import Job
 from service.jobs.runner import Busy, Ended
 from service.launch.database import with_database

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Mapping
 
-from service.app.jobs import jobs_of
+from service.administration.jobs import jobs_of
 from service.files.object_store import object_store
 from service.jobs.job import Job
 from service.launch.database import with_database
