@@ -1,4 +1,4 @@
-"""Whoever invents API keys costs one look-up for each, and never all connections for single statements."""
+"""An invented API key costs one look-up, and never takes all connections for single statements."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ class Secrets:
 
 
 async def count_tables(connection: AsyncConnection) -> int:
-    """Return how many tables and views the database has, whoever made them."""
+    """Return how many tables and views the database has, also those of others."""
     return int((await connection.execute(_TABLES)).scalar_one())
 
 
