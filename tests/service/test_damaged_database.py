@@ -83,6 +83,12 @@ def check_unavailable(answer: Answer, what: object) -> None:
     assert answer.header("retry-after") == "1"
 
 
+def empty_tables(database_url: str) -> None:
+    with administrator_of(database_url) as connection:
+        connection.execute("CREATE TABLE public.kept AS TABLE sys.policy_revision")
+        connection.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(tables_of(connection))))
+
+
 async def log_in(service: Inside) -> Answer:
     body = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
     return await service.ask("POST", "/api/auth/login", body)
@@ -128,9 +134,7 @@ async def test_a_database_without_its_tables_is_unavailable_until_they_are_back(
 
 
 async def test_a_database_without_its_rows_is_unavailable_until_they_are_back(service: Inside) -> None:
-    with administrator_of(service.database_url) as connection:
-        connection.execute("CREATE TABLE public.kept AS TABLE sys.policy_revision")
-        connection.execute(sql.SQL("TRUNCATE {}").format(sql.SQL(", ").join(tables_of(connection))))
+    await asyncio.to_thread(empty_tables, service.database_url)  # which waits for what reads them now
     await until(service, 503)
     await check_reads_and_logins(service)
     await check_writes(service)
