@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -69,44 +70,16 @@ def _version_of(path: Path) -> int:
 
 async def output_of(program: Path, url: str, *options: str) -> AsyncIterator[bytes]:
     """Run a program on the database at ``url``, and yield what it writes; ``ProgramError`` if it fails."""
-    access = access_to(url)
-    process = await asyncio.create_subprocess_exec(
-        str(program),
-        *options,
-        f"--dbname={access.connection}",
-        env=_environment() | access.variables,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None and process.stderr is not None  # noqa: PT018, S101 - both are pipes
-    said = asyncio.create_task(process.stderr.read())
-    try:
+    async with _running(program, url, *options, stdin=asyncio.subprocess.DEVNULL) as process:
+        assert process.stdout is not None  # noqa: S101 - it is a pipe
         while chunk := await process.stdout.read(_CHUNK):
             yield chunk
-        _require_success(program, await process.wait(), await said)
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        await said
 
 
 async def feed(program: Path, url: str, content: Iterable[bytes], *options: str) -> None:
     """Run a program on the database at ``url`` that reads ``content``; ``ProgramError`` if it fails."""
-    access = access_to(url)
-    process = await asyncio.create_subprocess_exec(
-        str(program),
-        *options,
-        f"--dbname={access.connection}",
-        env=_environment() | access.variables,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdin is not None and process.stderr is not None  # noqa: PT018, S101 - both are pipes
-    said = asyncio.create_task(process.stderr.read())
-    try:
+    async with _running(program, url, *options, stdout=asyncio.subprocess.DEVNULL) as process:
+        assert process.stdin is not None  # noqa: S101 - it is a pipe
         try:
             for chunk in content:
                 process.stdin.write(chunk)
@@ -114,6 +87,34 @@ async def feed(program: Path, url: str, content: Iterable[bytes], *options: str)
             process.stdin.close()
         except ConnectionError:  # it has ended early, and says why
             pass
+
+
+@asynccontextmanager
+async def _running(
+    program: Path,
+    url: str,
+    *options: str,
+    stdin: int = asyncio.subprocess.PIPE,
+    stdout: int = asyncio.subprocess.PIPE,
+) -> AsyncIterator[asyncio.subprocess.Process]:
+    """Run a program while the block does; it is killed if the block fails, else waited for.
+
+    Raises ``ProgramError`` with the end of what it said if it fails.
+    """
+    access = access_to(url)
+    process = await asyncio.create_subprocess_exec(
+        str(program),
+        *options,
+        f"--dbname={access.connection}",
+        env=_environment() | access.variables,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    assert process.stderr is not None  # noqa: S101 - it is a pipe
+    said = asyncio.create_task(process.stderr.read())
+    try:
+        yield process
         _require_success(program, await process.wait(), await said)
     finally:
         if process.returncode is None:
