@@ -16,8 +16,9 @@ from service.kernel.operator_error import OperatorError
 from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
 from service.web.requests.address import address_behind
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 
 __all__ = ["Container", "Lifespan", "check_routes", "create_app", "describe_routes"]
@@ -26,7 +27,7 @@ __all__ = ["Container", "Lifespan", "check_routes", "create_app", "describe_rout
 def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
     container = Container(settings, shipped)
-    app = falcon_app()
+    app = Application()
     routes = add_routes(app, container, shipped.extensions)
     routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
     app.add_middleware(Lifespan(container))
@@ -79,7 +80,7 @@ def check_routes(shipped: Shipped) -> Routes:
     )
     container = Container(nowhere, shipped)
     try:
-        routes = add_routes(falcon_app(), container, shipped.extensions)
+        routes = add_routes(Application(), container, shipped.extensions)
         routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
     finally:
         container.passwords.close()

@@ -18,7 +18,8 @@ from service.authn.tokens import Tokens
 from service.endpoints.sessions.key_set import KeySet
 from service.errors import CsrfFailed, TokenInvalid
 from service.settings import Auth, SettingsError
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.authn.conftest import SECRET
 from tests.authn.keys import KIND_OF, MAKERS, b64, hs256, key, private_pem, public_pem, settings_for, unb64
@@ -184,7 +185,7 @@ def test_a_previous_secret_that_is_weak_is_refused_by_name(auth: Auth) -> None:
 
 
 def published(tokens: Tokens) -> RequestMiddleware:
-    app = falcon_app()
+    app = Application()
     Routes(app, OpenGate()).add_outside("/.well-known/jwks.json", KeySet(tokens))
     return RequestMiddleware(app)
 

@@ -12,9 +12,10 @@ from service.app import Container, Lifespan
 from service.authz.publishing.shipped import read_shipped
 from service.settings import load
 from service.web.observability.log_format import configure_logging
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import logged, needs
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from service.web.requests.schema import Schema
 
@@ -50,7 +51,7 @@ def guarded() -> RequestMiddleware:
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
     parts = Container(settings, read_shipped())
-    app = falcon_app()
+    app = Application()
     Routes(app, parts.guard).add(TEMPLATE, Guarded())
     app.add_middleware(Lifespan(parts))
     return RequestMiddleware(app)

@@ -9,7 +9,8 @@ from service.app.routes import add_routes
 from service.authz.publishing.shipped import read_shipped
 from service.settings import load
 from service.web.observability.log_format import configure_logging
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.benchmarks.guarded_apps import TEMPLATE, Guarded
 
@@ -38,7 +39,7 @@ def _app(*, real: bool, logged: bool) -> RequestMiddleware:
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
     parts = Container(settings, read_shipped())
-    app = falcon_app()
+    app = Application()
     if real:
         routes = add_routes(app, parts)
     else:

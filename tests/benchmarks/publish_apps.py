@@ -13,7 +13,8 @@ from service.app import Container, Lifespan
 from service.authz.publishing.shipped import read_shipped
 from service.settings import load
 from service.web.observability.log_format import configure_logging
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.benchmarks.guarded_apps import TEMPLATE, Guarded
 
@@ -48,7 +49,7 @@ def _service(lifespan: type[Lifespan]) -> RequestMiddleware:
     settings = load(os.environ)
     configure_logging(settings.log.format, settings.log.level)
     parts = Container(settings, read_shipped())
-    app = falcon_app()
+    app = Application()
     Routes(app, parts.guard).add(TEMPLATE, Guarded())
     app.add_middleware(lifespan(parts))
     return RequestMiddleware(app)

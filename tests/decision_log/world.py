@@ -21,11 +21,12 @@ from service.kernel.identity import Caller
 from service.kernel.permission_map import PermissionMap
 from service.web.observability.decision_log import DecisionLog
 from service.web.observability.decision_writer import DecisionWriter
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.credentials import HeaderToken
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.marks import logged, login, needs, public
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
 
@@ -174,7 +175,7 @@ def world(callers: Mapping[str, Caller], lines: Iterable[Rule] = LINES, *, allow
     guard = AuthorizationGuard(
         HeaderToken("Authorization", "Bearer "), Known(callers), live, PublishedRevisions(live, newest)
     )
-    app, kept = falcon_app(), Kept()
+    app, kept = Application(), Kept()
     routes = Routes(app, guard)
     routes.add("/api/thing/{id}", Things())
     routes.add("/api/device/{device}", Devices())

@@ -8,7 +8,8 @@ import pytest
 
 from docs.site import pages, strict
 from service.web.openapi.guide import add_guide
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.docs.pages import ROOT
 from tests.web.driver import ask
@@ -87,7 +88,7 @@ def test_a_fault_of_a_built_page_is_found(tmp_path: Path, markup: str, fault: st
 
 
 def served(site: Path) -> RequestMiddleware:
-    app = falcon_app()
+    app = Application()
     routes = Routes(app, OpenGate())
     add_guide(routes, site)
     return RequestMiddleware(app)

@@ -25,10 +25,11 @@ from service.kernel.identity import Caller, Kind
 from service.kernel.permission_map import PermissionMap
 from service.settings import Auth
 from service.web.observability.decision_log import evaluation_event
+from service.web.requests.application import Application
 from service.web.requests.cookies import Cookies
 from service.web.requests.credentials import CookieToken
 from service.web.requests.guard import AuthorizationGuard
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.original import PROXY_KEY as HEADER
 from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
@@ -112,7 +113,7 @@ class DecisionPoint:
         self.csrf = Csrf(auth)
         token = CookieToken("Authorization", "Bearer ", Cookies(auth))
         self.revisions = revisions = PublishedRevisions(self.live, self._newest)
-        app = falcon_app()
+        app = Application()
         guard = AuthorizationGuard(token, self.credentials, self.live, revisions)
         routes = Routes(app, guard)
         self.tokens = Tokens(auth)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from service.administration.keyed_writes import KeyedWrites
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import MarkError, created, idempotent, logged, login, refuses_keys
-from service.web.requests.middleware import falcon_app
 from service.web.requests.routes import Routes, RoutesError
 from service.web.requests.schema import Schema
 from tests.idempotency.keyed import count, key, new, was_replayed
@@ -119,14 +119,14 @@ class Careless:
 
 @pytest.mark.parametrize("endpoint", [Undecided(), Secretive()])
 def test_what_creates_something_or_answers_a_secret_must_say_whether_it_takes_keys(endpoint: object) -> None:
-    routes = Routes(falcon_app(), OpenGate())
+    routes = Routes(Application(), OpenGate())
     routes.add("/api/key", endpoint)
     with pytest.raises(RoutesError, match="has no @idempotent or @refuses_keys"):
         routes.check([])
 
 
 def test_an_answer_that_holds_a_secret_can_not_be_kept() -> None:
-    routes = Routes(falcon_app(), OpenGate(), keyed_writes=KeyedWrites.__new__(KeyedWrites))
+    routes = Routes(Application(), OpenGate(), keyed_writes=KeyedWrites.__new__(KeyedWrites))
     with pytest.raises(MarkError, match="can't be kept"):
         routes.add("/api/key", Careless())
 

@@ -16,10 +16,11 @@ from service.oplog.redaction import REDACTED, is_sensitive, kept
 from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 from service.web.content.streams import Stream
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.description import Operation
 from service.web.requests.marks import logged, needs, public, sends
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.recording import Recording
 from service.web.requests.routes import Routes
 from service.web.requests.schema import Schema, schema_of
@@ -93,7 +94,7 @@ def collector() -> Collector:
 
 @pytest.fixture
 def app(collector: Collector) -> RequestMiddleware:
-    app = falcon_app()
+    app = Application()
     routes = Routes(app, OpenGate())
     routes.add("/api/account", Accounts())
     routes.add("/api/account/export", Download())
@@ -212,7 +213,7 @@ async def test_an_answer_that_breaks_off_says_so(app: RequestMiddleware, collect
 
 
 async def test_without_a_log_calls_are_answered_all_the_same() -> None:
-    app = falcon_app()
+    app = Application()
     Routes(app, OpenGate()).add("/api/account", Accounts())
     assert (
         await ask(RequestMiddleware(app), "POST", "/api/account", JSON, body=b'{"name": "ann"}')

@@ -8,12 +8,13 @@ from typing import Annotated, Any
 from msgspec import Meta, field
 
 from service.errors import Conflict, NotFound, PreconditionFailed
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import Operation
 from service.web.requests.guard import AuthorizationGuard
 from service.web.requests.marks import created, example_body, logged, login, needs, public, refuses
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from service.web.requests.schema import Id, Page, PageQuery, Schema, whole
 
@@ -173,7 +174,7 @@ class OpenGate(AuthorizationGuard):
 def example(
     guard: AuthorizationGuard | None = None, cross_origin: CrossOrigin | None = None
 ) -> tuple[RequestMiddleware, Routes]:
-    app = falcon_app()
+    app = Application()
     routes = Routes(app, guard or OpenGate(), cross_origin=cross_origin)
     for template, endpoint in TEMPLATES.items():
         routes.add(template, endpoint)

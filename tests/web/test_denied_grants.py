@@ -11,9 +11,10 @@ from service.errors import PermissionDenied
 from service.kernel.codes import HeldCodes
 from service.web.observability.exposition import Sample
 from service.web.observability.traffic import Traffic
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import public
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.policies.stock import MODEL
 from tests.web.driver import ask
@@ -35,7 +36,7 @@ class Role:
 
 
 async def test_a_denied_grant_is_answered_counted_and_logged_with_its_layer_and_decision() -> None:
-    app, traffic = falcon_app(), Traffic()
+    app, traffic = Application(), Traffic()
     Routes(app, OpenGate()).add("/api/role", Role())
     with capture_logs() as lines:
         answer = await ask(RequestMiddleware(app, count=traffic.count), "GET", "/api/role")

@@ -14,7 +14,8 @@ from service.web.openapi import pages
 from service.web.openapi.document import openapi
 from service.web.openapi.pages import add_docs
 from service.web.requests import signature
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import refusals, type_of
 from service.web.requests.routes import Routes
 from tests.web.driver import ask
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 
 def documented() -> RequestMiddleware:
-    app = falcon_app()
+    app = Application()
     table = Routes(app, OpenGate())
     table.add_outside("/health/live", Live())
     add_docs(table, info={"title": "Example", "version": "1.0"})

@@ -9,7 +9,8 @@ import pytest
 from service.kernel.health import Health, State
 from service.web.observability.health import Check, Live, ReadinessChecks, Ready
 from service.web.observability.operator_token import OperatorToken
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
@@ -40,7 +41,7 @@ async def facts() -> Mapping[str, Any]:
 
 
 def service(checks: ReadinessChecks, token: str = TOKEN) -> RequestMiddleware:
-    app = falcon_app()
+    app = Application()
     routes = Routes(app, OpenGate())
     routes.add_outside("/health/live", Live())
     routes.add_outside("/health/ready", Ready(checks, OperatorToken(token), facts))

@@ -15,7 +15,7 @@ from service.web.observability.operator_token import OperatorToken
 from service.web.openapi.document import openapi
 from service.web.openapi.names import with_names
 from service.web.openapi.problems import refusals_of
-from service.web.requests.middleware import falcon_app
+from service.web.requests.application import Application
 from service.web.requests.routes import Routes
 from tests.web.example_service import TEMPLATES, OpenGate
 
@@ -30,7 +30,7 @@ async def _no_facts() -> Mapping[str, Any]:
 
 @pytest.fixture(scope="module")
 def routes() -> Routes:
-    table = Routes(falcon_app(), OpenGate())
+    table = Routes(Application(), OpenGate())
     for template, endpoint in TEMPLATES.items():
         table.add(template, endpoint)
     table.add_outside("/health/live", Live())

@@ -8,8 +8,9 @@ import pytest
 
 from service.errors import Conflict, Refusal, TokenExpired, Unavailable
 from service.web.requests.answer import Message
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.problems import document, refusal_of, refusals
 from service.web.requests.routes import Routes
 from tests.web.driver import JSON, ask
@@ -94,7 +95,7 @@ class Raises:
 
 
 def raising(error: BaseException) -> RequestMiddleware:
-    app = falcon_app()
+    app = Application()
     Routes(app, OpenGate()).add("/api/raises", Raises(error))
     return RequestMiddleware(app)
 

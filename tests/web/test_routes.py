@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from service.authz.engine.rules import Rule
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import MarkError, logged, login, needs, public, subrequest
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes, RoutesError
 from service.web.requests.schema import Schema
 from service.web.requests.signature import SignatureError
@@ -55,7 +56,7 @@ MARKED_RULES = [
 
 
 def routes() -> Routes:
-    return Routes(falcon_app(), OpenGate())
+    return Routes(Application(), OpenGate())
 
 
 def faults_of(table: Routes, rules: list[Rule]) -> tuple[str, ...]:
@@ -176,7 +177,7 @@ async def test_what_proxies_ask_is_one_operation_alone_at_its_template() -> None
 
 
 async def test_outside_the_group_unknown_parameters_are_ignored() -> None:
-    app = falcon_app()
+    app = Application()
     Routes(app, OpenGate()).add_outside("/outside", Unmarked())
     assert (await ask(RequestMiddleware(app), "GET", "/outside?verbose=1")).status == 200
 
@@ -186,7 +187,7 @@ async def test_outside_the_group_the_gate_is_not_asked() -> None:
         async def admit(self, context: RequestContext, operation: Any) -> None:
             raise AssertionError(context, operation)
 
-    app = falcon_app()
+    app = Application()
     Routes(app, Shut()).add_outside("/outside", Unmarked())
     assert (await ask(RequestMiddleware(app), "GET", "/outside")).status == 200
 

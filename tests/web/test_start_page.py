@@ -11,7 +11,8 @@ from service.web.observability.health import Live
 from service.web.observability.operator_token import OperatorToken
 from service.web.openapi.pages import add_docs
 from service.web.openapi.start import LINKS, StartPage
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.application import Application
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
@@ -24,7 +25,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
 def app() -> RequestMiddleware:
-    application = falcon_app()
+    application = Application()
     routes = Routes(application, OpenGate())
     for path in ("/health/live", "/health/ready", "/.well-known/jwks.json"):
         routes.add_outside(path, Live())
@@ -61,7 +62,7 @@ async def test_the_page_says_what_this_is_and_what_it_is_not() -> None:
 
 async def test_the_page_leads_to_the_documentation_only_where_it_is_served() -> None:
     assert "/docs/guide" not in (await start()).body.decode()
-    application = falcon_app()
+    application = Application()
     Routes(application, OpenGate()).add_outside("/", StartPage(OperatorToken(TOKEN), guide=True))
     for accept in (BROWSER, "application/json"):
         answer = await ask(RequestMiddleware(application), "GET", "/", ("Accept", accept))

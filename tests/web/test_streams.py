@@ -12,9 +12,10 @@ from structlog.testing import capture_logs
 from service.errors import NotFound, Unavailable
 from service.web.content.streams import Stream, attachment
 from service.web.openapi.document import openapi
+from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import MarkError, public, refuses, sends
-from service.web.requests.middleware import RequestMiddleware, falcon_app
+from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.support.waiting import eventually_here
 from tests.web.driver import ask
@@ -62,7 +63,7 @@ class Download:
 
 def app_of(endpoint: object, calls: list[RequestContext] | None = None) -> tuple[RequestMiddleware, Routes]:
     """Return an application of one endpoint; calls that are over are added to ``calls``."""
-    app = falcon_app()
+    app = Application()
     routes = Routes(app, OpenGate())
     routes.add("/api/download", endpoint)
     return RequestMiddleware(app, count=None if calls is None else calls.append), routes

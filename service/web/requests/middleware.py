@@ -40,11 +40,6 @@ _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
 """The HTTP versions that Falcon supports. The HTTP server also passes on 0.9 and 2.0."""
 
 
-def falcon_app() -> Application:
-    """Return a Falcon application without routes."""
-    return Application()
-
-
 class RequestMiddleware:
     """Gives each request its id, common headers and log entries; refuses ambiguous requests.
 
