@@ -40,6 +40,29 @@ async def test_somebody_who_holds_no_more_is_banned_and_unbanned(house: Inside) 
     assert await house.log_in("heron", PASSWORD)
 
 
+async def test_a_user_shows_the_ban_in_force_and_the_list_finds_it(house: Inside) -> None:
+    banned, other, ended = [await made(house, name) for name in ("heron", "stork", "egret")]
+    token = await caller(house, "rail", "system:*")
+    order = {"seconds": 60, "reason": "shared"}
+    done = await house.ask("POST", BAN.format(banned["id"]), order, token=token)
+    until = done.json["data"]["until"]
+    await house.data("POST", BAN.format(ended["id"]), {"seconds": 60})
+    execute(house, "UPDATE sys.user_ban SET until = now() WHERE user_id = %s", ended["id"])
+
+    shown = await house.data("GET", f"/api/user/{banned['id']}")
+    ban = shown.pop("ban")
+    found = await house.data("GET", "/api/user/list?banned=true")
+    others = await house.data("GET", "/api/user/list?banned=false&size=200")
+
+    assert (ban["until"], ban["reason"], ban["bannedBy"]) == (until, "shared", "rail")
+    assert ban["createTime"] < until
+    assert shown == {name: value for name, value in banned.items() if name != "ban"}  # its version, too
+    assert [(one["userName"], one["ban"]) for one in found["items"]] == [("heron", ban)]
+    assert {"stork", "egret"} <= {one["userName"] for one in others["items"]}
+    assert not [one for one in others["items"] if one["ban"] or one["userName"] == "heron"]
+    assert other["ban"] is None
+
+
 async def test_nobody_bans_themselves(house: Inside) -> None:
     answer = await house.ask("POST", BAN.format(1), {})
     assert (answer.status, answer.code) == (409, "conflict")

@@ -63,8 +63,8 @@ class UserStatus:
     async def on_put(self, context: RequestContext, id: int, body: StatusOrder) -> None:
         """Enable or disable a user.
 
-        Disabling ends all sessions and bans the user; enabling clears every ban. Callers can't disable
-        themselves or change users who hold more permissions than they do.
+        Disabling ends all sessions. Enabling lifts no ban. Callers can't disable themselves or change users
+        who hold more permissions than they do.
         """
         saved = await self._accounts.set_status(context.user, id, body.status, unchanged(context))
         answer_tag(context, version_tag(saved.version))

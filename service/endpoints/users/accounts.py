@@ -41,6 +41,18 @@ class RoleOfUser(Schema):
     role_name: Annotated[str, Meta(examples=["Auditor"])]
 
 
+class BanOfUser(Schema):
+    """A ban in force; `until` is null for one without an end."""
+
+    until: Moment | None
+    reason: Annotated[str, Meta(examples=["password shared"])]
+    banned_by: Annotated[
+        str | None,
+        Meta(description="The name of the user who banned; null if deleted.", examples=["admin"]),
+    ]
+    create_time: Moment
+
+
 class User(Schema):
     """A user account. Each edit increments `version`, which is its `ETag`."""
 
@@ -57,6 +69,7 @@ class User(Schema):
         str | None, Meta(description="The service that a service account is bound to; null for none.")
     ]
     roles: list[RoleOfUser]
+    ban: BanOfUser | None
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
@@ -126,6 +139,7 @@ class UserQuery(PageQuery):
     phone: Annotated[str, Meta(max_length=32)] | None = None
     status: Annotated[list[Status], SEVERAL] | None = None
     kind: Annotated[list[Kind], SEVERAL] | None = None
+    banned: Annotated[bool, Meta(description="Whether a ban is in force.")] | None = None
     role_code: Annotated[str, Meta(max_length=64, description="Users with the role of that code.")] | None = (
         None
     )

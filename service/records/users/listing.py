@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from sqlalchemy import ARRAY, BigInteger, Select, any_, bindparam, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -15,6 +15,7 @@ from service.kernel.identity import Kind
 from service.kernel.names import name_key
 from service.records.database.filters import (
     ELSEWHERE,
+    Condition,
     at_least,
     below,
     conditions_of,
@@ -24,7 +25,8 @@ from service.records.database.filters import (
 from service.records.database.paging import Page, order_by, page_of
 from service.records.database.prepared import PreparedSelect
 from service.records.database.row_mapper import RowMapper
-from service.records.schema import role, user, user_role
+from service.records.schema import role, user, user_ban, user_role
+from service.records.users.bans import in_force, with_bans
 
 Status = Literal["enabled", "disabled"]
 Gender = Literal["female", "male", "other"]
@@ -63,15 +65,34 @@ class GivenRole:
     role_name: str
 
 
+@dataclass(frozen=True, slots=True)
+class BanInForce:
+    """A ban that has not ended; ``until`` is None without an end.
+
+    ``banned_by`` is the name of the user who banned, None if that user is gone.
+    """
+
+    until: datetime | None
+    reason: str
+    banned_by: str | None
+    create_time: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User(UserValues):
-    """A user; ``roles`` are by id, ``version`` rises with each edit."""
+    """A user; ``roles`` are by id, ``version`` rises with each edit, which a ban is not."""
 
     id: int
     version: int
     create_time: datetime
     update_time: datetime
     roles: tuple[GivenRole, ...] = ()
+    ban: BanInForce | None = None
+
+
+def _banned() -> Condition:
+    banned = select(user_ban.c.user_id).where(in_force())
+    return Condition(lambda value: (user.c.id.in_(banned) if value else user.c.id.not_in(banned),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +100,8 @@ class UserFilter:
     """A filter of users; None matches all.
 
     ``user_name``, ``nick_name``, ``email`` and ``phone`` match a part, in any case; ``status``, ``kind``,
-    ``role_code`` and ``role_id`` exactly; ``create_time_from`` is inclusive, ``create_time_to`` exclusive.
+    ``role_code`` and ``role_id`` exactly; ``banned`` says whether a ban is in force; ``create_time_from`` is
+    inclusive, ``create_time_to`` exclusive.
     """
 
     user_name: Annotated[str | None, contains(user.c.user_name_key, name_key)] = None
@@ -88,6 +110,7 @@ class UserFilter:
     phone: Annotated[str | None, contains(user.c.phone)] = None
     status: Annotated[Collection[Status] | None, one_of(user.c.status)] = None
     kind: Annotated[Collection[Kind] | None, one_of(user.c.kind)] = None
+    banned: Annotated[bool | None, _banned()] = None
     role_code: Annotated[str | None, ELSEWHERE] = None
     role_id: Annotated[int | None, ELSEWHERE] = None
     create_time_from: Annotated[datetime | None, at_least(user.c.create_time)] = None
@@ -117,9 +140,25 @@ too short or too common, is sought in whole rows, and not in the index that hold
 """
 
 _GIVEN: Final = RowMapper(GivenRole, role)
-_USER: Final = RowMapper(User, user, without=["roles"])
+_USER: Final = RowMapper(User, user, without=["roles", "ban"])
+_BANNER: Final = user.alias("banner")
+_BAN: Final = RowMapper(BanInForce, user_ban, banned_by=_BANNER.c.user_name)
 _IDS: Final = bindparam("ids", type_=ARRAY(BigInteger()))
-_BY_ID: Final = PreparedSelect(select(*_USER.columns).where(user.c.id == any_(_IDS)), _USER.of_values)
+
+
+def _with_ban(row: Sequence[Any]) -> User:
+    """Return the user of a row of ``_BY_ID``: the id of the ban, its columns, those of the user."""
+    banned, ban, values = row[0], row[1 : 1 + len(_BAN.columns)], row[1 + len(_BAN.columns) :]
+    found = _USER.of_values(values)
+    return found if banned is None else replace(found, ban=_BAN.of_values(ban))
+
+
+_BY_ID: Final = PreparedSelect(
+    select(user_ban.c.user_id, *_BAN.columns, *_USER.columns)
+    .select_from(with_bans().outerjoin(_BANNER, _BANNER.c.id == user_ban.c.banned_by))
+    .where(user.c.id == any_(_IDS)),
+    _with_ban,
+)
 _ROLES_OF: Final = PreparedSelect(
     select(user_role.c.user_id, *_GIVEN.columns)
     .join(role, role.c.id == user_role.c.role_id)
