@@ -41,6 +41,7 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
         stop=stop,
         cross_origin=container.cross_origin,
         takes_path=routes.takes_path,
+        folders=routes.folders,
     )
 
 

@@ -87,7 +87,7 @@ class Container:
 
     def __init__(self, settings: Settings, shipped: Shipped) -> None:
         database, auth, worker = settings.database, settings.auth, _worker_name()
-        self.auth, self.worker = auth, worker
+        self.auth, self.worker, self.console = auth, worker, settings.console.enabled
         self.database = _database(database, database.pool_size, database.timeout)
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)

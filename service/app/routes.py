@@ -38,6 +38,7 @@ from service.endpoints.users import account_state, accounts, api_keys, profile, 
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
+from service.web.console import add_console
 from service.web.content.downloads import Downloads
 from service.web.observability.health import Live, Ready
 from service.web.observability.metrics import Metrics
@@ -139,16 +140,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     routes.add("/api/public/file/{token}", public_links.PublicFile(container.links, downloads))
     _add_access(routes, container)
     add_extensions(routes, container, extensions)
-    routes.add_outside("/health/live", Live())
-    routes.add_outside(
-        "/health/ready",
-        Ready(
-            container.readiness, container.operator_token, partial(facts, container.worker, container.watch)
-        ),
-    )
-    routes.add_outside("/metrics", Metrics(container.metrics, container.operator_token))
-    routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.tokens))
-    routes.add_outside("/", StartPage(container.operator_token, guide=is_built()))
+    _add_outside(routes, container)
     access_cookie = cookies.access if cookies.on else None
     add_docs(
         routes,
@@ -158,7 +150,22 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         access_cookie=access_cookie,
     )
     add_guide(routes)
+    add_console(routes, enabled=container.console)
     return routes
+
+
+def _add_outside(routes: Routes, container: Container) -> None:
+    """Register what everybody may read without a login."""
+    routes.add_outside("/health/live", Live())
+    routes.add_outside(
+        "/health/ready",
+        Ready(
+            container.readiness, container.operator_token, partial(facts, container.worker, container.watch)
+        ),
+    )
+    routes.add_outside("/metrics", Metrics(container.metrics, container.operator_token))
+    routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.tokens))
+    routes.add_outside("/", StartPage(container.operator_token, guide=is_built(), console=container.console))
 
 
 def _add_rights(routes: Routes, container: Container) -> None:

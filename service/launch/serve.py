@@ -48,7 +48,8 @@ def serve(environ: Mapping[str, str]) -> None:
             bound = held.enter_context(listener(settings))
             stores = held.enter_context(running(settings))
             prepared = preparation.prepare(stores.settings, password)
-        rows = {
+        console = {"console": f"{_address(bound)}/console"} if settings.console.enabled else {}
+        rows = console | {
             "API docs": f"{_address(bound)}/docs",
             "workers": str(settings.server.workers),
             "database": stores.database,

@@ -14,7 +14,7 @@ from service.settings.local_rotation import local_previous, rotate_local_secret
 from service.settings.markdown import markdown
 from service.settings.oplog import Oplog
 from service.settings.secrecy import check_secret, local_secret
-from service.settings.sections import Log, Policy, Settings
+from service.settings.sections import Console, Log, Policy, Settings
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import Row, setting, table_of
 from service.settings.throttling import Throttle
@@ -29,6 +29,7 @@ def table() -> tuple[Row, ...]:
 __all__ = [
     "CONFIG",
     "Auth",
+    "Console",
     "Database",
     "Fault",
     "Log",

@@ -76,6 +76,17 @@ class Log:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    """The console in a browser."""
+
+    enabled: bool = setting(
+        True,
+        help="Serve the console at `/console`. It is static files and calls the API like any client; "
+        "switched off, `/console` answers 404.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings, checked. Change one with ``dataclasses.replace`` on its section."""
 
@@ -90,6 +101,7 @@ class Settings:
     policy: Policy = field(default_factory=Policy)
     log: Log = field(default_factory=Log)
     oplog: Oplog = field(default_factory=Oplog)
+    console: Console = field(default_factory=Console)
 
     @property
     def external(self) -> bool:

@@ -7,8 +7,8 @@ from typing import Final
 
 import service
 from service.errors import NotFound
+from service.web.content.sites import HTML, TEXT, Folder, add_site
 from service.web.content.streams import Stream, nothing
-from service.web.openapi.pages import CSS, HTML, SCRIPT, Shown
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import sends
 from service.web.requests.routes import Routes
@@ -24,14 +24,6 @@ CONTENT_SECURITY_POLICY: Final = (
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
-_TEXT: Final = "text/plain; charset=utf-8"
-_TYPES: Final = {
-    ".css": CSS,
-    ".html": HTML,
-    ".js": SCRIPT,
-    ".png": "image/png",
-    ".svg": "image/svg+xml",
-}
 _FIRST: Final = "index.html"
 
 
@@ -53,58 +45,16 @@ class NotBuilt:
         raise NotFound("The documentation is not built here; python3 dev.py docs builds it in a checkout")
 
 
-class Site:
-    """The files of the site, by their paths in it. They are listed once, so no request can name any other."""
+class Guide:
+    """The files of the built documentation."""
 
     def __init__(self, site: Path) -> None:
-        """List the files of ``site``; each is read when it is first asked for."""
-        self._files = {
-            file.relative_to(site).as_posix(): Shown(
-                file.read_bytes, _TYPES.get(file.suffix, _TEXT), CONTENT_SECURITY_POLICY
-            )
-            for file in site.rglob("*")
-            if file.is_file()
-        }
+        self._files = Folder(site, others=TEXT)
 
-    async def document(self, context: RequestContext, *path: str) -> Document:
-        """Return the file at ``path``, folders first. Raises NotFound."""
-        shown = self._files.get("/".join(path))
-        if shown is None:
-            raise NotFound
-        return await shown.on_get(context)
-
-
-class InSite:
-    """``/docs/guide/{first}``. Falcon asks for the same names in the templates below it."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    async def on_get(self, context: RequestContext, first: str) -> Document:
-        """Read a file of the documentation."""
-        return await self._site.document(context, first)
-
-
-class InFolder:
-    """``/docs/guide/{first}/{second}``."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    async def on_get(self, context: RequestContext, first: str, second: str) -> Document:
-        """Read a file of the documentation."""
-        return await self._site.document(context, first, second)
-
-
-class TwoFoldersDown:
-    """``/docs/guide/{first}/{second}/{third}``."""
-
-    def __init__(self, site: Site) -> None:
-        self._site = site
-
-    async def on_get(self, context: RequestContext, first: str, second: str, third: str) -> Document:
-        """Read a file of the documentation."""
-        return await self._site.document(context, first, second, third)
+    async def answer(self, context: RequestContext, path: str) -> Document:
+        """Return the file at ``path``. Raises NotFound."""
+        content = await self._files.content(path)
+        return content.answer(context, {"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
 
 def is_built(site: Path = SITE) -> bool:
@@ -114,11 +64,7 @@ def is_built(site: Path = SITE) -> bool:
 
 def add_guide(routes: Routes, site: Path = SITE) -> None:
     """Serve the files of ``site`` below ``/docs/guide``, or a refusal there that says how to build it."""
-    if not is_built(site):
+    if is_built(site):
+        add_site(routes, GUIDE, Entrance(), Guide(site))
+    else:
         routes.add_outside(GUIDE, NotBuilt())
-        return
-    files = Site(site)
-    routes.add_outside(GUIDE, Entrance())
-    routes.add_outside(f"{GUIDE}/{{first}}", InSite(files))
-    routes.add_outside(f"{GUIDE}/{{first}}/{{second}}", InFolder(files))
-    routes.add_outside(f"{GUIDE}/{{first}}/{{second}}/{{third}}", TwoFoldersDown(files))

@@ -17,15 +17,12 @@ from typing import Any, Final
 import msgspec
 
 from service.errors import Refusal
+from service.web.content.sites import CSS, HTML, SCRIPT
 from service.web.openapi.document import BEARER, NO_TAGS, openapi
 from service.web.requests.context import RequestContext
 from service.web.requests.problems import ERRORS_PAGE, refusals, type_of
 from service.web.requests.routes import Routes
 from service.web.requests.schema import Document
-
-HTML: Final = "text/html; charset=utf-8"
-CSS: Final = "text/css; charset=utf-8"
-SCRIPT: Final = "text/javascript; charset=utf-8"
 
 # Swagger UI uses inline styles and icons in data: URLs. Scripts come from this service only.
 CONTENT_SECURITY_POLICY: Final = (

@@ -8,9 +8,10 @@ from typing import Final
 
 from service import __version__
 from service.kernel.about import AUDIENCE, LIMITS, NAME, ROLE
+from service.web.console import CONSOLE
+from service.web.content.sites import HTML
 from service.web.observability.operator_token import OperatorToken
 from service.web.openapi.guide import GUIDE
-from service.web.openapi.pages import HTML
 from service.web.requests.context import RequestContext
 from service.web.requests.problems import ERRORS_PAGE
 from service.web.requests.schema import Document, envelope
@@ -35,13 +36,17 @@ LINKS: Final = {
 class StartPage:
     """GET /."""
 
-    def __init__(self, token: OperatorToken, *, guide: bool = False) -> None:
+    def __init__(self, token: OperatorToken, *, guide: bool = False, console: bool = False) -> None:
         """Name the version to holders of ``token`` only, as the readiness check does.
 
-        ``guide`` says that the documentation is served here.
+        ``guide`` and ``console`` say that the documentation and the console are served here.
         """
         self._token = token
-        self._links = ({GUIDE: "How to use and run the service"} if guide else {}) | LINKS
+        self._links = dict(LINKS)
+        if guide:
+            self._links = {GUIDE: "How to use and run the service"} | self._links
+        if console:
+            self._links = {CONSOLE: "The console: administer and review in a browser"} | self._links
         self._page = _page(self._links)
 
     async def on_get(self, context: RequestContext) -> Document:

@@ -25,6 +25,9 @@ Scope = dict[str, Any]
 AddressOf = Callable[[Scope], str]
 """Returns the address of the client of a connection; "" if unknown."""
 
+NO_STORE: Final = b"no-store"
+"""What ``Cache-Control`` says, unless a responder allows more (RFC 9111 §5.2.2.5)."""
+
 MAX_USER_AGENT: Final = 512
 """Characters of a User-Agent that are kept."""
 
@@ -55,6 +58,7 @@ class RequestContext:
     true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
     the rights of the caller. ``replayed`` is true if an earlier request with the same ``Idempotency-Key`` did
     what this one asks for, and its answer is sent again. ``event_of`` makes the entry of a logged operation.
+    ``cache_control`` says what caches may do with the answer.
     """
 
     # Class attributes are the defaults: a request sets only what it needs.
@@ -74,6 +78,7 @@ class RequestContext:
     recorded: ChangeRecord | None = None
     delegated: Delegated | None = None
     event_of: Callable[[RequestContext], OperationEvent] | None = None
+    cache_control = NO_STORE
 
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
         self.scope = scope

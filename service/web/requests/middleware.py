@@ -23,7 +23,14 @@ from service.web.content.streams import ClientGone
 from service.web.observability.request_log import RequestLog
 from service.web.requests.answer import Answer, Message, Receive, Send
 from service.web.requests.application import Application
-from service.web.requests.context import AddressOf, RequestContext, Scope, new_request_id, peer_address
+from service.web.requests.context import (
+    NO_STORE,
+    AddressOf,
+    RequestContext,
+    Scope,
+    new_request_id,
+    peer_address,
+)
 from service.web.requests.cors import CrossOrigin
 from service.web.requests.description import ACCESS
 from service.web.requests.original import TAIL
@@ -33,7 +40,7 @@ from service.web.requests.request import Request
 REFUSAL: Final = "portcullis.refusal"
 """The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
 
-_COMMON: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
+_COMMON: Final = ((b"x-content-type-options", b"nosniff"),)
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 _log = structlog.get_logger()
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
@@ -56,12 +63,14 @@ class RequestMiddleware:
         stop: Callable[[], None] = lambda: None,
         cross_origin: CrossOrigin | None = None,
         takes_path: Collection[str] = (),
+        folders: Collection[str] = (),
     ) -> None:
         """``count``, if given, is called with each finished request.
 
         ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
         when the process is about to stop. ``cross_origin`` adds its headers to every answer.
-        ``takes_path`` are the templates after which the raw path of another request follows.
+        ``takes_path`` are the templates after which the raw path of another request follows; ``folders`` are
+        paths that are also served with a slash after them, as browsers and people write them.
         """
         self._app = app
         self._count = count
@@ -71,6 +80,7 @@ class RequestMiddleware:
         self._stop = stop
         self._cross_origin = cross_origin or CrossOrigin()
         self._takes_path = _with_tail(takes_path)
+        self._folders = frozenset(f"{path}/".encode("ascii") for path in folders)
         self._policy: Policy | None = None
         self._common = _common_headers(None)
 
@@ -110,6 +120,7 @@ class RequestMiddleware:
         if REFUSAL in scope:
             raise scope[REFUSAL]
         self._cut_tail(scope)
+        self._cut_slash(scope)
         _refuse_ambiguous(scope)
         request = context.request = Request(scope, receive)
         if scope["path"].startswith(ACCESS):
@@ -127,7 +138,12 @@ class RequestMiddleware:
         policy = context.policy
         if policy is not self._policy:
             self._policy, self._common = policy, _common_headers(policy)
-        headers = [(b"x-request-id", context.echoed_id), *self._common, *context.headers]
+        headers = [
+            (b"x-request-id", context.echoed_id),
+            (b"cache-control", context.cache_control),
+            *self._common,
+            *context.headers,
+        ]
         return headers + self._cross_origin.headers(context.scope)
 
     def _cut_tail(self, scope: Scope) -> None:
@@ -136,6 +152,11 @@ class RequestMiddleware:
         if raw_path is not None and (found := self._takes_path.fullmatch(raw_path)) is not None:
             scope["raw_path"], scope[TAIL] = found.groups()
             scope["query_string"] = b""
+
+    def _cut_slash(self, scope: Scope) -> None:
+        """Take the slash from the path of a folder; any other path that ends in one is refused."""
+        if scope.get("raw_path") in self._folders:
+            scope["raw_path"] = scope["raw_path"][:-1]
 
     def _record_operation(self, context: RequestContext) -> None:
         if self._record is None or context.event_of is None:
@@ -213,6 +234,7 @@ def raw_answer(refusal: Refusal) -> bytes:
         "Content-Length": len(body),
         "Connection": "close",
         "X-Request-Id": request_id,
+        "Cache-Control": NO_STORE.decode(),
         **{name.decode(): value.decode() for name, value in _COMMON},
         **refusal.headers,
     }

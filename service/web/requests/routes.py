@@ -60,7 +60,8 @@ def _preflight(allowed: list[str], cross_origin: CrossOrigin) -> Responder:
 class Routes:
     """Registers endpoints: objects with ``on_get``, ``on_post``, ``on_put``, ``on_patch`` or ``on_delete``.
 
-    ``operations`` are those of the groups in order of registration, ``outside`` all others.
+    ``operations`` are those of the groups in order of registration, ``outside`` all others. ``folders`` are
+    paths that are also served with a slash after them.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Routes:
         self._templates: set[str] = set()
         self.operations: list[Operation] = []
         self.outside: list[Operation] = []
+        self.folders: list[str] = []
 
     def add(self, template: str, endpoint: object, *, public: Collection[str] = ()) -> None:
         """Serve ``template``, within a group, by ``endpoint``; every request passes the guard.
