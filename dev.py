@@ -65,6 +65,12 @@ SELECTIONS = {
 NOT_MEASURED = {"compare", "publish", "faults", "-h", "--help"}  # benchmarks that need no other frameworks
 CACHES = {"off": 0, "one": 1}  # entries
 CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
+MANIFESTS = sorted(
+    str(path.relative_to(ROOT))
+    for folder in ("base", "overlays")
+    for path in (ROOT / "deploy" / "kubernetes" / folder).rglob("*.yaml")
+    if path.name != "kustomization.yaml"
+)
 CHECKS = (
     ("ruff", "check"),
     ("ruff", "format", "--check"),
@@ -75,6 +81,7 @@ CHECKS = (
     ("python", "-m", "tests.contract"),
     ("hadolint", "deploy/Dockerfile"),
     ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
+    ("kubernetes-validate", "--strict", "--quiet", *MANIFESTS),
 )
 
 

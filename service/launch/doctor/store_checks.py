@@ -10,6 +10,7 @@ from service.launch.doctor.installation import Installation, Unanswered
 from service.oplog.journal import LOG_CONNECTIONS
 from service.records.database.transactions import SINGLE_READS
 from service.records.migrate import LEAST_SERVER
+from service.settings import Settings
 
 _LEAST_STORE = (7,)
 _LISTENING = 1  # connection of each worker, for announcements
@@ -30,6 +31,11 @@ def database(installation: Installation) -> Finding:
     return ok(version)
 
 
+def connections_of(settings: Settings) -> int:
+    """Return how many connections to the database a worker opens at most, beside those of jobs."""
+    return settings.database.pool_size + SINGLE_READS + LOG_CONNECTIONS + _LISTENING
+
+
 def connections(installation: Installation) -> Finding:
     """A worker that gets no connection answers 503."""
     server, settings = installation.server, installation.settings
@@ -37,7 +43,7 @@ def connections(installation: Installation) -> Finding:
         raise Unanswered("the database does not answer")
     if settings.database.direct_url:
         return ok("a pooler stands between")
-    each = settings.database.pool_size + SINGLE_READS + LOG_CONNECTIONS + _LISTENING
+    each = connections_of(settings)
     node = settings.server.workers * each
     room = server.connections // node
     message = f"a node opens up to {node} of {server.connections} ({each} for each worker)"
