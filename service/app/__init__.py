@@ -15,6 +15,7 @@ from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.operator_error import OperatorError
 from service.kernel.permission_catalogue import codes_by_endpoint
 from service.settings import Settings
+from service.web.observability.board import Slot
 from service.web.requests.address import address_behind
 from service.web.requests.application import Application
 from service.web.requests.context import RequestContext
@@ -24,9 +25,9 @@ from service.web.requests.routes import Routes
 __all__ = ["Container", "Lifespan", "check_routes", "create_app", "describe_routes"]
 
 
-def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
+def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
-    container = Container(settings, shipped)
+    container = Container(settings, shipped, slot)
     app = Application()
     routes = add_routes(app, container, shipped.extensions)
     routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))
@@ -38,6 +39,7 @@ def create_app(settings: Settings, shipped: Shipped) -> RequestMiddleware:
         address_of,
         _finished(container),
         container.collector.operation,
+        begin=container.traffic.begin,
         stop=stop,
         cross_origin=container.cross_origin,
         takes_path=routes.takes_path,

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterator
 from functools import partial
-
-import msgspec
 
 from service.administration.delegation import Delegation
 from service.administration.jobs import jobs_of, runner_of
@@ -28,6 +25,7 @@ from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
 from service.app.readiness import readiness
+from service.app.worker_samples import worker_samples
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
@@ -71,10 +69,11 @@ from service.records.logs.reader import LogReader
 from service.records.policy import lines
 from service.settings import Auth, Settings
 from service.settings import Database as DatabaseSettings
+from service.web.observability.board import Slot
 from service.web.observability.decision_log import decision_log
-from service.web.observability.exposition import Sample
 from service.web.observability.metrics import WorkerMetrics
 from service.web.observability.operator_token import OperatorToken
+from service.web.observability.process import Process
 from service.web.observability.traffic import Traffic
 from service.web.requests.cookies import Cookies
 from service.web.requests.cors import CrossOrigin
@@ -83,9 +82,12 @@ from service.web.requests.guard import AuthorizationGuard
 
 
 class Container:
-    """The long-lived objects of one worker. Creating them connects to nothing."""
+    """The long-lived objects of one worker. Creating them connects to nothing.
 
-    def __init__(self, settings: Settings, shipped: Shipped) -> None:
+    ``slot`` is the place of the worker in its node; None for one without a launcher.
+    """
+
+    def __init__(self, settings: Settings, shipped: Shipped, slot: Slot | None = None) -> None:
         database, auth, worker = settings.database, settings.auth, _worker_name()
         self.auth, self.worker, self.console = auth, worker, settings.console.enabled
         self.database = _database(database, database.pool_size, database.timeout)
@@ -177,12 +179,13 @@ class Container:
             self.database, delegation, self.revocations, self.passwords, password_rules
         )
         self.role_import = RoleImport(self.database, delegation, self.revocations)
-        self.traffic, self.decision_log, self.operator_token = (
+        self.process, self.traffic, self.decision_log, self.operator_token = (
+            Process(),
             Traffic(),
             decision_log(settings.policy),
             OperatorToken(settings.server.metrics_token),
         )
-        self.metrics = WorkerMetrics(worker, self.store.snapshots, self.traffic.samples, self._own_samples)
+        self.metrics = WorkerMetrics(slot, partial(worker_samples, self))
         self.authenticator = Authenticator(auth, tokens, self.store, self.key_callers)
         subjects = Subjects(CurrentRights(self.database, self.store), self.authenticator)
         self.evaluator, self.search = (
@@ -205,29 +208,6 @@ class Container:
             journal=self.journal,
             scheduler=self.scheduler,
         )
-
-    def _own_samples(self) -> Iterator[Sample]:
-        policy = self.live.current
-        yield Sample("portcullis_policy_revision", policy.revision, {})
-        own_parts = self.watch.own_parts
-        yield Sample("portcullis_policy_own_info", 1, {"digest": own_parts.digest})
-        yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})
-        yield Sample("portcullis_policy_workers_not_allowed", own_parts.not_allowed, {})
-        yield Sample("portcullis_policy_tamperings_total", self.watch.tamperings, {})
-        yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})
-        offset = self.store.synchronized.offset
-        if offset is not None:
-            yield Sample("portcullis_clock_offset_seconds", offset, {})
-        for (job, outcome), count in self.scheduler.counts.items():
-            yield Sample("portcullis_job_runs_total", count, {"job": job, "outcome": outcome})
-        for job, failing, success in self.scheduler.state_samples():
-            yield Sample("portcullis_job_failing", int(failing), {"job": job})
-            if success is not None:
-                yield Sample("portcullis_job_success_time_seconds", success, {"job": job})
-        for fate, number in msgspec.structs.asdict(self.collector.counts).items():
-            yield Sample("portcullis_log_entries_total", number, {"fate": fate})
-        if self.decision_log is not None:
-            yield from self.decision_log.writer.samples()
 
     async def close(self) -> None:
         """Release threads and connections."""

@@ -33,6 +33,7 @@ class Lifespan:
         )
         self._running = [asyncio.create_task(one.run()) for one in work]
         self._running.append(asyncio.create_task(container.store.follow_primary()))
+        container.process.serves()
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.
         gc.collect()
         gc.freeze()
@@ -44,5 +45,5 @@ class Lifespan:
         await asyncio.gather(*self._running, return_exceptions=True)
         if self._running:
             await self._container.watch.leave()
-            await self._container.metrics.leave()
+            self._container.metrics.leave()
         await self._container.close()

@@ -52,7 +52,9 @@ class Scheduler:
         self._woken = asyncio.Event()
         self.stored: Sequence[StoredJob] = ()
         """What the last look has found."""
-        self.counts: Final[dict[tuple[str, str], int]] = {}
+        self.counts: Final = dict.fromkeys(
+            ((job.name, outcome) for job in all_jobs for outcome in ("done", "failed")), 0
+        )
         """The runs of this worker since its start, by job and outcome."""
 
     async def run(self) -> None:
@@ -109,8 +111,7 @@ class Scheduler:
         except Busy:
             return False
         if ended is not None:
-            key = (job.name, "failed" if ended.failed else "done")
-            self.counts[key] = self.counts.get(key, 0) + 1
+            self.counts[job.name, "failed" if ended.failed else "done"] += 1
         return True
 
     def _random(self) -> float:

@@ -28,11 +28,6 @@ def undelivered(login_id: str, device: str, issued: int) -> str:
     return f"auth:undelivered:{login_id}:{device}:{issued}"
 
 
-def snapshots(machine: str) -> str:
-    """Name the hash of the metrics that the workers of a machine share."""
-    return f"auth:metrics:{machine}"
-
-
 def known_device(fingerprint: str) -> str:
     """Name the key that remembers a successful login from this device."""
     return f"rate:known:{fingerprint}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import time
 from collections.abc import Iterable
 from functools import partial
@@ -24,7 +23,6 @@ from service.keyspace.probe import Probe
 from service.keyspace.restored import FormerSessions
 from service.keyspace.revision_key import RevisionKey
 from service.keyspace.scripts import Scripts
-from service.keyspace.snapshots import Snapshots
 from service.keyspace.synchronized import SynchronizedClock
 from service.keyspace.values import Ban, BanNote, DeviceSession, Lease, Opening, Rotation, SessionFacts
 from service.settings import Auth
@@ -67,7 +65,6 @@ class SessionStore:
         self.deliveries = Deliveries(self._shared, self._scripts)
         self.online = Online(self._scripts)
         self.counters = Counters(self._client)
-        self.snapshots = Snapshots(pool, settings.timeout, socket.gethostname())
         self.log = LogStream(self._scripts)
         self.probe = Probe(pool, settings.timeout)
         self.former_sessions = FormerSessions(pool, settings.timeout)

@@ -17,6 +17,7 @@ from multiprocessing.synchronize import Event
 from typing import Final
 
 from service.settings import Settings
+from service.web.observability.board import Slot
 
 processes: Final = multiprocessing.get_context("forkserver")
 """Makes the processes, pipes and events of the launcher."""
@@ -34,14 +35,16 @@ def use_short_sockets() -> None:
         tempfile.tempdir = "/tmp"  # noqa: S108 - a folder is made in it, with a random name, as mkdtemp does
 
 
-def work(listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings) -> None:
+def work(
+    listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings, slot: Slot
+) -> None:
     """Run a worker: see ``service.launch.worker.run``. Returns at once if the service stops already."""
     _obey_signals()
     if service_stops.is_set():
         return
     from service.launch.worker import run
 
-    run(listener, launcher, service_stops, settings)
+    run(listener, launcher, service_stops, settings, slot)
 
 
 def prepare(launcher: Connection, settings: Settings) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Event
 from time import monotonic, sleep
@@ -17,6 +17,7 @@ import structlog
 
 from service.launch.children import processes, work
 from service.settings import Settings
+from service.web.observability.board import Board, Slot
 
 HANGS_AFTER: Final = 15.0
 """Seconds without a heartbeat after which a worker counts as hung and is killed."""
@@ -32,9 +33,10 @@ _log = structlog.get_logger()
 class _Worker:
     """One worker process, and the pipe with its heartbeats."""
 
-    def __init__(self, listener: socket.socket, service_stops: Event, settings: Settings) -> None:
+    def __init__(self, listener: socket.socket, service_stops: Event, settings: Settings, slot: Slot) -> None:
+        self.slot = slot
         self.signs, theirs = processes.Pipe(duplex=False)
-        self.process = processes.Process(target=work, args=(listener, theirs, service_stops, settings))
+        self.process = processes.Process(target=work, args=(listener, theirs, service_stops, settings, slot))
         self.process.start()
         theirs.close()
         self._heard = monotonic()
@@ -79,8 +81,9 @@ class Supervisor:
 
     def run(self) -> None:
         """Run the workers until SIGTERM, SIGINT or SIGHUP, or until one of them can't start."""
-        with self._signals() as stop_requested:
-            workers = [self._started() for _ in range(self._settings.server.workers)]
+        count = self._settings.server.workers
+        with self._signals() as stop_requested, closing(Board(count)) as board:
+            workers = [self._started(Slot(number, board)) for number in range(1, count + 1)]
             while not self._stopping:
                 wait([stop_requested, *(worker.process.sentinel for worker in workers)], _LOOK)
                 workers = [self._kept(worker) for worker in workers]
@@ -100,14 +103,14 @@ class Supervisor:
             self._stopping = True
             return worker
         _log.error("a worker hangs and is replaced" if hung else "a worker died and is replaced", pid=pid)
-        return self._started()
+        return self._started(worker.slot)
 
-    def _started(self) -> _Worker:
+    def _started(self, slot: Slot) -> _Worker:
         """Start a worker; a template that was killed is replaced once nothing is left of it."""
         give_up = monotonic() + _TEMPLATE_PATIENCE
         while True:
             try:
-                return _Worker(self._listener, self._service_stops, self._settings)
+                return _Worker(self._listener, self._service_stops, self._settings, slot)
             except (OSError, EOFError):
                 if monotonic() > give_up:
                     raise

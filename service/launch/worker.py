@@ -17,14 +17,17 @@ from service.launch.parent import end_with_parent
 from service.launch.server import WorkerServer
 from service.launch.stop_times import DRAIN
 from service.settings import Settings
+from service.web.observability.board import Slot
 from service.web.observability.log_format import configure_logging
 
 BEAT = 1.0
 """Seconds between two heartbeats of a worker."""
 
 
-def run(listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings) -> None:
-    """Serve ``listener`` until a signal.
+def run(
+    listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings, slot: Slot | None
+) -> None:
+    """Serve ``listener`` until a signal; ``slot`` is the place of this worker in its node, if it has one.
 
     ``service_stops`` is set before all workers get the signal. Writes a heartbeat to ``launcher`` once a
     second. Exits with status 3 if the application does not start.
@@ -32,7 +35,7 @@ def run(listener: socket.socket, launcher: Connection, service_stops: Event, set
     end_with_parent()
     configure_logging(settings.log.format, settings.log.level)
     threading.Thread(target=_beat, args=(launcher,), daemon=True).start()
-    app = create_app(settings, configured(settings.policy))
+    app = create_app(settings, configured(settings.policy), slot)
     config = uvicorn.Config(
         app,
         loop="uvloop",

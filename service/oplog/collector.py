@@ -57,7 +57,8 @@ class Collector:
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._held = 0
+        self.held = 0
+        """Bytes of entries held."""
         self._operations: list[bytes] = []
         self._logins: list[bytes] = []
         self._bundle: Bundle | None = None
@@ -90,7 +91,7 @@ class Collector:
     def handed_on(self) -> None:
         """Drop the current bundle: the stream or the database has it."""
         if self._bundle is not None:
-            self._held -= self._bundle.size
+            self.held -= self._bundle.size
             self.waiting -= self._bundle.count
             self._bundle = None
         if not (self._operations or self._logins):
@@ -108,10 +109,10 @@ class Collector:
             _log.exception("an entry of the logs could not be encoded", event_id=str(event.event_id))
             self._drop()
             return
-        if self._held + len(line) > self._limit:
+        if self.held + len(line) > self._limit:
             self._drop()
             return
-        self._held += len(line)
+        self.held += len(line)
         self.waiting += 1
         waiting.append(line)
         self.filled.set()

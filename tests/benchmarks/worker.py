@@ -18,7 +18,7 @@ def work(port: int) -> None:
     server = dataclasses.replace(settings.server, host="127.0.0.1", port=port)
     settings = dataclasses.replace(settings, server=server)
     _heard, heartbeats = multiprocessing.Pipe(duplex=False)
-    run(listener(settings), heartbeats, multiprocessing.Event(), settings)
+    run(listener(settings), heartbeats, multiprocessing.Event(), settings, None)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from docs.site import command_line
-from service.web.observability.exposition import FAMILIES
+from service.web.observability.families import FAMILIES
 from tests.docs.pages import ROOT, between, rows
 
+LABEL = re.compile(r"(?:^|, )`?(\w+)(?:`|$)")
 REFERENCE = ROOT / "docs" / "reference"
 
 
@@ -15,7 +18,9 @@ def test_every_command_is_shown_with_its_arguments() -> None:
     assert between(page, "commands") == command_line.markdown(), f"this prints what belongs there: {printed}"
 
 
-def test_every_metric_is_shown_with_its_type_and_what_it_is() -> None:
+def test_every_metric_is_shown_with_its_type_its_labels_and_what_it_is() -> None:
     page = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
-    shown = {name: (kind.partition(",")[0], text) for name, kind, _, text in rows(page)}
-    assert shown == FAMILIES
+    shown = {name: (kind, set(LABEL.findall(labels)), text) for name, kind, labels, text in rows(page)}
+    assert shown == {
+        name: (family.kind, set(family.labels), family.help) for name, family in FAMILIES.items()
+    }

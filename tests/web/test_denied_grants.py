@@ -9,7 +9,7 @@ from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
 from service.errors import PermissionDenied
 from service.kernel.codes import HeldCodes
-from service.web.observability.exposition import Sample
+from service.kernel.metrics import Sample
 from service.web.observability.traffic import Traffic
 from service.web.requests.application import Application
 from service.web.requests.context import RequestContext

@@ -8,7 +8,8 @@ import pytest
 
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
-from service.web.observability.exposition import Sample, exposition
+from service.kernel.metrics import Sample
+from service.web.observability.exposition import exposition
 from tests.support.inside import inside
 
 pytestmark = pytest.mark.anyio

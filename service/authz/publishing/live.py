@@ -47,6 +47,8 @@ class LivePolicy:
         self._none = self._newest = Policy(shipped.model_text, own_digest=shipped.digest)
         self._confirmed = _now()
         self._shipped = shipped
+        self.loaded = 0.0
+        """When the policy in force was loaded, in seconds since the epoch; 0 before the first one."""
         self._loading = asyncio.Lock()
         self._swapped = asyncio.Event()
 
@@ -147,6 +149,7 @@ class LivePolicy:
         newer = policy.revision > self.current.revision
         if newer:
             self._newest, self._confirmed = policy, _now()  # it was stored a moment ago
+            self.loaded = time.time()
             self._swapped.set()
             self._swapped = asyncio.Event()
         return newer

@@ -155,9 +155,14 @@ class PolicyWatch:
         request that has to be decided by it is refused.
         """
         revision = self._live.current.revision
-        behind = self._newest > revision and monotonic() - self._behind_since > FOLLOW_WITHIN
+        behind = self.lag > FOLLOW_WITHIN
         state: State = "down" if not revision or behind else "degraded" if self.fault is not None else "up"
         return Health(state, {"revision": revision, "fault": self.fault})
+
+    @property
+    def lag(self) -> float:
+        """Seconds for which a newer revision than the one in force here has been known; 0: none is."""
+        return monotonic() - self._behind_since if self._newest > self._live.current.revision else 0.0
 
     async def leave(self) -> None:
         """Report the end of this worker; without the database, its reports simply stop."""

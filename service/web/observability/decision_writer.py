@@ -12,8 +12,8 @@ from typing import Final
 import structlog
 
 from service.authz.engine.decision_event import Event, encoded
+from service.kernel.metrics import Sample
 from service.web.observability.decision_output import Output
-from service.web.observability.exposition import Sample
 
 MOST_WAITING: Final = 4096
 """The most events that wait; further ones are dropped."""

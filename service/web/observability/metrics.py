@@ -1,20 +1,18 @@
-"""``GET /metrics``: the metrics of all workers of this machine, from any of them."""
+"""``GET /metrics``: the metrics of all workers of this node, from any of them."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import resource
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
+import structlog
 
-from service.errors import NotFound, Unauthenticated, Unavailable
-from service.keyspace.snapshots import Snapshots
-from service.web.observability.exposition import MEDIA_TYPE, Sample, exposition
+from service.errors import NotFound, Unauthenticated
+from service.kernel.metrics import Sample
+from service.web.observability.board import Slot
+from service.web.observability.exposition import MEDIA_TYPE, exposition
 from service.web.observability.operator_token import OperatorToken
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import refuses
@@ -25,45 +23,55 @@ EVERY: Final = 2.0
 
 Source = Callable[[], Iterable[Sample]]
 
+_log = structlog.get_logger(__name__)
+_ALONE: Final = 1
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder(list[Sample]).decode
 
 
 class WorkerMetrics:
-    """The metrics of one worker, shared with the other workers of the machine through snapshots."""
+    """The metrics of one worker, shared with the other workers of its node.
 
-    def __init__(self, worker: str, board: Snapshots, *sources: Source) -> None:
-        self._worker = worker
-        self._board = board
-        self._sources = (*sources, _process)
+    A worker that replaces another one has its ``slot``, so its series go on, and begin at 0 again. A worker
+    without a slot is the only one that it knows.
+    """
+
+    def __init__(self, slot: Slot | None, source: Source) -> None:
+        self._slot = slot
+        self._source = source
+        self._too_long = False
 
     async def run(self) -> None:
-        """Save a snapshot periodically, until cancelled; none while the store is unavailable."""
-        while True:
-            with suppress(Unavailable):
-                await self._board.post(self._worker, _encode(self._own()))
+        """Leave a snapshot every ``EVERY`` seconds, until cancelled."""
+        while self._slot is not None:
+            self._post(self._slot)
             await asyncio.sleep(EVERY)
 
-    async def leave(self) -> None:
-        """Delete the snapshot when the worker ends."""
-        with suppress(Unavailable):
-            await self._board.withdraw(self._worker)
+    def leave(self) -> None:
+        """Forget the snapshot when the worker ends."""
+        if self._slot is not None:
+            self._slot.board.clear(self._slot.number)
 
-    async def of_all(self) -> list[Sample]:
-        """Return the samples of all workers, labelled by worker; only this worker's if the store is down."""
-        try:
-            found = {worker: _decode(text) for worker, text in (await self._board.read()).items()}
-        except Unavailable:
-            found = {}
-        found[self._worker] = self._own()
+    def of_all(self) -> list[Sample]:
+        """Return the samples of all workers, labelled by worker."""
+        number, found = _ALONE, {}
+        if self._slot is not None:
+            number = self._slot.number
+            found = {one: _decode(snapshot) for one, snapshot in self._slot.board.read().items()}
+        found[number] = list(self._source())
         return [
-            Sample(sample.name, sample.value, {"worker": worker, **sample.labels})
-            for worker, samples in sorted(found.items())
+            Sample(sample.name, sample.value, {"worker": str(number), **sample.labels})
+            for number, samples in sorted(found.items())
             for sample in samples
         ]
 
-    def _own(self) -> list[Sample]:
-        return [sample for source in self._sources for sample in source()]
+    def _post(self, slot: Slot) -> None:
+        try:
+            slot.board.write(slot.number, _encode(list(self._source())))
+        except ValueError as error:
+            if not self._too_long:
+                _log.error("other workers can't show the metrics of this one", reason=str(error))
+            self._too_long = True
 
 
 class Metrics:
@@ -76,7 +84,7 @@ class Metrics:
 
     @refuses(NotFound, Unauthenticated)
     async def on_get(self, context: RequestContext) -> Document:
-        """Read the metrics of all workers of this machine.
+        """Read the metrics of all workers of this node.
 
         Needs the bearer token of the setting `server.metrics_token`; 404 if that is empty.
         """
@@ -84,16 +92,4 @@ class Metrics:
             raise NotFound
         if not self._token.is_held(context):
             raise Unauthenticated
-        return Document(exposition(await self._metrics.of_all()), MEDIA_TYPE)
-
-
-_STARTED: Final = time.time()
-_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
-
-
-def _process() -> Iterator[Sample]:
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    yield Sample("portcullis_cpu_seconds_total", usage.ru_utime + usage.ru_stime, {})
-    yield Sample("portcullis_start_time_seconds", _STARTED, {})
-    with suppress(OSError), open("/proc/self/statm", "rb") as numbers:  # noqa: PTH123 - read with each snapshot
-        yield Sample("portcullis_resident_memory_bytes", int(numbers.read().split()[1]) * _PAGE, {})
+        return Document(exposition(self._metrics.of_all()), MEDIA_TYPE)

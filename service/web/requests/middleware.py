@@ -60,12 +60,13 @@ class RequestMiddleware:
         count: Callable[[RequestContext], None] | None = None,
         record: Callable[[OperationEvent], None] | None = None,
         *,
+        begin: Callable[[], None] = lambda: None,
         stop: Callable[[], None] = lambda: None,
         cross_origin: CrossOrigin | None = None,
         takes_path: Collection[str] = (),
         folders: Collection[str] = (),
     ) -> None:
-        """``count``, if given, is called with each finished request.
+        """``begin`` is called when a request has arrived, ``count``, if given, with each finished one.
 
         ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
         when the process is about to stop. ``cross_origin`` adds its headers to every answer.
@@ -73,6 +74,7 @@ class RequestMiddleware:
         paths that are also served with a slash after them, as browsers and people write them.
         """
         self._app = app
+        self._begin = begin
         self._count = count
         self._address_of = address_of
         self._record = record
@@ -94,6 +96,7 @@ class RequestMiddleware:
             await self._serve_other(scope, receive, send)
             return
         context = RequestContext(scope, self._address_of)
+        self._begin()
         before = ORIGIN.set(context)
         try:
             try:

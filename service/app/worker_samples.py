@@ -1,0 +1,50 @@
+"""What one worker counts, by the names of the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from service.kernel.metrics import Sample, counted
+
+if TYPE_CHECKING:  # the container makes what these functions are given
+    from service.app.container import Container
+
+
+def worker_samples(container: Container) -> Iterator[Sample]:
+    """Yield all samples of a worker; every counter with a closed list of labels is there from the start."""
+    yield from container.process.samples()
+    yield from container.traffic.samples()
+    yield from _policy(container)
+    offset = container.store.synchronized.offset
+    if offset is not None:
+        yield Sample("portcullis_clock_offset_seconds", offset, {})
+    for (job, outcome), count in container.scheduler.counts.items():
+        yield Sample("portcullis_job_runs_total", count, {"job_name": job, "outcome": outcome})
+    for job, failing, success in container.scheduler.state_samples():
+        yield Sample("portcullis_job_failing", int(failing), {"job_name": job})
+        if success is not None:
+            yield Sample("portcullis_job_success_time_seconds", success, {"job_name": job})
+    collector = container.collector
+    yield from counted("portcullis_log_entries_total", "fate", msgspec.structs.asdict(collector.counts))
+    yield Sample("portcullis_log_entries_waiting", collector.waiting, {})
+    yield Sample("portcullis_log_entries_waiting_bytes", collector.held, {})
+    if container.decision_log is not None:
+        yield from container.decision_log.writer.samples()
+
+
+def _policy(container: Container) -> Iterator[Sample]:
+    policy, watch = container.live.current, container.watch
+    yield Sample("portcullis_policy_revision", policy.revision, {})
+    yield Sample("portcullis_policy_lag_seconds", watch.lag, {})
+    yield Sample("portcullis_policy_faulty", int(watch.fault is not None), {})
+    if container.live.loaded:
+        yield Sample("portcullis_policy_load_time_seconds", container.live.loaded, {})
+    own_parts = watch.own_parts
+    yield Sample("portcullis_policy_own_info", 1, {"digest": own_parts.digest})
+    yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})
+    yield Sample("portcullis_policy_workers_not_allowed", own_parts.not_allowed, {})
+    yield Sample("portcullis_policy_tamperings_total", watch.tamperings, {})
+    yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})

@@ -1,0 +1,84 @@
+"""All metrics by name. Names and units follow https://prometheus.io/docs/practices/naming/."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, NamedTuple
+
+
+class Family(NamedTuple):
+    """The type of a metric, its help text, and its labels beside ``worker``."""
+
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+FAMILIES: Final = {
+    "portcullis_build_info": Family("gauge", "What runs; the value is 1.", ("version", "python")),
+    "portcullis_start_time_seconds": Family("gauge", "When the worker was started, in Unix time."),
+    "portcullis_start_duration_seconds": Family("gauge", "Seconds until the worker served."),
+    "portcullis_cpu_seconds_total": Family("counter", "Processor time that the worker has used."),
+    "portcullis_resident_memory_bytes": Family("gauge", "Resident memory of the worker."),
+    "portcullis_open_files": Family("gauge", "Open descriptors of the worker: files and connections."),
+    "portcullis_open_files_limit": Family("gauge", "The most descriptors that the worker may have open."),
+    "portcullis_http_requests_in_flight": Family("gauge", "Requests that have arrived and are not answered."),
+    "portcullis_http_responses_total": Family(
+        "counter", "Requests by status; 0: client disconnected.", ("status",)
+    ),
+    "portcullis_http_requests_total": Family(
+        "counter", "Requests by route and status; 0: client disconnected.", ("method", "route", "status")
+    ),
+    "portcullis_http_request_duration_seconds": Family(
+        "histogram", "Seconds from the first byte to the answer.", ("method", "route")
+    ),
+    "portcullis_denials_total": Family("counter", "Requests denied by the policy, by layer.", ("layer",)),
+    "portcullis_policy_revision": Family("gauge", "The policy revision that the worker uses."),
+    "portcullis_policy_lag_seconds": Family(
+        "gauge", "Seconds for which the worker has known of a newer revision; 0: it uses the newest."
+    ),
+    "portcullis_policy_load_time_seconds": Family(
+        "gauge", "When the worker loaded the policy that it uses, in Unix time."
+    ),
+    "portcullis_policy_faulty": Family(
+        "gauge", "1 while the worker can't tell that its policy is the newest, or can't load the newest."
+    ),
+    "portcullis_policy_own_info": Family(
+        "gauge", "The digest of the own part of the policy of the worker's node; the value is 1.", ("digest",)
+    ),
+    "portcullis_policy_workers_differing": Family(
+        "gauge", "Workers of all nodes that decide by another own part of the policy than this one."
+    ),
+    "portcullis_policy_workers_not_allowed": Family(
+        "gauge",
+        "Workers of all nodes whose own part of the policy the setting policy.own_digests does not name.",
+    ),
+    "portcullis_policy_tamperings_total": Family(
+        "counter", "Revisions that replaced policy lines which somebody had changed past the service."
+    ),
+    "portcullis_permission_bit_highest": Family(
+        "gauge", "The highest bit position of a permission code; -1: none."
+    ),
+    "portcullis_clock_offset_seconds": Family(
+        "gauge", "Seconds that the session store's clock is ahead of ours."
+    ),
+    "portcullis_job_runs_total": Family(
+        "counter", "Runs of jobs by this worker, by outcome.", ("job_name", "outcome")
+    ),
+    "portcullis_job_failing": Family(
+        "gauge", "Whether the last run of a job has failed, on any node.", ("job_name",)
+    ),
+    "portcullis_job_success_time_seconds": Family(
+        "gauge", "When a job was last done, in Unix time.", ("job_name",)
+    ),
+    "portcullis_log_entries_total": Family(
+        "counter", "Entries of the operation and login logs, by outcome.", ("fate",)
+    ),
+    "portcullis_log_entries_waiting": Family(
+        "gauge", "Entries that wait in the worker until the session store takes them."
+    ),
+    "portcullis_log_entries_waiting_bytes": Family("gauge", "Bytes of these entries."),
+    "portcullis_decision_events_total": Family(
+        "counter", "Events of the decision log, by outcome.", ("fate",)
+    ),
+}
+"""Counters end in ``_total``; what only tells a text ends in ``_info`` and is 1."""
