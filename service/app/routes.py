@@ -34,7 +34,7 @@ from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.services import openings, services
 from service.endpoints.sessions import key_set, online, own_sessions, tokens
-from service.endpoints.users import account_state, accounts, api_keys, profile, user_tables
+from service.endpoints.users import account_state, accounts, api_keys, own_operations, profile, user_tables
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
 from service.kernel.extension import Extension
@@ -121,6 +121,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     _add_logs(routes, container)
     _add_jobs(routes, container)
     routes.add("/api/user/info", profile.Info(container.database))
+    routes.add("/api/user/operations", own_operations.OwnOperationList(container.live, routes))
     routes.add("/api/user/profile", profile.Profile(container.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(container.password_change))
     routes.add("/api/user/list", accounts.UserList(container.database))

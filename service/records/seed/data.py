@@ -40,6 +40,7 @@ ROLES: Final = (
 # literal paths that it would otherwise cover.
 RESOURCES: Final = (
     SeedResource("user.info", "Own account", "GET", "/api/user/info"),
+    SeedResource("user.operations", "Own operations", "GET", "/api/user/operations"),
     SeedResource("user.list", "List users", "GET", "/api/user/list"),
     SeedResource("user.detail", "Read a user", "GET", "/api/user/{id}"),
     SeedResource("user.export", "Export users", "GET", "/api/user/export"),

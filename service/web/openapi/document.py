@@ -58,7 +58,7 @@ def openapi(
     refused = refusals_in(shown, with_cookies=cookies)
     paths: dict[str, dict[str, Any]] = {}
     for operation in shown:
-        methods = paths.setdefault(_path(operation.template), {})
+        methods = paths.setdefault(shown_path(operation.template), {})
         methods[operation.method.lower()] = _operation(operation, schemas, with_cookies=cookies)
     made = {
         "openapi": "3.1.0",
@@ -223,6 +223,8 @@ def _successes(operation: Operation, schemas: Schemas) -> dict[str, Any]:
             "304": {"description": "The client has the file, by `If-None-Match`"},
             "307": {"description": "The object store sends the file"},
         }
+    if operation.conditional:
+        return {str(OK): done, "304": {"description": "The client has the answer, by `If-None-Match`"}}
     if not operation.mark.dry_run:
         return {str(operation.status): done}
     dry = envelope_of(schemas.of(DryRunAnswer))
@@ -265,7 +267,8 @@ def _upload(field: str) -> dict[str, Any]:
     return {"schema": form}
 
 
-def _path(template: str) -> str:
+def shown_path(template: str) -> str:
+    """Return a template as the document names it: ``/api/online/{loginId}``."""
     return _PARAMETER.sub(lambda parameter: f"{{{camel(parameter[1])}}}", template)
 
 

@@ -9,7 +9,7 @@ from service.web.content.downloads import ANY_TYPE
 from service.web.requests.description import Operation
 from service.web.requests.guard import MIN_REVISION
 from service.web.requests.idempotency import KEY, MOST, REPLAYED
-from service.web.requests.operation import IN_FORCE
+from service.web.requests.operation import IN_FORCE, NOT_MODIFIED
 from service.web.requests.original import IDENTITY
 
 _TAG: Final = r'(?:W/)?"[^"]*"'
@@ -27,6 +27,12 @@ _IF_MATCH: Final = {
     "description": "The `ETag` of the record as it was read. 412 if the record has changed since. Without "
     "the header, the last writer wins.",
     "schema": {"type": "string", "pattern": rf"^(?:\*|{_TAG}(?: *, *{_TAG})*)$", "examples": ['"3"']},
+}
+_IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "description": "The `ETag` of the answer that the client has. 304 without content if it is the same.",
+    "schema": _IF_MATCH["schema"],
 }
 
 _KEY: Final = {
@@ -63,7 +69,7 @@ HEADERS: Final[dict[str, dict[str, Any]]] = {
         "4/4",
         pattern="^[0-9]+/[0-9]+$",
     ),
-    "ETag": _text("The version of the record, for `If-Match`; of a file, for `If-None-Match` too.", '"3"'),
+    "ETag": _text("The version of the record, for `If-Match` and `If-None-Match`.", '"3"'),
     "Location": _text("The path of the new record.", "/api/user/7", format="uri-reference"),
     "FileLocation": _text(
         "Where the object store sends the file, for a short time.",
@@ -119,7 +125,7 @@ def response_headers(operation: Operation, status: int) -> dict[str, Any]:
         names.append("Retry-After")
     if operation.mark.media and status in _SENT:
         names.append("Content-Disposition")
-    if ANY_TYPE in operation.mark.media and status < BadRequest.status:
+    if (ANY_TYPE in operation.mark.media and status < BadRequest.status) or status == NOT_MODIFIED:
         names.append("ETag")
     components = _COMPONENTS.get(status, {})
     return {name: {"$ref": f"#/components/headers/{components.get(name, name)}"} for name in names}
@@ -130,6 +136,8 @@ def header_parameters(operation: Operation) -> list[dict[str, Any]]:
     found = []
     if PreconditionFailed in operation.mark.refusals:
         found.append(_IF_MATCH)
+    if operation.conditional:
+        found.append(_IF_NONE_MATCH)
     if operation.mark.idempotent:
         found.append(_KEY)
     if operation.in_group and not (operation.public or operation.mark.subrequest):

@@ -64,6 +64,11 @@ class Operation:
         return self.template.startswith(GROUPS)
 
     @cached_property
+    def conditional(self) -> bool:
+        """True if it is answered 304 to a client that already has the answer, by ``If-None-Match``."""
+        return self.method == "GET" and self.mark.tagged
+
+    @cached_property
     def public(self) -> bool:
         """True if it needs no session."""
         return self.access == (ANYONE,)

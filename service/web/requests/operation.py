@@ -12,6 +12,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from service.administration.keyed_writes import KeyedWrites
+from service.web.content.ranges import is_known
 from service.web.content.streams import Sending, Stream
 from service.web.content.tables import Table, TableBody
 from service.web.requests.answer import Answer
@@ -39,6 +40,10 @@ IN_FORCE: Final = "X-Policy-In-Force"
 """The header of the answer to a publishing write, such as ``4/4``."""
 
 
+NOT_MODIFIED: Final = 304
+"""The status of a conditional read whose answer the client has (RFC 9110 §13.1.2)."""
+
+
 def responder_of(
     operation: Operation,
     function: Function,
@@ -63,7 +68,7 @@ def responder_of(
     )
     read_query = None if signature.query is None else _query(signature.query).read
     read_body = None if signature.body is None else _body(signature.body, public=operation.public).read
-    answer_of = _encoder_of(signature.answer)
+    answer_of = _encoder_of(operation)
     streams = signature.answer is Stream
     tell = acknowledged if operation.mark.publishes else None
     checks_query = admit is not None and not (operation.mark.subrequest or is_protocol(signature.body))
@@ -91,7 +96,7 @@ def responder_of(
             context.respond_header(IN_FORCE, "{}/{}".format(*await tell(context.policy.revision)))
         if streams:
             return await _streamed(context, result)
-        answer = answer_of(result, status)
+        answer = answer_of(context, result, status)
         if keeps_answer:
             context.answer = answer.data
         return answer
@@ -144,21 +149,35 @@ def _body(kind: type[Struct], *, public: bool) -> JsonBody[Any] | TableBody[Any]
     return JsonBody(kind, MAX_PUBLIC_BODY if public else MAX_BODY)
 
 
-def _encoder_of(kind: Any) -> Callable[[Any, int], Answer]:
+Encode = Callable[[RequestContext, Any, int], Answer]
+"""Makes the answer of what a responder has returned, with a status."""
+
+
+def _encoder_of(operation: Operation) -> Encode:
+    kind = operation.signature.answer
     if kind is Document:
         return _document
+    if operation.conditional:
+        return _data_unless_known
     return _bare if is_protocol(kind) else _data
 
 
-def _data(result: object, status: int) -> Answer:
+def _data_unless_known(context: RequestContext, result: object, status: int) -> Answer:
+    tag = next(value.decode() for name, value in context.headers if name == b"etag")
+    if is_known(context, tag):
+        return Answer(NOT_MODIFIED, media_type=None)
+    return _data(context, result, status)
+
+
+def _data(_context: RequestContext, result: object, status: int) -> Answer:
     return Answer(status, envelope(result))
 
 
-def _bare(result: object, status: int) -> Answer:
+def _bare(_context: RequestContext, result: object, status: int) -> Answer:
     return Answer(status, json_text(result))
 
 
-def _document(result: Document, _status: int) -> Answer:
+def _document(_context: RequestContext, result: Document, _status: int) -> Answer:
     return Answer(result.status, result.content, result.media_type.encode("ascii"))
 
 

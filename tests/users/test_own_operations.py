@@ -1,0 +1,81 @@
+"""What a caller may call: as requests are decided, through both layers, whatever has changed."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.support.members import Member, ids_of, member
+
+pytestmark = pytest.mark.anyio
+
+PATH = "/api/user/operations"
+NOWHERE = "9007199254740991"
+
+
+async def listed(one: Member) -> set[str]:
+    answer = await one.ask("GET", PATH)
+    assert answer.status == 200, answer.body
+    data = answer.json["data"]
+    assert str(data["revision"]) == answer.header("x-policy-revision")
+    return set(data["operations"])
+
+
+async def readable(service: Inside) -> set[str]:
+    """Return the documented operations that only read, and need no other parameter than those of the path."""
+    document = (await service.as_stranger("GET", "/docs/openapi.json")).json
+    return {
+        f"GET {path}"
+        for path, methods in document["paths"].items()
+        if path.startswith("/api/") and "get" in methods
+    }
+
+
+async def test_what_is_listed_passes_and_what_is_not_is_denied(service: Inside) -> None:
+    clerk = await member(service, "clerk", "system:role:list", "system:file:share")
+    own = await listed(clerk)
+    assert {"GET /api/role/list", "GET /api/user/info", "POST /api/auth/login", f"GET {PATH}"} <= own
+    assert "PUT /api/user/{id}" not in own
+    asked = sorted(await readable(service))
+    assert len(asked) > 30
+    for operation in asked:
+        path = re.sub(r"\{\w+\}", NOWHERE, operation.removeprefix("GET "))
+        answer = await clerk.ask("GET", path)
+        assert (answer.status == 403) == (operation not in own), operation
+
+
+async def test_paths_are_those_of_the_document(service: Inside) -> None:
+    root = await service.data("GET", PATH)
+    document = (await service.as_stranger("GET", "/docs/openapi.json")).json
+    documented = {
+        f"{method.upper()} {path}"
+        for path, methods in document["paths"].items()
+        if path.startswith(("/api/", "/access/", "/oauth/"))
+        for method in methods
+    }
+    assert set(root["operations"]) == documented
+
+
+async def test_binding_a_resource_closes_an_operation_at_once(service: Inside) -> None:
+    clerk = await member(service, "clerk")
+    (button,) = await ids_of(service, "system:file:share")
+    about = {"resourceCode": "menu.mine", "resourceName": "Own menus"}
+    made = await service.data("POST", "/api/resource", {**about, "method": "GET", "path": "/api/menu/mine"})
+    assert "GET /api/menu/mine" in await listed(clerk)
+    await service.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [button]})
+    assert "GET /api/menu/mine" not in await listed(clerk)
+
+
+async def test_an_unchanged_answer_is_not_sent_again(service: Inside) -> None:
+    clerk = await member(service, "clerk")
+    tag = (await clerk.ask("GET", PATH)).header("etag") or ""
+    same = await clerk.ask("GET", PATH, None, ("If-None-Match", tag))
+    assert (same.status, same.body, same.header("etag")) == (304, b"", tag)
+    assert same.header("content-type") is None
+    changed = await service.ask("GET", PATH, None, ("If-None-Match", tag))
+    assert changed.status == 200
+    record = await service.ask("GET", "/api/user/1")
+    known = ("If-None-Match", record.header("etag") or "")
+    assert (await service.ask("GET", "/api/user/1", None, known)).status == 304
