@@ -1,2 +1,42 @@
 // @ts-check
-document.body.append("Portcullis");
+/** Starts the console: finds the session of this browser, or asks for a login, and shows the view of the address. */
+import * as session from "./core/session.js";
+import { h } from "./core/dom.js";
+import { trouble } from "./parts/dialog.js";
+import { S } from "./strings.js";
+
+session.hooks.signIn = async (problem) => {
+  const { again } = await import("./views/sign-in.js");
+  await again(problem);
+};
+session.hooks.ended = async () => {
+  const { close } = await import("./core/frame.js");
+  close();
+  await ask();
+};
+try {
+  document.documentElement.dataset.theme = localStorage.getItem("portcullis.theme") ?? "auto";
+} catch {
+  // A browser that stores nothing follows the system.
+}
+if (await session.find()) await begin();
+else await ask();
+
+async function begin() {
+  try {
+    const { open } = await import("./core/frame.js");
+    await open();
+  } catch (problem) {
+    if (!document.querySelector("main")?.childElementCount) {
+      document.body.replaceChildren(h("main", { class: "alone" }, trouble(problem, () => location.reload())));
+    }
+  }
+}
+
+/** Show the page that asks for a login; the address stays, so that a deep link survives it. */
+async function ask() {
+  document.title = `${S.signIn.title} · ${S.product}`;
+  const { page } = await import("./views/sign-in.js");
+  await page();
+  await begin();
+}

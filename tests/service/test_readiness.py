@@ -23,18 +23,7 @@ pytestmark = pytest.mark.anyio
 
 TOKEN = "mX3-" * 8
 OPERATOR = ("Authorization", f"Bearer {TOKEN}")
-PARTS = (
-    "database",
-    "sessions",
-    "policy",
-    "clock",
-    "files",
-    "logs",
-    "jobs",
-    "disk",
-    "certificates",
-    "proxy",
-)
+PARTS = ("database", "sessions", "policy", "clock", "files", "logs", "jobs")
 
 
 class Site:

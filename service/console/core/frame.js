@@ -1,0 +1,167 @@
+// @ts-check
+/** What stands around every view: the navigation from the caller's menus, the account, messages, the keyboard. */
+import { S } from "../strings.js";
+import { tell } from "../parts/dialog.js";
+import { button, h, icon, link, mark } from "./dom.js";
+import { match, start, stop } from "./router.js";
+import * as session from "./session.js";
+import { VIEWS } from "./views.js";
+
+/** @type {[string, string, string][]} */
+const OWN = [["/account", S.frame.account, "user"], ["/account/devices", S.frame.devices, "device"], ["/account/sign-ins", S.frame.logins, "log-in"]];
+/** @type {HTMLElement} */ let list;
+/** @type {HTMLElement} */ let account;
+let held = "";
+
+/** Show the frame, and in it the view of the address. */
+export async function open() {
+  const outlet = h("main", { id: "content", tabindex: "-1" });
+  const drawer = button(S.frame.open, () => toggle(true), { icon: "menu", label: true, kind: "quiet drawer", "aria-expanded": "false", "aria-controls": "side" });
+  list = h("ul", { class: "nav" });
+  account = h("div", { class: "account" });
+  const side = h("div", { id: "side" },
+    h("div", { class: "brand" }, link("/", mark(), S.product), button(S.frame.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" })),
+    h("nav", { "aria-label": S.frame.navigation }, list), account);
+  const shade = h("div", { class: "shade", onclick: () => toggle(false) });
+  const toggle = (/** @type {boolean} */ on) => {
+    document.body.classList.toggle("drawn", on);
+    drawer.setAttribute("aria-expanded", String(on));
+    if (on) /** @type {HTMLElement | null} */ (side.querySelector("a, button"))?.focus();
+    else if (side.contains(document.activeElement)) drawer.focus();
+  };
+  side.addEventListener("keydown", (event) => { if (event.key === "Escape") toggle(false); });
+  list.addEventListener("click", () => document.body.classList.remove("drawn"));
+  document.body.replaceChildren(
+    h("a", { class: "skip", href: "#content", onclick: (/** @type {Event} */ event) => { event.preventDefault(); outlet.focus(); } }, S.frame.skip),
+    h("header", { class: "top" }, drawer, link("/", mark(), S.product)),
+    h("div", { class: "layout" }, side, shade, outlet),
+    ...document.querySelectorAll("dialog"));
+  document.addEventListener("keydown", pressed);
+  session.hooks.changed = () => { refresh().catch(() => {}); };
+  await refresh();
+  await start(outlet, (title, path) => {
+    document.title = path === "/" ? S.product : `${title} · ${S.product}`;
+    current(path);
+  });
+}
+
+/** Take the frame away: the session has ended. */
+export function close() {
+  stop();
+  document.removeEventListener("keydown", pressed);
+  held = "";
+  for (const one of document.querySelectorAll("dialog")) one.remove();
+  document.body.classList.remove("drawn");
+}
+
+/** Read who the caller is and what they may do, and show the navigation for that. */
+export async function refresh() {
+  await session.identify();
+  const { me, menus } = session;
+  if (!me) return;
+  const rights = JSON.stringify([me.roles, me.permissions, menus]);
+  if (held && rights !== held) tell(S.frame.changes);
+  held = rights;
+  list.replaceChildren(entry("/", S.frame.home, "home"), ...items(menus));
+  account.replaceChildren(
+    h("details", { class: "menu" },
+      h("summary", { "aria-label": S.frame.signedInAs(me.nickName || me.name) }, initials(me), h("span", null, h("strong", null, me.nickName || me.name), h("small", null, me.name)), icon("up")),
+      h("ul", null,
+        OWN.filter(([path]) => match(path)).map(([path, text, shown]) => h("li", null, link(path, icon(shown), text))),
+        h("li", null, button(S.frame.shortcuts, shortcuts, { icon: "help", kind: "plain" })),
+        h("li", null, theme()),
+        h("li", null, button(S.frame.signOut, async () => {
+          try {
+            await session.signOut();
+          } catch (problem) {
+            const { dialog, trouble } = await import("../parts/dialog.js");
+            dialog(S.frame.signOut, trouble(problem));
+          }
+        }, { icon: "log-out", kind: "plain" })))));
+  current(location.hash.slice(1).split("?")[0] || "/");
+}
+
+/**
+ * Return the entries of menus: those that lead to a view which the caller may see, and the groups that hold some.
+ * @param {import("./session.js").Menu[]} menus
+ * @returns {HTMLElement[]}
+ */
+function items(menus) {
+  return menus.flatMap((menu) => {
+    const view = VIEWS.find((one) => one.menu && (one.menu === menu.name || `/system/${one.menu}` === menu.path || one.pattern === menu.path));
+    const own = view && session.may(view.operation) ? [entry(view.pattern, menu.title, menu.icon ?? "file")] : [];
+    const below = items(menu.children);
+    if (own.length > 0 || below.length === 0) return [...own, ...below];
+    return [h("li", { class: "group" }, h("span", { id: `menu-${menu.id}` }, menu.title), h("ul", { "aria-labelledby": `menu-${menu.id}` }, below))];
+  });
+}
+
+/** @param {string} path @param {string} text @param {string} shown */
+function entry(path, text, shown) {
+  return h("li", null, link(path, icon(shown), text));
+}
+
+/** Mark the entry under which a view is. @param {string} path */
+function current(path) {
+  let best = null;
+  for (const one of list.querySelectorAll("a")) {
+    one.removeAttribute("aria-current");
+    const own = one.hash.slice(1);
+    if ((path === own || (own !== "/" && path.startsWith(`${own}/`))) && own.length >= (best?.hash.length ?? 1) - 1) best = one;
+  }
+  best?.setAttribute("aria-current", path === best.hash.slice(1) ? "page" : "true");
+  for (const one of account.querySelectorAll("a")) {
+    if (one.hash.slice(1) === path) one.setAttribute("aria-current", "page");
+    else one.removeAttribute("aria-current");
+  }
+  account.querySelector("details")?.removeAttribute("open");
+}
+
+/** @param {import("./session.js").Me} me */
+function initials(me) {
+  const letters = (me.nickName || me.name).split(/\s+/).slice(0, 2).map((word) => [...word][0] ?? "").join("");
+  return h("span", { class: "initials", "aria-hidden": "true" }, letters.toUpperCase());
+}
+
+function theme() {
+  const chosen = document.documentElement.dataset.theme ?? "auto";
+  return h("label", { class: "theme" }, S.frame.theme, h("select", { name: "theme", value: chosen, onchange: (/** @type {Event} */ event) => {
+    const { value } = /** @type {HTMLSelectElement} */ (event.target);
+    document.documentElement.dataset.theme = value;
+    try {
+      localStorage.setItem("portcullis.theme", value);
+    } catch {
+      // A browser that stores nothing forgets the choice.
+    }
+  } }, Object.entries(S.frame.themes).map(([key, text]) => h("option", { value: key }, text))));
+}
+
+let led = false;
+
+/** @param {KeyboardEvent} event */
+function pressed(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  if (target.matches?.("input:not([type=checkbox], [type=radio]), textarea, select")) return;
+  const after = led;
+  led = false;
+  if (after && event.key === "h") location.hash = "/";
+  else if (after && event.key === "a") location.hash = "/account";
+  else if (after && event.key === "n") list.querySelector("a")?.focus();
+  else if (event.key === "g") {
+    led = true;
+    setTimeout(() => { led = false; }, 1500);
+  } else if (event.key === "?") shortcuts();
+  else if (event.key === "/") {
+    const first = document.querySelector("main [role=search] input, main input[type=search], main [role=search] select");
+    if (!(first instanceof HTMLElement)) return;
+    first.focus();
+  } else return;
+  event.preventDefault();
+}
+
+async function shortcuts() {
+  const { dialog } = await import("../parts/dialog.js");
+  dialog(S.shortcuts.title, h("dl", { class: "definition keys" }, S.shortcuts.keys.map(([keys, text]) =>
+    h("div", null, h("dt", null, keys.split(" ").map((key) => h("kbd", null, key))), h("dd", null, text)))));
+}

@@ -1,0 +1,239 @@
+// @ts-check
+/**
+ * The session of this browser. Tokens are in memory only and shared between its tabs: a new tab asks the others, and
+ * one tab at a time refreshes. In cookie mode the cookies have them, and no tab sees them.
+ */
+import { Problem, newKey, send } from "./api.js";
+
+/**
+ * What proves who asks. `since` is when it was obtained, in milliseconds: the newest counts in all tabs. In cookie mode
+ * both tokens are empty.
+ * @typedef {{access: string, refresh: string, until: number, since: number}} Proof
+ */
+/** @typedef {{id: number, title: string, name: string | null, path: string | null, icon: string | null, buttons: string[], children: Menu[]}} Menu */
+/** @typedef {{id: number, name: string, nickName: string, avatar: string | null, email: string | null, roles: string[], permissions: string[]}} Me */
+
+const ASKED = 120; // ms that another tab gets to answer
+const SUPERSEDED = 3000; // ms until the tab that was faster must have shared its tokens
+const EARLY = 5000; // ms before its end an access token is renewed
+
+/** @type {Proof | null} */ let proof = null;
+/** @type {Promise<void> | null} */ let renewing = null;
+/** @type {Promise<void> | null} */ let asking = null;
+/** @type {Set<() => void>} */ const waiting = new Set();
+/** @type {Set<string>} */ let operations = new Set();
+const channel = new BroadcastChannel("portcullis");
+
+/** @type {Me | null} */ export let me = null;
+/** @type {Menu[]} */ export let menus = [];
+
+/**
+ * What the session asks of the page: to sign in again over what is shown (rejects when the reader gives up), to show
+ * that the session was ended, and to show rights that may have changed.
+ * @type {{signIn: (problem: Problem | null) => Promise<void>, ended: () => void, changed: () => void}}
+ */
+export const hooks = { signIn: async () => { throw new Problem(401, { code: "unauthenticated" }); }, ended() {}, changed() {} };
+
+channel.onmessage = ({ data }) => {
+  if (data.kind === "ask" && proof) share();
+  if (data.kind === "proof" && (!proof || data.proof.since > proof.since)) {
+    adopt(data.proof);
+    if (me) hooks.changed();
+  }
+  if (data.kind === "ended" && proof) forget();
+};
+
+/** Return true if this browser has a session; asks the other tabs for theirs. */
+export async function find() {
+  if (csrf()) adopt({ access: "", refresh: "", until: Infinity, since: Date.now() });
+  else await newer(0, ASKED);
+  return proof !== null;
+}
+
+/**
+ * Open a session; throws `Problem`.
+ * @param {string} userName
+ * @param {string} password
+ */
+export async function signIn(userName, password) {
+  const before = csrf();
+  const { data } = await send("POST", "/api/auth/login", { body: { userName, password, device: device() } });
+  obtained(data, before);
+}
+
+/** End the session of this device, or with `everywhere` all sessions of the user. */
+export async function signOut(everywhere = false) {
+  try {
+    await call("POST", everywhere ? "/api/auth/logout/all" : "/api/auth/logout");
+  } catch (problem) {
+    // A session that is over already is what was wanted; anything else leaves it open.
+    if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
+  }
+  end();
+}
+
+/** Forget the session in all tabs: it has been ended. */
+export function end() {
+  channel.postMessage({ kind: "ended" });
+  forget();
+}
+
+/**
+ * Send a request with the session; renews tokens that have expired, and asks for a login when the session is over.
+ * @param {string} method
+ * @param {string} template
+ * @param {import("./api.js").Options} [options]
+ */
+export async function call(method, template, options = {}) {
+  const kept = method === "POST" ? { key: newKey(), ...options } : options; // a repetition is the same request
+  for (let attempt = 0; ; attempt += 1) {
+    if (!proof) await signInAgain(null);
+    if (proof && proof.until < Date.now()) await renew(proof);
+    const used = proof;
+    try {
+      return await send(method, template, { ...kept, headers: { ...kept.headers, ...credentials(method) } });
+    } catch (problem) {
+      if (!(problem instanceof Problem) || problem.status !== 401 || attempt === 2) throw problem;
+      if (proof !== used) continue;
+      if (attempt === 0) await renew(used);
+      else await signInAgain(problem);
+    }
+  }
+}
+
+/** Read who the caller is, what they may call, and their menus. */
+export async function identify() {
+  const [{ data: info }, { data: own }, { data: tree }] = await Promise.all([call("GET", "/api/user/info"), call("GET", "/api/user/operations"),
+    call("GET", "/api/menu/mine")]);
+  menus = tree;
+  operations = new Set(own.operations);
+  me = { id: info.userId, name: info.userName, nickName: info.nickName, avatar: info.avatar, email: info.email,
+    roles: info.roles, permissions: info.permissions };
+}
+
+/**
+ * True if the caller may send such requests, such as `GET /api/user/{id}`, as far as permissions go.
+ * @param {string | undefined} operation
+ */
+export function may(operation) {
+  return operation === undefined || operations.has(operation);
+}
+
+/** Return the device type of this browser, made up once: only this name is stored, never a token. */
+export function device() {
+  const key = "portcullis.device";
+  try {
+    const known = localStorage.getItem(key) ?? `console-${newKey().slice(0, 12)}`;
+    localStorage.setItem(key, known);
+    return known;
+  } catch {
+    return `console-${newKey().slice(0, 12)}`; // a browser that stores nothing
+  }
+}
+
+/** @param {string} method @returns {Record<string, string>} */
+function credentials(method) {
+  if (!proof) return {};
+  if (proof.access === "") return method === "GET" ? {} : { "X-CSRF-Token": csrf() ?? "" };
+  const { tokenName = "Authorization", tokenPrefix = "Bearer " } = document.documentElement.dataset;
+  return { [tokenName]: tokenPrefix + proof.access };
+}
+
+/** Return the CSRF token of cookie mode; null outside it. */
+function csrf() {
+  return /(?:^|; )(?:__Host-)?portcullis_csrf=([^;]*)/.exec(document.cookie)?.[1] ?? null;
+}
+
+/** @param {Proof | null} used The proof that was refused. */
+function renew(used) {
+  renewing ??= exclusive(() => renewed(used)).finally(() => { renewing = null; });
+  return renewing.then((refusal) => refusal && signInAgain(refusal));
+}
+
+/**
+ * Replace `used`, by what another tab got meanwhile or by a refresh. Returns the refusal when the session is over, and
+ * throws other problems: the same token can be spent once the service answers again.
+ * @param {Proof | null} used
+ * @returns {Promise<any>}
+ */
+async function renewed(used) {
+  if (!used || proof !== used) return null;
+  if (await newer(used.since, ASKED)) return null;
+  try {
+    const before = csrf();
+    const { data } = await send("POST", "/api/auth/refresh", used.access === ""
+      ? { headers: { "X-CSRF-Token": before ?? "" } } : { body: { refreshToken: used.refresh } });
+    obtained(data, before);
+    hooks.changed();
+    return null;
+  } catch (problem) {
+    if (!(problem instanceof Problem) || ![401, 403].includes(problem.status)) throw problem;
+    if (problem.document.reason === "superseded" && (await newer(used.since, SUPERSEDED))) return null;
+    return problem;
+  }
+}
+
+/** @param {Problem | null} problem Why the session is over, if that is known. */
+function signInAgain(problem) {
+  asking ??= hooks.signIn(problem).finally(() => { asking = null; });
+  return asking;
+}
+
+/**
+ * Keep new tokens; in cookie mode, where each pair comes with a new CSRF token, only that there are some.
+ * @param {{accessToken: string, refreshToken: string, expiresIn: number}} pair
+ * @param {string | null} before The CSRF token before the request.
+ */
+function obtained(pair, before) {
+  const now = Date.now();
+  const cookies = csrf() !== before;
+  adopt({ access: cookies ? "" : pair.accessToken, refresh: cookies ? "" : pair.refreshToken, since: now,
+    until: now + pair.expiresIn * 1000 - Math.min(EARLY, pair.expiresIn * 100) });
+  share();
+}
+
+/** @param {Proof} found */
+function adopt(found) {
+  proof = found;
+  for (const wake of waiting) wake();
+}
+
+function share() {
+  channel.postMessage({ kind: "proof", proof });
+}
+
+function forget() {
+  proof = null;
+  me = null;
+  operations = new Set();
+  hooks.ended();
+}
+
+/**
+ * Ask the other tabs for a proof that is newer than `since`; returns whether there is one within `patience` ms.
+ * @param {number} since
+ * @param {number} patience
+ */
+async function newer(since, patience) {
+  channel.postMessage({ kind: "ask" });
+  const until = performance.now() + patience;
+  while (!(proof && proof.since > since) && performance.now() < until) await change(until - performance.now());
+  return proof !== null && proof.since > since;
+}
+
+/** Wait until there is a new proof, for at most `patience` ms. @param {number} patience */
+export function change(patience) {
+  return new Promise((resolve) => {
+    const done = () => { clearTimeout(timer); waiting.delete(done); resolve(undefined); };
+    const timer = setTimeout(done, Math.min(patience, 2 ** 31 - 1));
+    waiting.add(done);
+  });
+}
+
+/**
+ * Run `work` while no other tab does. Browsers have locks only in secure contexts; elsewhere the service settles races.
+ * @param {() => Promise<any>} work
+ */
+function exclusive(work) {
+  return navigator.locks ? navigator.locks.request("portcullis-refresh", work) : work();
+}

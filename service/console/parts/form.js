@@ -1,0 +1,265 @@
+// @ts-check
+/** Forms: fields with labels, help and faults; what the service refuses is shown at the field it names. */
+import { Problem, newKey } from "../core/api.js";
+import { button, h, unsaved } from "../core/dom.js";
+import { S } from "../strings.js";
+import { trouble } from "./dialog.js";
+
+/**
+ * One field. `type` is text (default), password, email, tel, url, number, date, datetime (a time in the reader's zone,
+ * as RFC 3339), textarea, select, checks (several of the options), check (yes or no), file, or custom with `control`.
+ * @typedef {object} Field
+ * @property {string} name The member of the body, as 422 names it.
+ * @property {string} label
+ * @property {string} [type]
+ * @property {boolean} [required]
+ * @property {boolean} [readonly]
+ * @property {(string | [any, string])[]} [options] Values, or values with their text; a select that is not required gets an empty one.
+ * @property {string} [help]
+ * @property {any} [value]
+ * @property {Record<string, any>} [attributes] Further attributes of the control, such as `autocomplete` or `maxlength`.
+ * @property {{element: HTMLElement, get: () => any, set?: (value: any) => void}} [control]
+ * @property {(value: any) => string | null | undefined} [check] Returns what is wrong with a value.
+ */
+/**
+ * @typedef {object} Config
+ * @property {Field[]} fields
+ * @property {string} [submit] The text of the button; by default Save.
+ * @property {(values: Record<string, any>, how: {key: string, form: Form}) => any} save Values by name: text, numbers, lists; null for what is empty. `key` is an `Idempotency-Key` for these values.
+ * @property {() => void} [cancel]
+ * @property {boolean} [danger]
+ * @property {boolean} [quiet] Leaving it unsaved needs no question.
+ * @property {any} [before] Nodes above the fields.
+ * @property {any} [after] Nodes below the fields, above the buttons.
+ */
+/**
+ * A form as an element, with what its owner may do. `values` reads, `fill` writes, `refuse` shows a problem, `clean`
+ * says that everything is saved.
+ * @typedef {HTMLFormElement & {values: () => Record<string, any>, fill: (values: Record<string, any>) => void, refuse: (problem: unknown) => void, clean: () => void, notes: HTMLElement}} Form
+ */
+
+let made = 0;
+
+/** @param {Config} config @returns {Form} */
+export function form({ fields, submit = S.action.save, save, cancel, danger = false, quiet = false, before, after }) {
+  const shown = fields.map(row);
+  const notes = h("div", { class: "notes" });
+  const ok = button(submit, null, { type: "submit", kind: danger ? "danger" : "primary" });
+  let key = newKey();
+  let busy = false;
+  const mark = () => {
+    key = newKey();
+    if (!quiet) unsaved.add(element);
+  };
+  const element = /** @type {Form} */ (/** @type {unknown} */ (h("form", {
+    class: "form",
+    novalidate: true,
+    oninput: mark,
+    onchange: mark,
+    onsubmit: async (/** @type {Event} */ event) => {
+      event.preventDefault();
+      if (busy) return;
+      notes.replaceChildren();
+      const faults = shown.flatMap(({ field, get, fault }) => {
+        const value = get();
+        const bare = value === null || value === "" || (Array.isArray(value) && value.length === 0);
+        const message = (field.required && bare && S.form.missing) || (!bare && field.check?.(value)) || "";
+        fault(message);
+        return message ? [{ field: field.name, message }] : [];
+      });
+      if (faults.length > 0) return focusFirst();
+      busy = true;
+      ok.setAttribute("aria-busy", "true");
+      try {
+        await save(element.values(), { key, form: element });
+        element.clean();
+      } catch (problem) {
+        element.refuse(problem);
+      } finally {
+        busy = false;
+        ok.removeAttribute("aria-busy");
+      }
+    },
+  }, before, shown.map((one) => one.element), after, notes,
+  h("div", { class: "buttons" }, ok, cancel && button(S.action.cancel, cancel, { "data-cancel": true })))));
+
+  const focusFirst = () => /** @type {HTMLElement | null} */ (element.querySelector("[aria-invalid=true]"))?.focus();
+  element.notes = notes;
+  element.values = () => Object.fromEntries(shown.map(({ field, get }) => [field.name, get()]));
+  element.fill = (values) => {
+    for (const { field, set } of shown) if (field.name in values) set(values[field.name]);
+  };
+  element.clean = () => { unsaved.delete(element); };
+  element.refuse = (problem) => {
+    if (problem instanceof DOMException && problem.name === "AbortError") return;
+    if (problem instanceof Problem && problem.violations.length > 0) {
+      const rest = problem.violations.filter(({ field, message }) => {
+        const at = shown.find((one) => one.field.name === field) ?? shown.find((one) => field?.startsWith(`${one.field.name}[`) || field?.startsWith(`${one.field.name}.`));
+        at?.fault(message);
+        return !at;
+      });
+      if (rest.length === 0) {
+        notes.replaceChildren(h("p", { class: "fault", role: "alert" }, S.form.faults(problem.violations.length)));
+        return focusFirst();
+      }
+    }
+    if (problem instanceof Problem && problem.status === 409 && problem.document.field) {
+      shown.find((one) => one.field.name === problem.document.field)?.fault(problem.detail);
+    }
+    notes.replaceChildren(trouble(problem, () => element.requestSubmit()));
+    if (element.querySelector("[aria-invalid=true]")) focusFirst();
+  };
+  return element;
+}
+
+/** @param {Field} field */
+function row(field) {
+  const id = `field-${++made}`;
+  const { element: control, get, set } = field.control ?? controlOf(field, id);
+  const group = field.type === "checks";
+  const help = field.help && h("p", { class: "help", id: `${id}-help` }, field.help);
+  const told = h("p", { class: "fault", id: `${id}-fault` });
+  const described = [help && `${id}-help`, `${id}-fault`].filter(Boolean).join(" ");
+  if (!control.id) control.id = id;
+  control.setAttribute("aria-describedby", described);
+  if (field.required && !group) control.setAttribute("aria-required", "true");
+  const mark = field.required ? h("span", { class: "required", "aria-hidden": "true" }, "*") : null;
+  /** @param {string} message */
+  const fault = (message) => {
+    told.textContent = message;
+    if (message) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+  };
+  control.addEventListener("input", () => fault(""));
+  let element;
+  if (field.type === "check") {
+    element = h("div", { class: "field check" }, h("label", { for: control.id }, control, " ", field.label), help, told);
+  } else if (group || field.control) {
+    control.setAttribute("aria-labelledby", `${id}-label`);
+    if (group) control.setAttribute("role", "group");
+    element = h("div", { class: "field" }, h("span", { class: "label", id: `${id}-label` }, field.label, mark), help, control, told);
+  } else {
+    element = h("div", { class: "field" }, h("label", { for: control.id }, field.label, mark), help, control, told);
+  }
+  return { field, element, get, set: set ?? (() => {}), fault };
+}
+
+/** @param {Field} field @param {string} id */
+function controlOf(field, id) {
+  const { name, type = "text", value, required, readonly, attributes = {} } = field;
+  const options = (field.options ?? []).map((one) => /** @type {[any, string]} */ (Array.isArray(one) ? one : [one, String(one)]));
+  if (type === "checks") {
+    const boxes = options.map(([key, text]) => ({ key, box: h("input", { type: "checkbox", name, checked: value?.includes(key) ?? false }), text }));
+    return {
+      element: h("div", { class: "checks", tabindex: "-1" }, boxes.map(({ box, text }) => h("label", null, box, " ", text))),
+      get: () => boxes.filter(({ box }) => box.checked).map(({ key }) => key),
+      set: (/** @type {any[]} */ chosen) => { for (const { key, box } of boxes) box.checked = chosen?.includes(key) ?? false; },
+    };
+  }
+  if (type === "check") {
+    const box = h("input", { type: "checkbox", name, id, checked: Boolean(value), disabled: readonly, ...attributes });
+    return { element: box, get: () => box.checked, set: (/** @type {any} */ on) => { box.checked = Boolean(on); } };
+  }
+  if (type === "select") {
+    const all = required ? options : /** @type {[any, string][]} */ ([[null, S.form.notSet], ...options]);
+    const index = (/** @type {any} */ wanted) => String(Math.max(0, all.findIndex(([key]) => key === (wanted ?? null))));
+    const select = h("select", { name, id, disabled: readonly, ...attributes, value: index(value) }, all.map(([, text], place) => h("option", { value: String(place) }, text)));
+    return { element: select, get: () => all[Number(select.value)]?.[0] ?? null, set: (/** @type {any} */ chosen) => { select.value = index(chosen); } };
+  }
+  if (type === "textarea") {
+    const area = h("textarea", { name, id, rows: "4", readonly, ...attributes, value: value ?? "" });
+    return { element: area, get: () => area.value || null, set: (/** @type {any} */ text) => { area.value = text ?? ""; } };
+  }
+  const kind = type === "datetime" ? "datetime-local" : type;
+  const input = h("input", { type: kind, name, id, readonly, autocomplete: "off", ...attributes });
+  const set = (/** @type {any} */ given) => { if (type !== "file") input.value = type === "datetime" ? local(given) : String(given ?? ""); };
+  set(value);
+  return {
+    element: input,
+    get: () => {
+      if (type === "file") return input.files?.[0] ?? null;
+      if (input.value === "") return null;
+      if (type === "number") return Number(input.value);
+      return type === "datetime" ? new Date(input.value).toISOString() : input.value;
+    },
+    set,
+  };
+}
+
+/** @param {string | null | undefined} iso */
+function local(iso) {
+  if (!iso) return "";
+  const date = new Date(iso);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+/**
+ * Return a form that edits a record others may edit too. It writes with the record's ETag; when the record has changed
+ * meanwhile (412), it merges: values that only one side changed are taken over, and for the others the reader chooses.
+ * @param {object} config
+ * @param {() => Promise<{data: any, etag: string | null}>} config.read
+ * @param {(values: Record<string, any>, how: {etag: string | null, key: string}) => Promise<any>} config.write
+ * @param {(data: any) => Omit<Config, "save">} config.form The fields with the values of the record.
+ * @param {(data: any) => Record<string, any>} config.pick The values of a record by the names of the fields.
+ * @param {(result: any) => any} [config.saved]
+ * @param {(data: any) => Promise<string | null> | string | null} [config.editor] Who edited last, if that is known.
+ * @param {(name: string, value: any) => string} [config.text] A value as text.
+ * @returns {Promise<Form>}
+ */
+export async function merging({ read, write, form: config, pick, saved, editor, text }) {
+  let { data, etag } = await read();
+  let base = pick(data);
+  const made = config(data);
+  const told = (/** @type {string} */ name, /** @type {any} */ value) => text?.(name, value) ?? optionText(made.fields, name, value);
+  const element = form({
+    ...made,
+    save: async (values, how) => {
+      try {
+        const result = await write(values, { etag, key: how.key });
+        how.form.clean();
+        await saved?.(result);
+      } catch (problem) {
+        if (!(problem instanceof Problem) || problem.status !== 412) throw problem;
+        const fresh = await read();
+        const theirs = pick(fresh.data);
+        show(values, theirs, (await editor?.(fresh.data)) ?? null, problem);
+        [data, etag, base] = [fresh.data, fresh.etag, theirs];
+        throw new DOMException("", "AbortError"); // shown already
+      }
+    },
+  });
+
+  /** @param {Record<string, any>} mine @param {Record<string, any>} theirs @param {string | null} who @param {Problem} problem */
+  function show(mine, theirs, who, problem) {
+    const names = Object.keys(mine).filter((name) => name in theirs);
+    const same = (/** @type {any} */ a, /** @type {any} */ b) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null);
+    const changed = names.filter((name) => !same(theirs[name], base[name]));
+    const both = changed.filter((name) => !same(mine[name], base[name]) && !same(mine[name], theirs[name]));
+    element.fill(Object.fromEntries(changed.filter((name) => same(mine[name], base[name])).map((name) => [name, theirs[name]])));
+    const label = (/** @type {string} */ name) => made.fields.find((one) => one.name === name)?.label ?? name;
+    element.notes.replaceChildren(h("section", { class: "merge", tabindex: "-1", role: "alert" },
+      h("h3", null, who ? S.form.meanwhileBy(who) : S.form.meanwhile),
+      h("p", null, S.form.meanwhileText),
+      h("dl", { class: "definition" }, changed.map((name) => h("div", null, h("dt", null, label(name)), both.includes(name)
+        ? h("dd", null, h("fieldset", null, h("legend", { class: "hidden" }, label(name)), ["mine", "theirs"].map((side) => {
+          const value = side === "mine" ? mine[name] : theirs[name];
+          return h("label", null, h("input", { type: "radio", name: `merge-${name}`, checked: side === "mine",
+            onchange: () => element.fill({ [name]: value }) }), ` ${side === "mine" ? S.form.mine : S.form.theirs}: `, h("q", null, told(name, value)));
+        })))
+        : h("dd", null, `${S.form.theirs}: `, h("q", null, told(name, theirs[name])))))),
+      problem.requestId && h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${problem.status} ${problem.code}`)));
+    /** @type {HTMLElement} */ (element.notes.firstElementChild).focus();
+  }
+  return element;
+}
+
+/** @param {Field[]} fields @param {string} name @param {any} value */
+function optionText(fields, name, value) {
+  if (value === null || value === undefined || value === "") return S.form.empty;
+  const options = fields.find((one) => one.name === name)?.options ?? [];
+  const text = (/** @type {any} */ key) => {
+    const found = options.find((one) => (Array.isArray(one) ? one[0] : one) === key);
+    return Array.isArray(found) ? found[1] : String(key);
+  };
+  return Array.isArray(value) ? value.map(text).join(", ") : text(value);
+}

@@ -1,0 +1,183 @@
+// @ts-check
+/** Long lists: filters, order and paging in the address; the server sends one page at a time. */
+import { button, empty, h, icon, link, pieces } from "../core/dom.js";
+import { page as current } from "../core/router.js";
+import { S } from "../strings.js";
+import { trouble } from "./dialog.js";
+
+/** @typedef {{title: string, cell: (row: any) => import("../core/dom.js").Child, sort?: string, kind?: string}} Column `sort` is a key of the server; `kind` may be number. */
+/** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], value?: string}} Filter */
+/**
+ * @typedef {object} Listing
+ * @property {string} caption
+ * @property {Column[]} columns
+ * @property {Filter[]} [filters] `type` is text, select, date or check.
+ * @property {(query: Record<string, any>) => Promise<{items: any[], total?: number, page?: number, size?: number, nextCursor?: string | null, totalIsExact?: boolean}>} load Gets the filters, `sort`, `page` or `cursor`, and `size`.
+ * @property {(row: any) => string | null} [row] The address of a row; its first cell becomes a link.
+ * @property {import("../core/dom.js").Child[]} [actions]
+ * @property {import("../core/dom.js").Child} [empty] What stands where there is nothing at all.
+ * @property {(row: any) => import("../core/dom.js").Child} [buttons] Actions of one row, in a last column.
+ * @property {(row: any) => any} [select] The key of a row; then rows have a box, and `chosen` gets the keys.
+ * @property {(keys: Set<any>) => void} [chosen]
+ * @property {number} [size]
+ * @property {string} [sort] The order when the address names none.
+ */
+
+/**
+ * Return a list that loads itself, with `reload()` and, while rows are shown, `rows()`.
+ * @param {Listing} config
+ * @returns {HTMLElement & {reload: () => Promise<void>, rows: () => any[]}}
+ */
+export function listing(config) {
+  const { caption, columns, filters = [], load, row, actions = [], buttons, select, chosen, size = 20 } = config;
+  const page = current();
+  const keys = new Set();
+  /** @type {any[]} */ let rows = [];
+  /** @type {string[]} */ const before = [];
+  let turn = 0;
+  const body = h("tbody");
+  const head = h("tr");
+  const table = h("table", { class: "table" }, h("caption", { class: "hidden" }, caption), h("thead", null, head), body);
+  const place = h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, table);
+  const pager = h("nav", { class: "pager", "aria-label": S.table.pages });
+  const status = h("p", { class: "hidden", role: "status" });
+  const bar = filters.length > 0 || actions.length > 0 ? h("div", { class: "bar" }, search(), h("div", { class: "actions" }, actions)) : null;
+
+  /** @param {Record<string, any>} changes */
+  function set(changes) {
+    if (!("cursor" in changes)) before.length = 0;
+    page.setQuery({ page: null, cursor: null, ...changes }, { show: false });
+    return refresh();
+  }
+
+  function search() {
+    if (filters.length === 0) return null;
+    let timer = 0;
+    const controls = filters.map((filter) => {
+      const value = page.query.get(filter.name) ?? "";
+      const label = filter.label;
+      const apply = () => { clearTimeout(timer); set({ [filter.name]: read() }); };
+      let control;
+      let read = () => control.value.trim();
+      if (filter.type === "select") {
+        const options = (filter.options ?? []).map((one) => (Array.isArray(one) ? one : [one, one]));
+        control = h("select", { name: filter.name, onchange: apply, value }, h("option", { value: "" }, S.table.all),
+          options.map(([key, text]) => h("option", { value: key }, text)));
+      } else if (filter.type === "check") {
+        const box = h("input", { type: "checkbox", name: filter.name, checked: value === "true", onchange: apply });
+        read = () => (box.checked ? "true" : "");
+        return h("label", { class: "filter check" }, box, " ", label);
+      } else if (filter.type === "date") {
+        control = h("input", { type: "datetime-local", name: filter.name, onchange: apply, value: localTime(value) });
+        read = () => (control.value ? new Date(control.value).toISOString() : "");
+      } else {
+        control = h("input", { type: "search", name: filter.name, value, autocomplete: "off", onchange: apply,
+          oninput: () => { clearTimeout(timer); timer = setTimeout(apply, 350); } });
+      }
+      return h("label", { class: "filter" }, h("span", null, label), control);
+    });
+    return h("form", { class: "filters", role: "search", "aria-label": caption, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); refresh(); } },
+      controls, button(S.action.reset, (event) => {
+        const form = /** @type {HTMLFormElement} */ (/** @type {Element} */ (event.target).closest("form"));
+        for (const control of form.querySelectorAll("input, select")) {
+          if (control instanceof HTMLInputElement && control.type === "checkbox") control.checked = false;
+          else /** @type {HTMLInputElement} */ (control).value = "";
+        }
+        return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
+      }, { kind: "quiet" }));
+  }
+
+  function heads() {
+    const sorted = page.query.get("sort") ?? config.sort ?? "";
+    head.replaceChildren(...pieces([
+      select && h("th", { class: "box", scope: "col" }, h("span", { class: "hidden" }, S.action.more)),
+      columns.map(({ title, sort, kind }) => {
+        const on = sort && sorted.replace(/^-/, "") === sort;
+        const down = on && sorted.startsWith("-");
+        return h("th", { scope: "col", class: kind, "aria-sort": on ? (down ? "descending" : "ascending") : null },
+          sort ? button(title, () => set({ sort: on && !down ? `-${sort}` : sort }), { kind: "sort", "data-key": `sort-${sort}`, "aria-label": S.table.sortBy(title) }) : title,
+          on && icon(down ? "down" : "up"));
+      }),
+      buttons && h("th", { scope: "col" }, h("span", { class: "hidden" }, S.table.actions)),
+    ]));
+  }
+
+  /** @param {any} item */
+  function line(item) {
+    const href = row?.(item);
+    const box = select && h("input", { type: "checkbox", checked: keys.has(select(item)), onchange: (/** @type {Event} */ event) => {
+      const on = /** @type {HTMLInputElement} */ (event.target).checked;
+      keys[on ? "add" : "delete"](select(item));
+      chosen?.(keys);
+    } });
+    const cells = columns.map(({ title, cell, kind }, index) => {
+      const content = pieces([cell(item)]);
+      if (index === 0 && box) box.setAttribute("aria-label", content.map((one) => (typeof one === "string" ? one : one.textContent)).join(" "));
+      const shown = index === 0 && href ? link(href, content) : content;
+      return h(index === 0 ? "th" : "td", { "data-label": title, class: kind, scope: index === 0 ? "row" : null }, shown);
+    });
+    return h("tr", null, box && h("td", { class: "box" }, box), cells, buttons && h("td", { class: "row-actions" }, buttons(item)));
+  }
+
+  /** @param {any} found */
+  function pages(found) {
+    const at = found.page ?? 1;
+    const long = found.size ?? size;
+    const { total } = found;
+    const cursor = page.query.get("cursor");
+    const more = cursor || total === undefined ? Boolean(found.nextCursor) : at * long < total;
+    const text = total === undefined || cursor ? S.table.rows(found.items.length)
+      : S.table.range(Math.min(total, (at - 1) * long + 1), Math.min(total, at * long), found.totalIsExact === false ? S.table.atLeast(total) : total.toLocaleString());
+    status.textContent = text;
+    const next = () => {
+      if ((cursor || total === undefined || at * long >= 10_000) && found.nextCursor) {
+        before.push(cursor ?? "");
+        return set({ cursor: found.nextCursor });
+      }
+      return set({ page: at + 1 });
+    };
+    const back = () => (cursor ? set({ cursor: before.pop() || null }) : set({ page: at > 2 ? at - 1 : null }));
+    pager.replaceChildren(
+      h("span", { class: "range" }, text),
+      h("label", null, S.table.size, " ", h("select", { name: "size", value: String(long), onchange: (/** @type {Event} */ event) => set({ size: /** @type {HTMLSelectElement} */ (event.target).value }) },
+        [...new Set([10, 20, 50, 100, 200, long])].sort((a, b) => a - b).map((count) => h("option", { value: String(count) }, count)))),
+      button(S.action.previous, back, { icon: "left", label: true, kind: "quiet", disabled: at <= 1 && !cursor, "data-key": "previous" }),
+      button(S.action.next, next, { icon: "right", label: true, kind: "quiet", disabled: !more, "data-key": "next" }));
+    pager.hidden = found.items.length === 0 && !cursor && at === 1;
+  }
+
+  async function refresh() {
+    const mine = ++turn;
+    const focus = pager.contains(document.activeElement) || head.contains(document.activeElement) ? document.activeElement?.getAttribute("data-key") : null;
+    place.setAttribute("aria-busy", "true");
+    const { sort, ...wanted } = { sort: config.sort, size, ...Object.fromEntries(page.query) };
+    try {
+      const found = await load(sort ? { ...wanted, sort } : wanted);
+      if (mine !== turn || page.signal.aborted) return;
+      rows = found.items;
+      heads();
+      body.replaceChildren(...rows.map(line));
+      const filtered = filters.some(({ name }) => page.query.has(name));
+      place.replaceChildren(rows.length > 0 ? table : filtered ? empty(S.table.noMatch) : pieces([config.empty ?? empty(S.table.none)])[0]);
+      pages(found);
+    } catch (problem) {
+      if (mine === turn && !page.signal.aborted) place.replaceChildren(trouble(problem, refresh));
+    } finally {
+      if (mine === turn) place.removeAttribute("aria-busy");
+    }
+    if (focus) /** @type {HTMLElement | null} */ (element.querySelector(`[data-key="${focus}"]:not(:disabled)`) ?? pager.querySelector("select"))?.focus();
+  }
+
+  const element = Object.assign(h("div", { class: "listing" }, bar, place, status, pager), { reload: refresh, rows: () => rows });
+  place.append(h("p", { class: "loading" }, S.frame.loading));
+  element.dataset.loading = "";
+  refresh();
+  return element;
+}
+
+/** @param {string} iso */
+function localTime(iso) {
+  const date = new Date(iso);
+  if (!iso || Number.isNaN(date.getTime())) return "";
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,0 +1,40 @@
+// @ts-check
+/** Times in the reader's zone; the exact instant shows on hover and on focus. */
+import { h } from "../core/dom.js";
+
+const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+const AGO = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+const STEPS = /** @type {[number, Intl.RelativeTimeFormatUnit][]} */ ([[60, "second"], [60, "minute"], [24, "hour"], [7, "day"]]);
+
+/**
+ * Return a time, or nothing for none.
+ * @param {string | null | undefined} iso RFC 3339.
+ * @param {{ago?: boolean}} [options] `ago`: in words such as "5 minutes ago", up to a week.
+ */
+export function time(iso, { ago = false } = {}) {
+  if (!iso) return null;
+  const date = new Date(iso);
+  return h("time", { datetime: iso, tabindex: "0", class: "time", title: exact(iso), "data-exact": exact(iso) },
+    (ago && since(date)) || FULL.format(date));
+}
+
+/** Return a time as text. @param {string} iso */
+export function timeText(iso) {
+  return FULL.format(new Date(iso));
+}
+
+/** Return the exact instant, in the reader's zone and in UTC. @param {string} iso */
+export function exact(iso) {
+  return `${EXACT.format(new Date(iso))} · ${iso}`;
+}
+
+/** @param {Date} date */
+function since(date) {
+  let amount = (date.getTime() - Date.now()) / 1000;
+  for (const [size, unit] of STEPS) {
+    if (Math.abs(amount) < size) return AGO.format(Math.round(amount), unit);
+    amount /= size;
+  }
+  return null;
+}

@@ -1,0 +1,151 @@
+// @ts-check
+/** Trees, by the pattern of WAI-ARIA: arrows move, Home and End jump, letters search, Space selects, Enter follows. */
+import { h, icon, pieces } from "../core/dom.js";
+
+/**
+ * @typedef {object} Tree
+ * @property {string} name What the tree shows, for screen readers.
+ * @property {any[]} roots
+ * @property {(node: any) => any[]} children
+ * @property {(node: any) => import("../core/dom.js").Child} label
+ * @property {(node: any) => any} [key] By default the `id` of a node.
+ * @property {Set<any>} [selected] Keys; nodes then have a box. The tree changes this set.
+ * @property {(node: any) => boolean} [selectable] Which nodes have a box; by default all.
+ * @property {(node: any, on: boolean) => void} [onselect] After a node was selected or not any more.
+ * @property {(node: any) => void} [onopen] Enter or a click on a node without a box.
+ * @property {Set<any>} [open] Keys of the nodes that are open; by default all roots.
+ * @property {(node: any) => boolean} [shows] Which nodes are shown, with those above them; for a search.
+ * @property {any} [current] The key of the node that is shown elsewhere on the page.
+ * @property {(event: KeyboardEvent, node: any) => boolean | void} [onkey] Further keys; true if one was meant.
+ * @property {(node: any) => Record<string, any>} [attributes] Further attributes of the rows, such as `draggable`.
+ */
+
+/**
+ * Return a tree; `redraw(changes)` shows it anew, with changes to its configuration, and keeps the focus.
+ * @param {Tree} config
+ * @returns {HTMLElement & {redraw: (changes?: Partial<Tree>) => void, focusOn: (key: any) => void}}
+ */
+export function tree(config) {
+  const open = config.open ?? new Set(config.roots.map(keyOf));
+  /** @type {Map<HTMLElement, any>} */ let nodes = new Map();
+  /** @type {any} */ let active;
+
+  /** @param {any} node */
+  function keyOf(node) {
+    return config.key ? config.key(node) : node.id;
+  }
+
+  /** @param {any} node @returns {boolean} */
+  function shown(node) {
+    return !config.shows || config.shows(node) || config.children(node).some(shown);
+  }
+
+  /** @param {any} node @param {number} level @returns {HTMLElement | null} */
+  function item(node, level) {
+    if (!shown(node)) return null;
+    const key = keyOf(node);
+    const below = config.children(node).filter(shown);
+    const opened = below.length > 0 && (open.has(key) || Boolean(config.shows));
+    const box = config.selected && (config.selectable?.(node) ?? true);
+    const on = box && config.selected?.has(key);
+    const row = h("div", { class: "tree-row", ...config.attributes?.(node) },
+      h("span", { class: "twist", onclick: (/** @type {Event} */ event) => { event.stopPropagation(); toggle(node); } }, below.length > 0 && icon(opened ? "down" : "right")),
+      box && h("span", { class: `tick ${on ? "on" : ""}`, "aria-hidden": "true" }, on && icon("check")),
+      h("span", { class: "tree-label" }, pieces([config.label(node)])));
+    const element = h("li", {
+      role: "treeitem",
+      tabindex: "-1",
+      "aria-level": level,
+      "aria-expanded": below.length > 0 ? String(opened) : null,
+      "aria-checked": box ? String(Boolean(on)) : null,
+      "aria-selected": config.selected ? null : String(config.current === key),
+      onclick: (/** @type {Event} */ event) => {
+        event.stopPropagation();
+        active = key;
+        if (box) choose(node);
+        else if (config.onopen) config.onopen(node);
+        else toggle(node);
+        focusOn(key);
+      },
+    }, row, opened && h("ul", { role: "group" }, below.map((one) => item(one, level + 1))));
+    nodes.set(element, node);
+    return element;
+  }
+
+  /** @param {any} node @param {boolean} [wanted] */
+  function toggle(node, wanted) {
+    const key = keyOf(node);
+    if (wanted ?? !open.has(key)) open.add(key);
+    else open.delete(key);
+    redraw();
+  }
+
+  /** @param {any} node */
+  function choose(node) {
+    const key = keyOf(node);
+    const on = !config.selected?.has(key);
+    config.selected?.[on ? "add" : "delete"](key);
+    redraw();
+    config.onselect?.(node, on);
+  }
+
+  /** @param {Partial<Tree>} [changes] */
+  function redraw(changes = {}) {
+    Object.assign(config, changes);
+    const focused = element.contains(document.activeElement);
+    nodes = new Map();
+    element.replaceChildren(...pieces(config.roots.map((one) => item(one, 1))));
+    const at = find(active) ?? nodes.keys().next().value;
+    at?.setAttribute("tabindex", "0");
+    if (focused) at?.focus();
+  }
+
+  /** @param {any} key */
+  function find(key) {
+    for (const [element, node] of nodes) if (keyOf(node) === key) return element;
+    return undefined;
+  }
+
+  /** @param {any} key */
+  function focusOn(key) {
+    const wanted = find(key);
+    if (!wanted) return;
+    element.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
+    wanted.setAttribute("tabindex", "0");
+    wanted.focus();
+    active = key;
+  }
+
+  /** @param {KeyboardEvent} event */
+  function typed(event) {
+    const at = /** @type {HTMLElement} */ (event.target);
+    const node = nodes.get(at);
+    if (node === undefined || event.ctrlKey || event.metaKey) return;
+    if (config.onkey?.(event, node)) return event.preventDefault();
+    if (event.altKey) return;
+    const visible = /** @type {HTMLElement[]} */ ([...element.querySelectorAll("[role=treeitem]")]);
+    const index = visible.indexOf(at);
+    const expanded = at.getAttribute("aria-expanded");
+    const go = (/** @type {HTMLElement | null | undefined} */ to) => to && focusOn(keyOf(nodes.get(to)));
+    if (event.key === "ArrowDown") go(visible[index + 1]);
+    else if (event.key === "ArrowUp") go(visible[index - 1]);
+    else if (event.key === "Home") go(visible[0]);
+    else if (event.key === "End") go(visible.at(-1));
+    else if (event.key === "ArrowRight") expanded === "false" ? toggle(node, true) : expanded && go(visible[index + 1]);
+    else if (event.key === "ArrowLeft") expanded === "true" ? toggle(node, false) : go(at.parentElement?.closest("[role=treeitem]"));
+    else if (event.key === " " && at.hasAttribute("aria-checked")) choose(node);
+    else if (event.key === "Enter" || event.key === " ") at.hasAttribute("aria-checked") && event.key === "Enter" ? choose(node) : config.onopen ? config.onopen(node) : toggle(node);
+    else if (event.key.length === 1 && event.key !== "?" && event.key !== "/") {
+      const from = [...visible.slice(index + 1), ...visible.slice(0, index + 1)];
+      go(from.find((one) => one.querySelector(".tree-label")?.textContent?.toLowerCase().startsWith(event.key.toLowerCase())));
+      return event.stopPropagation();
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  const element = Object.assign(h("ul", { class: "tree", role: "tree", "aria-label": config.name,
+    "aria-multiselectable": config.selected ? "true" : null, onkeydown: typed }), { redraw, focusOn });
+  redraw();
+  return element;
+}

@@ -1,0 +1,56 @@
+// @ts-check
+/** Asks for a login: as a page before there is a session, as a dialog over the page when one has ended. */
+import { Problem } from "../core/api.js";
+import { h, mark } from "../core/dom.js";
+import * as session from "../core/session.js";
+import { dialog, trouble } from "../parts/dialog.js";
+import { form } from "../parts/form.js";
+import { S } from "../strings.js";
+
+/** Show the page; returns once there is a session, also when another tab has opened it. */
+export async function page() {
+  let settle = () => {};
+  const done = new Promise((resolve) => { settle = () => resolve(undefined); });
+  document.body.replaceChildren(h("main", { class: "alone" }, h("div", { class: "card sign-in" },
+    h("div", { class: "brand" }, mark(), S.product), h("h1", null, S.signIn.title), h("p", { class: "help" }, S.signIn.about),
+    credentials("", settle))), ...document.querySelectorAll("#messages"));
+  document.querySelector("input")?.focus();
+  await Promise.race([done, elsewhere()]);
+}
+
+/**
+ * Ask over what is shown; returns once there is a session, and throws `Problem` when the reader gives up. Another user
+ * starts anew: what is shown is not theirs.
+ * @param {Problem | null} problem Why the session is over.
+ */
+export async function again(problem) {
+  const before = session.me;
+  const settle = () => box.close(true);
+  const why = problem && problem.status === 403 ? trouble(problem) : null;
+  const box = dialog(S.signIn.again, why, h("p", null, S.signIn.againText), credentials(before?.name ?? "", settle));
+  elsewhere().then(settle);
+  if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
+  const { data } = await session.call("GET", "/api/user/info");
+  if (before && data.userId !== before.id) location.reload();
+}
+
+/** Wait until another tab has signed in. */
+async function elsewhere() {
+  await session.change(Infinity);
+}
+
+/** @param {string} name @param {() => void} done */
+function credentials(name, done) {
+  return form({
+    fields: [
+      { name: "userName", label: S.signIn.userName, required: true, value: name, attributes: { autocomplete: "username", autocapitalize: "none", spellcheck: "false", maxlength: 64 } },
+      { name: "password", label: S.signIn.password, type: "password", required: true, attributes: { autocomplete: "current-password", autofocus: name !== "" } },
+    ],
+    submit: S.signIn.submit,
+    quiet: true,
+    save: async ({ userName, password }) => {
+      await session.signIn(userName, password);
+      done();
+    },
+  });
+}
