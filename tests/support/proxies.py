@@ -167,7 +167,7 @@ async def front(
     ``without`` are left out of the files.
     """
     path = program(kind)
-    port = _free_port()
+    port = free_port()
     ports = {"8000": port, "8080": decision_point, "9000": service.port}
     for name in FILES[kind]:
         lines = [
@@ -215,7 +215,8 @@ def file_of_guide(name: str) -> str:
     return block.text
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a TCP port of loopback that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -1,0 +1,256 @@
+"""The proxies of deploy/caddy and deploy/nginx, run before a service that keeps what it gets."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from service.settings import Settings
+from service.web.requests.address import address_behind
+from service.web.requests.original import IDENTITY, PROXY_KEY
+from tests.support.proxies import Recorder, Served, free_port, program
+from tests.support.waiting import eventually_here
+
+pytestmark = pytest.mark.anyio
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+CADDYFILE = (DEPLOY / "caddy" / "Caddyfile").read_text(encoding="utf-8")
+NGINX = (DEPLOY / "nginx" / "portcullis.conf").read_text(encoding="utf-8")
+KINDS = ("caddy", "nginx")
+HOST = "access.example.com"
+CLIENT = "127.0.0.2"
+PATHS = ("/api//x", "/api/../x", "/api/%2e%2e/x", "/api/a%2Fb", "/api/x;v=1/", "/api/%37?x=/y")
+FORGED = (
+    *("X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Prefix"),
+    *("X-Forwarded-Server", "X-Forwarded-Uri", "X-Forwarded-Method", "Forwarded", "X-Real-IP", "Upgrade"),
+    *("X-Original-URI", "X-Original-URL", "X-Original-Method", "X-Original-Host"),
+    *("X_Forwarded_For", "X_Portcullis_User", PROXY_KEY, *IDENTITY),
+)
+FORGERY = "203.0.113.66"
+
+
+@dataclass
+class Front:
+    """A proxy with TLS before ``service``."""
+
+    kind: str
+    plain: int
+    port: int
+    context: ssl.SSLContext
+    service: Recorder
+
+    async def send(self, line: str, *headers: str, tls: bool = True) -> tuple[str, Served | None]:
+        """Send a request from ``CLIENT``; return the head of the answer, and what the service got."""
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1",
+            self.port if tls else self.plain,
+            ssl=self.context if tls else None,
+            server_hostname=HOST if tls else None,
+            local_addr=(CLIENT, 0),
+        )
+        self.service.served.clear()
+        lines = [f"{line} HTTP/1.1", f"Host: {HOST}", *headers]
+        lines += [] if any(header.startswith("Connection:") for header in headers) else ["Connection: close"]
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        async with asyncio.timeout(20):
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        writer.close()
+        got = [served for served in self.service.served if served.target != "/health/ready"]
+        return head, got[0] if got else None
+
+
+def certificate(folder: Path) -> bytes:
+    """Write ``chain.pem`` and ``key.pem`` for ``HOST``; return the certificate."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=5))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = made.public_bytes(serialization.Encoding.PEM)
+    (folder / "chain.pem").write_bytes(pem)
+    (folder / "key.pem").write_bytes(
+        key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    return pem
+
+
+def with_caddy(folder: Path, plain: int, port: int) -> list[str]:
+    """Write the Caddyfile, for other ports of loopback; return the words that run Caddy."""
+    options = f"{{\n\thttp_port {plain}\n\thttps_port {port}\n\tdefault_bind 127.0.0.1\n"
+    changed = CADDYFILE.replace("{\n", options, 1)
+    (folder / "Caddyfile").write_text(changed, encoding="utf-8")
+    return ["run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+
+
+def with_nginx(folder: Path, plain: int, port: int, upstream: int) -> list[str]:
+    """Write the configuration, for other ports of loopback; return the words that run nginx."""
+    text = re.sub(r"listen \[::\]:.*\n", "", NGINX).replace("127.0.0.1:8080", f"127.0.0.1:{upstream}")
+    text = text.replace("listen 80;", f"listen 127.0.0.1:{plain};")
+    text = text.replace("listen 443", f"listen 127.0.0.1:{port}").replace("/etc/nginx/tls", str(folder))
+    (folder / "portcullis.conf").write_text(text, encoding="utf-8")
+    main = "pid nginx.pid;\nevents {}\nhttp {\n  access_log off;\n  include portcullis.conf;\n}\n"
+    (folder / "nginx.conf").write_text(main, encoding="utf-8")
+    return ["-p", str(folder), "-e", "stderr", "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
+
+
+async def trusted(kind: str, folder: Path) -> ssl.SSLContext:
+    """Return what trusts the proxy: Caddy's own authority, once it has made one, or our certificate."""
+    root = folder / ".local/share/caddy/pki/authorities/local/root.crt"
+    if kind == "caddy":
+        assert await eventually_here(root.exists), (folder / "proxy.log").read_text()
+    context = ssl.create_default_context(cafile=str(root if kind == "caddy" else folder / "chain.pem"))
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+@pytest.fixture(scope="module", params=KINDS)
+async def front(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Front]:
+    kind: str = request.param
+    folder = tmp_path_factory.mktemp(kind)
+    certificate(folder)
+    plain, port = free_port(), free_port()
+    async with Recorder().running() as service:
+        words = (
+            with_caddy(folder, plain, port)
+            if kind == "caddy"
+            else with_nginx(folder, plain, port, service.port)
+        )
+        variables = {
+            "PORTCULLIS_HOST": HOST,
+            "PORTCULLIS_TLS": "internal",
+            "PORTCULLIS_UPSTREAM": f"127.0.0.1:{service.port}",
+        }
+        async with ran(program(kind), words, folder, variables):
+            yield await answering(Front(kind, plain, port, await trusted(kind, folder), service))
+
+
+@asynccontextmanager
+async def ran(path: Path, words: list[str], folder: Path, variables: dict[str, str]) -> AsyncIterator[None]:
+    """Run a proxy until the block ends; its output is in ``proxy.log``."""
+    with (folder / "proxy.log").open("wb") as log:
+        process = await asyncio.create_subprocess_exec(
+            path,
+            *words,
+            cwd=folder,
+            env={"PATH": os.environ["PATH"], "HOME": str(folder), **variables},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+async def answering(front: Front) -> Front:
+    """Return when requests reach the service: Caddy makes a certificate first."""
+    for _ in range(500):
+        try:
+            if (await front.send("GET /first"))[1] is not None:
+                return front
+        except OSError:
+            pass
+        await asyncio.sleep(0.02)
+    raise AssertionError("the proxy does not answer")
+
+
+async def test_no_header_of_a_client_is_taken_for_one_of_the_proxy(front: Front) -> None:
+    _, got = await front.send("GET /api/x", *(f"{name}: {FORGERY}" for name in FORGED))
+    assert got is not None
+    assert FORGERY not in {value for _, value in got.headers}
+    assert got.values("X-Forwarded-For") == [CLIENT]
+    assert got.values("X-Forwarded-Proto") == ["https"]
+    assert got.values("X-Forwarded-Host") == [HOST]
+
+
+async def test_the_service_that_trusts_the_proxy_knows_the_client(front: Front) -> None:
+    _, got = await front.send("GET /api/x", f"X-Forwarded-For: {FORGERY}, 127.0.0.1")
+    assert got is not None
+    headers = [(name.lower().encode(), value.encode()) for name, value in got.headers]
+    scope = {"client": ("127.0.0.1", 4711), "headers": headers}
+    assert address_behind((ip_network("127.0.0.1/32"),))(scope) == CLIENT
+
+
+async def test_nobody_has_a_header_of_the_proxy_removed(front: Front) -> None:
+    head, got = await front.send("GET /api/x", "Connection: close, X-Forwarded-For")
+    assert got is None
+    assert head.startswith("HTTP/1.1 400 ")
+
+
+async def test_what_the_client_means_reaches_the_service(front: Front) -> None:
+    sent = {
+        "Authorization": "Bearer a.b.c",
+        "Cookie": "__Host-access=a; b=c",
+        "Origin": f"https://{HOST}",
+        "If-Match": '"7"',
+        "Range": "bytes=0-9",
+        "User-Agent": "a browser",
+        "X-Request-Id": "mine",
+        "Idempotency-Key": "once",
+    }
+    _, got = await front.send("GET /api/x", *(f"{name}: {value}" for name, value in sent.items()))
+    assert got is not None
+    assert {name: got.values(name) for name in (*sent, "Host")} == {
+        name: [value] for name, value in {**sent, "Host": HOST}.items()
+    }
+
+
+@pytest.mark.parametrize("path", PATHS)
+async def test_a_path_goes_on_as_it_was_written(front: Front, path: str) -> None:
+    _, got = await front.send(f"GET {path}")
+    assert got is not None
+    assert got.target == path
+
+
+@pytest.mark.parametrize("path", ["/metrics", "/access/v1/forward/caddy/orders"])
+async def test_what_is_for_programs_inside_stays_inside(front: Front, path: str) -> None:
+    head, got = await front.send(f"GET {path}")
+    assert got is None
+    assert head.startswith("HTTP/1.1 404 ")
+
+
+async def test_browsers_are_told_to_use_tls_only(front: Front) -> None:
+    head, _ = await front.send("GET /api/x")
+    assert "strict-transport-security: max-age=63072000" in head.lower()
+    head, got = await front.send("GET /api/x", tls=False)
+    assert got is None
+    assert head.startswith("HTTP/1.1 308 ")
+    assert f"location: https://{HOST}/api/x\r\n" in head.lower()
+
+
+def test_the_bodies_of_all_allowed_uploads_pass() -> None:
+    (megabytes,) = re.findall(r"client_max_body_size (\d+)m;", NGINX)
+    assert int(megabytes) * 1024 * 1024 > Settings().upload.max_bytes
+    assert "request_body" not in CADDYFILE  # Caddy has no limit of its own
+
+
+@pytest.mark.parametrize("text", [CADDYFILE, NGINX], ids=KINDS)
+def test_kept_connections_are_closed_by_the_proxy_first(text: str) -> None:
+    (seconds,) = re.findall(r"keepalive(?:_timeout)? (\d+)s", text)
+    assert int(seconds) < Settings().server.keep_alive
