@@ -93,8 +93,8 @@ class Container:
         self.database = _database(database, database.pool_size, database.timeout)
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
-        log_database = _database(database, LOG_CONNECTIONS, WITHIN)
-        self.journal = Journal(settings.oplog, log_database, self.store.log, worker)
+        self.log_database = _database(database, LOG_CONNECTIONS, WITHIN)
+        self.journal = Journal(settings.oplog, self.log_database, self.store.log, worker)
         self.collector = self.journal.collector
         readers = max(1, database.pool_size // 2)
         self.log_snapshots = snapshots = FreshSnapshots(self.database, _replica(database, readers))
@@ -132,7 +132,7 @@ class Container:
         self.passwords = Passwords(settings.password)
         self.tokens = tokens = Tokens(auth, self.store.synchronized.now, self.live.timeline)
         pairs = TokenIssuer(tokens, lambda: self.live.current.permission_map)
-        log = LoginLog(self.collector.login)
+        self.login_log = log = LoginLog(self.collector.login)
         self.throttle = Throttle(settings.throttle, self.store.counters)
         self.key_callers = ApiKeyCallers(
             self.database, self.store, self.throttle, self.store.synchronized.now

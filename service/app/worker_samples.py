@@ -21,6 +21,8 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     offset = container.store.synchronized.offset
     if offset is not None:
         yield Sample("portcullis_clock_offset_seconds", offset, {})
+    yield from _sign_ins(container)
+    yield from _stores(container)
     for (job, outcome), count in container.scheduler.counts.items():
         yield Sample("portcullis_job_runs_total", count, {"job_name": job, "outcome": outcome})
     for job, failing, success in container.scheduler.state_samples():
@@ -33,6 +35,37 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield Sample("portcullis_log_entries_waiting_bytes", collector.held, {})
     if container.decision_log is not None:
         yield from container.decision_log.writer.samples()
+
+
+def _sign_ins(container: Container) -> Iterator[Sample]:
+    yield from counted("portcullis_logins_total", "outcome", container.attempts.outcomes)
+    yield from counted("portcullis_refreshes_total", "outcome", container.refresh.outcomes)
+    yield from counted("portcullis_throttled_total", "limit", container.throttle.refused)
+    yield from counted("portcullis_session_events_total", "event", container.login_log.counts)
+
+
+def _stores(container: Container) -> Iterator[Sample]:
+    yield Sample("portcullis_database_failures_total", container.database.failures, {"pool": "requests"})
+    yield Sample("portcullis_database_failures_total", container.log_database.failures, {"pool": "logs"})
+    for pool, usage in (
+        ("requests", container.database.transactions),
+        ("reads", container.database.reads),
+        ("logs", container.log_database.transactions),
+    ):
+        labels = {"pool": pool}
+        yield Sample("portcullis_database_connections", usage.pool.in_use, {**labels, "state": "in_use"})
+        yield Sample("portcullis_database_connections", usage.pool.idle, {**labels, "state": "idle"})
+        yield Sample("portcullis_database_connections_limit", usage.pool.size, labels)
+        yield Sample("portcullis_database_calls_waiting", usage.pool.waiting, labels)
+        yield from usage.calls.samples("portcullis_database_call_duration_seconds", labels)
+    for call, pipeline in container.store.pipelines.items():
+        labels = {"call": call}
+        yield Sample("portcullis_session_store_failures_total", pipeline.failures, labels)
+        yield from pipeline.durations.samples("portcullis_session_store_call_duration_seconds", labels)
+    for (call, outcome), count in container.objects.calls.items():
+        yield Sample("portcullis_object_store_calls_total", count, {"call": call, "outcome": outcome})
+    for call, durations in container.objects.durations.items():
+        yield from durations.samples("portcullis_object_store_call_duration_seconds", {"call": call})
 
 
 def _policy(container: Container) -> Iterator[Sample]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from service.authn.agents import describe
 from service.errors import InternalError, Refusal
@@ -15,6 +16,9 @@ Record = Callable[[LoginEvent], None]
 
 Outcome = Literal["success", "failure"]
 
+_COUNTED: Final = [event for event in get_args(SessionEvent) if event not in ("login", "refresh")]
+_REFUSING: Final = ("lockout", "reuse")  # events that are failures themselves
+
 
 class LoginLog:
     """Makes entries and passes them to ``record``.
@@ -25,6 +29,8 @@ class LoginLog:
 
     def __init__(self, record: Record) -> None:
         self._record = record
+        self.counts = Counter(dict.fromkeys(_COUNTED, 0))
+        """What has happened to sessions, by event; logins and refreshes are counted where they are judged."""
 
     def own(
         self,
@@ -37,6 +43,8 @@ class LoginLog:
         outcome: Outcome = "success",
     ) -> None:
         """Record an act of a user or its outcome; None stands for unknown values."""
+        if event in self.counts and (outcome == "success" or event in _REFUSING):
+            self.counts[event] += 1
         origin = ORIGIN.get()
         agent = origin.user_agent if origin else ""
         browser, system = describe(agent) if agent else ("", "")
@@ -66,6 +74,7 @@ class LoginLog:
         reason: str | None = None,
     ) -> None:
         """Record an act of somebody else on a user; ``device`` if it concerns one session."""
+        self.counts[event] += 1
         origin = ORIGIN.get()
         self._record(
             LoginEvent(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
+from typing import Final
 
 import structlog
 
@@ -10,11 +12,31 @@ from service.authn.login import Login
 from service.authn.login_log import LoginLog, reason_of
 from service.authn.throttle import ACCOUNT, Throttle
 from service.authn.token_issuer import TokenPair
-from service.errors import RateLimited, Refusal, Unavailable
+from service.errors import (
+    AccountBanned,
+    AccountDisabled,
+    InternalError,
+    LoginFailed,
+    RateLimited,
+    Refusal,
+    Unavailable,
+    ValidationFailed,
+)
 from service.kernel.device import DERIVED, device_from
 from service.records.database.transactions import Database
 from service.records.users import accounts
 from service.records.users.accounts import Credentials
+
+SUCCESS: Final = "success"
+_REFUSALS: Final = (
+    LoginFailed,
+    AccountDisabled,
+    AccountBanned,
+    RateLimited,
+    ValidationFailed,
+    Unavailable,
+    InternalError,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -27,6 +49,8 @@ class LoginService:
         self._login = login
         self._throttle = throttle
         self._entries = log
+        self.outcomes = Counter(dict.fromkeys([SUCCESS, *(refusal.code for refusal in _REFUSALS)], 0))
+        """The logins that were tried: those that succeeded, and the others by the code of the refusal."""
 
     async def login(
         self, user_name: str, password: str, device: str | None, address: str, user_agent: str
@@ -36,8 +60,10 @@ class LoginService:
             attempt = await self._throttle.login(user_name, address, user_agent)
             pair = await self._login.login(user_name, password, device, address, user_agent)
         except Exception as error:
+            self.outcomes[reason_of(error)] += 1
             await self._enter_failure(error, user_name, device_from(user_agent) if device is None else device)
             raise
+        self.outcomes[SUCCESS] += 1
         self._enter_success(pair)
         await attempt.succeeded()
         return pair

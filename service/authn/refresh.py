@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Final
 
@@ -13,11 +15,20 @@ import structlog
 from service.authn.claims import RefreshClaims
 from service.authn.denials import Denials
 from service.authn.login import ATTEMPTS, PAUSE, new_rid
-from service.authn.login_log import UNRECORDED, LoginLog
+from service.authn.login_log import UNRECORDED, LoginLog, reason_of
 from service.authn.refusals import banned, banned_by
 from service.authn.token_issuer import Account, TokenIssuer, TokenPair
 from service.authn.tokens import Tokens
-from service.errors import AccountDisabled, RefreshRejected, Refusal, TokenExpired, Unavailable
+from service.errors import (
+    AccountBanned,
+    AccountDisabled,
+    InternalError,
+    RefreshRejected,
+    Refusal,
+    TokenExpired,
+    TokenInvalid,
+    Unavailable,
+)
 from service.keyspace import Rotation, SessionStore
 from service.records.database.transactions import Database
 from service.records.logs.login_events import SessionEvent
@@ -27,6 +38,11 @@ PATIENCE: Final = 1.0
 """Seconds that a request waits while another one may be handing out the same successor."""
 _FIRST_PAUSE: Final = 0.005  # seconds; doubled each time, up to:
 _LONGEST_PAUSE: Final = 0.05
+
+_OUTCOMES: Final = (
+    *("rotated", "again", "superseded", "reused", "unknown", "ended"),
+    *(refusal.code for refusal in (TokenInvalid, AccountDisabled, AccountBanned, Unavailable, InternalError)),
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -48,6 +64,11 @@ class Refresh:
         self._pairs = pairs
         self._entries = log
         self._denials = Denials(database, store)
+        self.outcomes = Counter(dict.fromkeys(_OUTCOMES, 0))
+        """The refreshes that were tried, by outcome of the rotation or code of the refusal.
+
+        ``again``: a repeat of a spent token has got the tokens that a lost answer had.
+        """
 
     async def refresh(self, token: str) -> TokenPair:
         """Return the successor of ``token``: ``verify``, ``renew`` and ``hand_out`` in one."""
@@ -61,10 +82,11 @@ class Refresh:
         Raises ``TokenInvalid``, and ``RefreshRejected`` (``ended``) if it has expired or a restore has ended
         it.
         """
-        try:
-            return self._tokens.verify_refresh(token)
-        except TokenExpired:
-            raise RefreshRejected(reason="ended") from None
+        with self._counting():
+            try:
+                return self._tokens.verify_refresh(token)
+            except TokenExpired:
+                raise RefreshRejected(reason="ended") from None
 
     async def renew(self, claims: RefreshClaims) -> TokenPair:
         """Return the successor of a refresh token, and an access token with the current rights.
@@ -76,6 +98,10 @@ class Refresh:
         first), ``reused`` (the session was ended as stolen) or ``ended``; ``AccountBanned``,
         ``AccountDisabled`` (its sessions are ended) and ``Unavailable``.
         """
+        with self._counting():
+            return await self._renew(claims)
+
+    async def _renew(self, claims: RefreshClaims) -> TokenPair:
         for _ in range(ATTEMPTS):
             # Read before the user is: a later marker makes this refresh stale.
             as_of = await self._store.clock()
@@ -166,12 +192,28 @@ class Refresh:
             if rotation.lease is not None:
                 await self._store.deliveries.release(rotation.lease)
             raise
+        self.outcomes[rotation.outcome] += 1
         return replace(pair, lease=rotation.lease)
+
+    @contextmanager
+    def _counting(self) -> Iterator[None]:
+        """Count what the block refuses."""
+        try:
+            yield
+        except Exception as error:
+            self.outcomes[_outcome_of(error)] += 1
+            raise
 
     def _entered(
         self, refusal: Refusal, login_id: str, user_name: str | None, device: str | None = None
     ) -> Refusal:
-        reason = str(refusal.extra.get("reason", refusal.code))
+        reason = _outcome_of(refusal)
         event: SessionEvent = "reuse" if reason == "reused" else "refresh"
         self._entries.own(event, int(login_id), user_name, device, reason=reason, outcome="failure")
         return refusal
+
+
+def _outcome_of(error: Exception) -> str:
+    if isinstance(error, RefreshRejected):
+        return str(error.extra["reason"])
+    return reason_of(error)

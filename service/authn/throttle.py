@@ -24,6 +24,8 @@ ACCOUNT: Final = "login"
 KEY_ADDRESS: Final = "key-address"
 """The limit on wrong API keys from one address."""
 
+LIMITS: Final = (ACCOUNT, "login-address", "refresh", "refresh-address", KEY_ADDRESS)
+
 _log = structlog.get_logger(__name__)
 
 
@@ -47,6 +49,8 @@ class Throttle:
     def __init__(self, settings: Settings, counters: Counters) -> None:
         self._settings = settings
         self._counters = counters
+        self.refused = dict.fromkeys(LIMITS, 0)
+        """The attempts that were refused, by limit."""
 
     async def login(self, user_name: str, address: str, user_agent: str) -> Attempt:
         """Count a login; raises ``RateLimited`` or ``Unavailable``."""
@@ -82,6 +86,7 @@ class Throttle:
         if self._settings.enabled:
             limit = (self._settings.key_address, self._settings.window, KEY_ADDRESS, _network(address))
             if (wait := await self._counters.wait(*limit)) is not None:
+                self.refused[KEY_ADDRESS] += 1
                 raise RateLimited(wait, KEY_ADDRESS)
 
     async def key_failed(self, address: str) -> None:
@@ -103,6 +108,7 @@ class Throttle:
     async def _hit(self, most: int, limit: str, *name: str, **facts: str) -> None:
         wait = await self._counters.hit(most, self._settings.window, limit, *name)
         if wait is not None:
+            self.refused[limit] += 1
             _log.warning("too many attempts", event_type="security", limit=limit, **facts)
             raise RateLimited(wait, limit)
 

@@ -8,8 +8,9 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Final
 
 import obstore
@@ -19,6 +20,7 @@ from obstore.exceptions import BaseError, GenericError
 from service.errors import NotFound, Unavailable
 from service.files.connections import Opener, Store, opener
 from service.files.unfinished import Unfinished, unfinished_in
+from service.kernel.metrics import Durations
 from service.settings import Objstore
 
 if TYPE_CHECKING:  # obstore has it in its stubs only
@@ -26,6 +28,10 @@ if TYPE_CHECKING:  # obstore has it in its stubs only
 
 PART: Final = 5 * 1024 * 1024
 """Bytes of a part of a large object, the S3 minimum. Smaller objects are put in one request."""
+
+CALLS: Final = ("ping", "put", "read", "delete", "list")
+TIMED: Final = ("ping", "put", "read", "delete")
+"""Calls whose time depends on the store alone: ``put`` in one piece, ``read`` until the first byte."""
 
 _IN_FLIGHT: Final = 2  # parts of one object being sent at the same time
 _CHUNK: Final = 512 * 1024
@@ -48,6 +54,9 @@ class ObjectStore:
         """``open_`` opens the store; ``directory`` is its path if it is local."""
         self._open = open_
         self._put_failed = -math.inf
+        self.calls = dict.fromkeys(product(CALLS, ("done", "failed")), 0)
+        """The calls that the store has answered or failed, by call and outcome."""
+        self.durations = {call: Durations() for call in TIMED}
         self.directory = directory
         self.description = description
 
@@ -62,7 +71,7 @@ class ObjectStore:
 
     async def ping(self) -> None:
         """List an unused prefix, which proves that the bucket exists and the credentials are valid."""
-        with _told("look at"):
+        with self._told("ping"), self._timed("ping"):
             await obstore.list_with_delimiter_async(self._store, prefix="readiness")
 
     async def put(self, key: str, pieces: AsyncIterator[bytes]) -> None:
@@ -77,13 +86,13 @@ class ObjectStore:
             if len(first) > PART:
                 await self._put_in_parts(key, first, pieces)
                 return
-        with self._putting():
+        with self._putting(), self._timed("put"):
             await obstore.put_async(self._store, key, bytes(first), use_multipart=False)
 
     @contextmanager
     def _putting(self) -> Iterator[None]:
         try:
-            with _told("put into"):
+            with self._told("put"):
                 yield
         except Unavailable:
             self._put_failed = monotonic()
@@ -118,9 +127,10 @@ class ObjectStore:
         """
         if start == stop:
             return
-        with _told("read from"):
+        with self._told("read"):
             try:
-                found, skip = await self._get(key, size, start, stop)
+                with self._timed("read"):
+                    found, skip = await self._get(key, size, start, stop)
             except FileNotFoundError as error:
                 if _NO_BUCKET in str(error):
                     raise
@@ -154,16 +164,17 @@ class ObjectStore:
 
     async def delete(self, key: str) -> None:
         """Delete an object; does nothing if it does not exist."""
-        with _told("delete from"):
+        with self._told("delete"):
             try:
-                await obstore.delete_async(self._store, key)
+                with self._timed("delete"):
+                    await obstore.delete_async(self._store, key)
             except FileNotFoundError as error:
                 if _NO_BUCKET in str(error):
                     raise
 
     async def keys(self, prefix: str) -> AsyncGenerator[list[str], None]:
         """Yield the keys below ``prefix``, some hundred at a time."""
-        with _told("list"):
+        with self._told("list"):
             async for chunk in obstore.list(self._store, prefix=prefix, chunk_size=_LISTED):
                 yield [one["path"] for one in chunk]
 
@@ -176,19 +187,26 @@ class ObjectStore:
             return []
         return await asyncio.to_thread(unfinished_in, self.directory, prefix)
 
+    @contextmanager
+    def _told(self, call: str) -> Iterator[None]:
+        """Count a call; turn errors of the store into refusals without their text, which may name keys."""
+        try:
+            yield
+        except (BaseError, OSError) as error:
+            self.calls[call, "failed"] += 1
+            raise _unavailable(call, error) from None
+        self.calls[call, "done"] += 1
 
-@contextmanager
-def _told(action: str) -> Iterator[None]:
-    """Turn errors of the store into refusals without their text, which may contain keys and paths."""
-    try:
+    @contextmanager
+    def _timed(self, call: str) -> Iterator[None]:
+        begun = perf_counter()
         yield
-    except (BaseError, OSError) as error:
-        raise _unavailable(action, error) from None
+        self.durations[call].observe(perf_counter() - begun)
 
 
-def _unavailable(action: str, error: Exception) -> Unavailable:
+def _unavailable(call: str, error: Exception) -> Unavailable:
     code = _CODE.search(str(error))
-    _log.warning("object store fails", action=action, reason=code[1] if code else type(error).__name__)
+    _log.warning("object store fails", action=call, reason=code[1] if code else type(error).__name__)
     return Unavailable("The object store is out of reach")
 
 

@@ -10,9 +10,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from time import perf_counter
 from typing import Any
 
 from hiredis import Reader as ReplyReader
+
+from service.kernel.metrics import Durations
 
 Connect = Callable[[asyncio.Protocol], Awaitable[asyncio.StreamWriter]]
 """Opens a connection whose replies the given protocol reads; raises RedisError or OSError."""
@@ -21,11 +24,13 @@ Connect = Callable[[asyncio.Protocol], Awaitable[asyncio.StreamWriter]]
 class Command:
     """One command: its bytes, who gets the reply or the failure, and when that is due (the loop's time).
 
+    ``sent`` is in seconds of ``perf_counter``.
+
     ``answered`` gets the reply, which may be a ReplyError; it raises for one that it can't take. One of the
     two functions is called, once. A command is ``repeatable`` if it may run twice.
     """
 
-    __slots__ = ("answered", "due", "failed", "repeatable", "text")
+    __slots__ = ("answered", "due", "failed", "repeatable", "sent", "text")
 
     def __init__(
         self,
@@ -40,6 +45,7 @@ class Command:
         self.failed = failed
         self.repeatable = repeatable
         self.due = 0.0
+        self.sent = 0.0
 
 
 class Pipeline:
@@ -54,6 +60,10 @@ class Pipeline:
         """``timeout`` is in seconds: within it each command has its reply or has failed."""
         self._connect = connect
         self._timeout = timeout
+        self.durations = Durations()
+        """Seconds from a command to its reply, also where a connection had to be opened first."""
+        self.failures = 0
+        """The commands that have failed."""
         self._unanswered: deque[Command] = deque()  # in the order in which they were, or will be, sent
         self._replies: _Replies | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -73,9 +83,9 @@ class Pipeline:
     def send(self, *commands: Command) -> None:
         """Send packed commands, one after another; each has its reply or has failed within the timeout."""
         loop = asyncio.get_running_loop()
-        due = loop.time() + self._timeout
+        due, now = loop.time() + self._timeout, perf_counter()
         for command in commands:
-            command.due = due
+            command.due, command.sent = due, now
         self._unanswered.extend(commands)
         if self._writer is not None:
             self._writer.transport.write(b"".join([command.text for command in commands]))
@@ -109,7 +119,7 @@ class Pipeline:
 
     def _answer(self, reply: Any) -> None:
         self._unanswered[0].answered(reply)  # if it raises, the command fails with all others
-        self._unanswered.popleft()
+        self.durations.observe(perf_counter() - self._unanswered.popleft().sent)
 
     def _lost(self, replies: _Replies) -> None:
         if replies is not self._replies:
@@ -121,6 +131,7 @@ class Pipeline:
                 command.repeatable = False
                 self._unanswered.append(command)
             else:
+                self.failures += 1
                 command.failed(ConnectionError("the connection was lost before the reply"))
         if self._unanswered:
             self._opening = asyncio.get_running_loop().create_task(self._open())
@@ -139,6 +150,7 @@ class Pipeline:
     def _fail_all(self, cause: BaseException) -> None:
         self._disconnect()
         failed, self._unanswered = self._unanswered, deque()
+        self.failures += len(failed)
         for command in failed:
             command.failed(cause)
 

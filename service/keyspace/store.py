@@ -58,7 +58,10 @@ class SessionStore:
         self._timeout = settings.timeout
         self._auth = auth
         self._scripts = Scripts(self._client, settings.timeout, settings.wait_replicas)
-        self._checks = Checks(Pipeline(partial(connect, pool), settings.timeout))
+        checks = Pipeline(partial(connect, pool), settings.timeout)
+        self._checks = Checks(checks)
+        self.pipelines = {"check": checks, "command": self._shared}
+        """The connections, by what goes over them: the checks of requests, and every other command."""
         # A marker outlives every token that it must stop, by a margin for clocks that differ.
         self._mark_life = 1000 * (max(auth.access_timeout, auth.refresh_timeout) + _MARGIN)
         self.synchronized = SynchronizedClock()

@@ -22,6 +22,7 @@ from tests.support.s3 import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 
 pytestmark = pytest.mark.anyio
 
+CALLED = {"put", "read", "delete"}
 LARGE = os.urandom(PART) * 3 + b"the end"
 
 
@@ -53,6 +54,22 @@ async def read(store: ObjectStore, key: str, size: int, start: int = 0, stop: in
 
 async def listed(store: ObjectStore, prefix: str) -> list[str]:
     return [key async for some in store.keys(prefix) for key in some]
+
+
+async def test_calls_are_counted_by_outcome(tmp_path: Path, key: str) -> None:
+    store = object_store(Objstore(), tmp_path / "files")
+    await store.put(key, pieces(b"content"))
+    await read(store, key, 7)
+    with pytest.raises(Unavailable):
+        await read(store, key, 8)  # its record is damaged: the store has answered
+    await store.delete(key)
+    nowhere = object_store(Objstore(endpoint="http://127.0.0.1:9", bucket="none", timeout=0.2), tmp_path)
+    with pytest.raises(Unavailable):
+        await nowhere.ping()
+
+    assert {call for call, count in store.calls.items() if count} == {(one, "done") for one in CALLED}
+    assert {call for call, durations in store.durations.items() if any(durations.buckets)} == CALLED
+    assert {call for call, count in nowhere.calls.items() if count} == {("ping", "failed")}
 
 
 @pytest.mark.parametrize("content", [b"", b"a", LARGE], ids=["nothing", "a byte", "several parts"])

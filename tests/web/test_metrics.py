@@ -11,6 +11,7 @@ from service.embedded import EmbeddedStores
 from service.kernel.metrics import Sample
 from service.web.observability.exposition import exposition
 from tests.support.inside import inside
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +53,42 @@ async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_p
     assert "/no/such" not in text
 
 
+async def test_sign_ins_are_counted_by_how_they_ended(seeded_database_url: str, redis_url: str) -> None:
+    variables = {"PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN, "PORTCULLIS_THROTTLE__LOGIN_ACCOUNT": "2"}
+    async with inside(seeded_database_url, redis_url, **variables) as service:
+
+        async def tried(user_name: str, password: str) -> int:
+            credentials = {"userName": user_name, "password": password}
+            return (await service.ask("POST", "/api/auth/login", credentials)).status
+
+        async def refreshed(token: str) -> int:
+            return (await service.ask("POST", "/api/auth/refresh", {"refreshToken": token})).status
+
+        credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}
+        pair = await service.data("POST", "/api/auth/login", credentials)
+        service.token = pair["accessToken"]
+        for status in (401, 401, 429):
+            assert await tried("nobody", "wrong-password") == status
+        assert await refreshed(pair["refreshToken"]) == 200
+        assert await refreshed("no token") == 401
+        await service.data("POST", "/api/auth/logout")
+        text = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
+
+    # The first login, by which the service was given its token, was on the same device.
+    assert value(text, "portcullis_logins_total", outcome="success") == 2
+    assert value(text, "portcullis_logins_total", outcome="login_failed") == 2
+    assert value(text, "portcullis_logins_total", outcome="rate_limited") == 1
+    assert value(text, "portcullis_throttled_total", limit="login") == 1
+    assert value(text, "portcullis_refreshes_total", outcome="rotated") == 1
+    assert value(text, "portcullis_refreshes_total", outcome="token_invalid") == 1
+    assert value(text, "portcullis_session_events_total", event="evict") == 1
+    assert value(text, "portcullis_session_events_total", event="logout") == 1
+    assert value(text, "portcullis_database_connections_limit", pool="requests") == 5
+    assert value(text, "portcullis_database_call_duration_seconds_count", pool="requests") > 0
+    assert value(text, "portcullis_database_failures_total", pool="requests") == 0
+    assert value(text, "portcullis_session_store_call_duration_seconds_count", call="check") >= 1
+
+
 async def test_callers_without_the_token_read_nothing(seeded_database_url: str, redis_url: str) -> None:
     async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
         for header in (("X-None", ""), ("Authorization", "Bearer "), ("Authorization", f"Bearer {TOKEN}x")):
@@ -76,9 +113,13 @@ async def test_without_the_store_a_worker_tells_its_own(
         seeded_database_url, own_stores.redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
     ) as service:
         own_stores.valkey.stop()
+        assert (await service.ask("GET", "/api/user/info")).status == 503
         answer = await service.ask("GET", "/metrics", None, token=TOKEN)
         assert answer.status == 200
-        assert value(answer.body.decode(), "portcullis_policy_revision") == 1
+        text = answer.body.decode()
+        assert value(text, "portcullis_policy_revision") == 1
+        assert value(text, "portcullis_http_responses_total", status="503") == 1
+        assert value(text, "portcullis_session_store_failures_total", call="check") >= 1
 
 
 def test_samples_of_a_metric_stand_together_and_labels_can_not_break_out() -> None:

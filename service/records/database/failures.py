@@ -42,9 +42,12 @@ class CauseLog:
 
     def __init__(self) -> None:
         self._again: dict[str, float] = {}
+        self.count = 0
+        """How often the database has failed."""
 
     def tell(self, cause: str) -> None:
         """Log an error with ``cause``, unless the same one was logged recently."""
+        self.count += 1
         now = monotonic()
         if now < self._again.get(cause, 0.0):
             return

@@ -9,6 +9,7 @@ from typing import Any, Final
 import psycopg
 
 from service.records.database.connection import PromptConnection, has_ended
+from service.records.database.usage import PoolState
 
 # A prepared statement that no longer fits the tables, or that a pooler has lost; another connection has none.
 _OUTDATED: Final = (psycopg.errors.FeatureNotSupported, psycopg.errors.InvalidSqlStatementName)
@@ -25,29 +26,49 @@ class SingleReads:
         self._connect = connect
         self._idle: list[PromptConnection] = []
         self._forgotten = 0
+        self._size = size
+        self._in_use = 0
+        self._waiting = 0
         self._turns = asyncio.Semaphore(size)
+
+    @property
+    def state(self) -> PoolState:
+        """How its connections are used now."""
+        return PoolState(self._in_use, len(self._idle), self._size, self._waiting)
 
     async def rows(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         """Return the rows of ``statement``, which must be a constant: each is prepared once a connection."""
-        async with self._turns:
-            forgotten = self._forgotten
-            try:
-                connection = await self._connection()
-                rows = await self._run(connection, statement, parameters)
-            except _OUTDATED:
-                connection = await self._connect()
-                rows = await self._run(connection, statement, parameters)
-            if forgotten == self._forgotten:
-                self._idle.append(connection)
-            else:
-                await connection.close()
-            return rows
+        self._waiting += 1
+        try:
+            await self._turns.acquire()
+        finally:
+            self._waiting -= 1
+        self._in_use += 1
+        try:
+            return await self._rows(statement, parameters)
+        finally:
+            self._in_use -= 1
+            self._turns.release()
 
     async def forget(self) -> None:
         """Use no connection again: close those that are idle now, and the others after their statement."""
         self._forgotten += 1
         while self._idle:
             await self._idle.pop().close()
+
+    async def _rows(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+        forgotten = self._forgotten
+        try:
+            connection = await self._connection()
+            rows = await self._run(connection, statement, parameters)
+        except _OUTDATED:
+            connection = await self._connect()
+            rows = await self._run(connection, statement, parameters)
+        if forgotten == self._forgotten:
+            self._idle.append(connection)
+        else:
+            await connection.close()
+        return rows
 
     async def _connection(self) -> PromptConnection:
         while self._idle:

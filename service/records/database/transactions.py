@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
+from time import perf_counter
 from typing import Any, Final, TypeAlias
 
 import psycopg
@@ -13,15 +14,17 @@ import sqlalchemy
 from sqlalchemy import Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import NullPool, QueuePool
 
 from service.errors import Unavailable
 from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.keyed_write import KEYED_WRITE
+from service.kernel.metrics import Durations
 from service.records.database.connection import PromptConnection, has_ended
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 from service.records.database.servers import Servers
 from service.records.database.single_reads import SingleReads
+from service.records.database.usage import PoolState, Usage
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
 """The synchronous side of a ``Connection``, for Casbin's adapter."""
@@ -92,11 +95,31 @@ class Database:
             hide_parameters=True,
             use_native_hstore=False,
         )
+        self._calls, self._reads = Durations(), Durations()
+        self._waiting = 0
         event.listen(self._engine.sync_engine, "checkout", self._replace_when_ended)
         self._rehearsals = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._snapshots = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+
+    @property
+    def transactions(self) -> Usage:
+        """How transactions and snapshots use their connections."""
+        pool = self._engine.pool
+        assert isinstance(pool, QueuePool)  # noqa: S101 - it has a size
+        state = PoolState(pool.checkedout(), pool.checkedin(), pool.size(), self._waiting)
+        return Usage(state, self._calls)
+
+    @property
+    def reads(self) -> Usage:
+        """How single reads use theirs."""
+        return Usage(self._single_reads.state, self._reads)
+
+    @property
+    def failures(self) -> int:
+        """How often the database has failed."""
+        return self._causes.count
 
     @asynccontextmanager
     async def transaction(
@@ -144,15 +167,18 @@ class Database:
         It belongs to no transaction: it sees what is committed, in a dry run as well. Raises Unavailable.
         """
         self._check_content()
+        begun = perf_counter()
         try:
             async with asyncio.timeout(self._timeout):
                 with out_of_reach(self._causes.tell, writes=False, migrated=True):
-                    return await self._single_reads.rows(statement, parameters)
+                    rows = await self._single_reads.rows(statement, parameters)
         except OSError as error:  # TimeoutError is one
             if is_late := isinstance(error, TimeoutError):
                 await self._doubt()
             self._causes.tell(f"no answer within {round(self._timeout)} s" if is_late else words_of(error))
             raise Unavailable(OUT_OF_REACH) from error
+        self._reads.observe(perf_counter() - begun)
+        return rows
 
     def _check_content(self) -> None:
         if self.emptied:
@@ -172,7 +198,7 @@ class Database:
     @asynccontextmanager
     async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
         bound = within or self._timeout
-        begun = asyncio.get_running_loop().time()
+        begun, begun_exactly = asyncio.get_running_loop().time(), perf_counter()
         # A server that does not answer at first is down, however long the work may take.
         deadline = asyncio.timeout_at(begun + min(bound, self._timeout))
         writes = engine is not self._snapshots
@@ -200,15 +226,19 @@ class Database:
             waited = asyncio.get_running_loop().time() - begun
             self._causes.tell(f"no answer within {round(waited)} s")
             raise Unavailable(OUT_OF_REACH) from None
+        self._calls.observe(perf_counter() - begun_exactly)
 
     async def _checkout(self, engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:
         """Take a connection; any failure, such as a wrong password, is logged for the operator."""
+        self._waiting += 1
         try:
             return await stack.enter_async_context(engine.connect())
         except (SQLAlchemyError, OSError) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             self._causes.tell(words_of(cause))
             raise Unavailable(OUT_OF_REACH) from cause
+        finally:
+            self._waiting -= 1
 
     async def _doubt(self) -> None:
         """Use none of the connections again if another server of the URL may be the primary by now."""

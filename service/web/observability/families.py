@@ -32,6 +32,35 @@ FAMILIES: Final = {
         "histogram", "Seconds from the first byte to the answer.", ("method", "route")
     ),
     "portcullis_denials_total": Family("counter", "Requests denied by the policy, by layer.", ("layer",)),
+    "portcullis_logins_total": Family("counter", "Logins that were tried, by outcome.", ("outcome",)),
+    "portcullis_refreshes_total": Family("counter", "Refreshes that were tried, by outcome.", ("outcome",)),
+    "portcullis_throttled_total": Family("counter", "Attempts that were one too many, by limit.", ("limit",)),
+    "portcullis_session_events_total": Family(
+        "counter", "What else has happened to sessions, as in the login log.", ("event",)
+    ),
+    "portcullis_database_connections": Family(
+        "gauge", "Open connections to the database, by pool and state.", ("pool", "state")
+    ),
+    "portcullis_database_connections_limit": Family("gauge", "The most connections of a pool.", ("pool",)),
+    "portcullis_database_calls_waiting": Family("gauge", "Calls that wait for a connection.", ("pool",)),
+    "portcullis_database_call_duration_seconds": Family(
+        "histogram", "Seconds of calls that did not fail, with the wait for a connection.", ("pool",)
+    ),
+    "portcullis_database_failures_total": Family(
+        "counter", "Calls that the database has failed or not answered in time.", ("pool",)
+    ),
+    "portcullis_session_store_call_duration_seconds": Family(
+        "histogram", "Seconds until the session store has answered.", ("call",)
+    ),
+    "portcullis_session_store_failures_total": Family(
+        "counter", "Commands that the session store has not answered in time.", ("call",)
+    ),
+    "portcullis_object_store_calls_total": Family(
+        "counter", "Calls of the object store, by outcome.", ("call", "outcome")
+    ),
+    "portcullis_object_store_call_duration_seconds": Family(
+        "histogram", "Seconds of calls of the object store that did not fail.", ("call",)
+    ),
     "portcullis_policy_revision": Family("gauge", "The policy revision that the worker uses."),
     "portcullis_policy_lag_seconds": Family(
         "gauge", "Seconds for which the worker has known of a newer revision; 0: it uses the newest."
