@@ -14,6 +14,9 @@ from xdist.scheduler import LoadScopeScheduling
 SHARED: Final = "the service of tests/service"
 WORKERS: Final = "the four workers of tests/policy_publishing"
 SESSIONS: Final = "tests/sessions"
+CONSOLE: Final = "tests/console"
+_FOLDERS: Final = (SESSIONS, CONSOLE)
+"""Folders whose files share a running service, or a browser."""
 
 _BUNDLES: Final = {
     SHARED: (
@@ -34,6 +37,7 @@ LONGEST: Final = (
     SHARED,
     WORKERS,
     SESSIONS,
+    CONSOLE,
     "tests/consumers/test_fuzzing.py",
     "tests/docs/test_contributing.py",
     "tests/policy_publishing/test_restore.py",
@@ -65,7 +69,8 @@ def processes() -> int:
 def bundle_of(test_id: str) -> str:
     """Return the bundle that a test is run in: its file, unless that belongs together with others."""
     file = test_id.partition("::")[0]
-    return SESSIONS if file.startswith(f"{SESSIONS}/") else TOGETHER.get(file, file)
+    folder = next((folder for folder in _FOLDERS if file.startswith(f"{folder}/")), None)
+    return folder or TOGETHER.get(file, file)
 
 
 class Bundles(LoadScopeScheduling):  # type: ignore[misc]

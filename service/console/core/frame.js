@@ -20,7 +20,7 @@ export async function open() {
   list = h("ul", { class: "nav" });
   account = h("div", { class: "account" });
   const side = h("div", { id: "side" },
-    h("div", { class: "brand" }, link("/", mark(), S.product), button(S.frame.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" })),
+    h("header", { class: "brand" }, link("/", mark(), S.product), button(S.frame.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" })),
     h("nav", { "aria-label": S.frame.navigation }, list), account);
   const shade = h("div", { class: "shade", onclick: () => toggle(false) });
   const toggle = (/** @type {boolean} */ on) => {

@@ -1,0 +1,115 @@
+"""One service and one browser for all tests of this folder, started by the first and ended after the last."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import tempfile
+from contextlib import ExitStack
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Final
+
+import httpx
+import psycopg
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from service.embedded import EmbeddedStores
+from tests.support.databases import database
+from tests.support.members import ROLE, USER
+from tests.support.running import Running, running
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+PATIENCE: Final = 15_000
+"""Milliseconds that a test waits for what should appear: others keep the cores busy."""
+
+_SESSIONS: Final = 4  # the number of the session store's database, which nothing else uses
+_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_GIVE: Final = "INSERT INTO sys.role_menu SELECT %s, id FROM sys.menu WHERE auth_mark = %s"
+
+
+def chromium() -> str:
+    """Return the path of the machine's Chromium; skips the test where there is none."""
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None:
+        pytest.skip("There is no Chromium on this machine: the console is not tried in a browser")
+    return found
+
+
+class House:
+    """The running service, and the browser; ``api`` is a client of the administrator."""
+
+    _held: ClassVar[House | None] = None
+
+    def __init__(self, stores: EmbeddedStores, template: str) -> None:
+        """Start the service on a copy of the database ``template``; the browser starts when it is needed."""
+        with ExitStack() as starting:
+            self._folder = Path(starting.enter_context(tempfile.TemporaryDirectory(prefix="pc-")))
+            self._database = starting.enter_context(database(stores, template))
+            self.service: Running = starting.enter_context(
+                running(
+                    self._folder,
+                    *("--workers", "1"),
+                    DATABASE_URL=self._database,
+                    REDIS_URL=f"{stores.redis_url}?db={_SESSIONS}",
+                    JWT_SECRET=secrets.token_urlsafe(48),
+                    PORTCULLIS_THROTTLE__ENABLED="false",
+                    PORTCULLIS_AUTH__MAX_DEVICES="100",
+                )
+            )
+            self._open = starting.pop_all()
+
+    @classmethod
+    def of(cls, stores: EmbeddedStores, template: str) -> House:
+        """Return the house of this process."""
+        if cls._held is None:
+            cls._held = cls(stores, template)
+        return cls._held
+
+    @classmethod
+    def close(cls) -> None:
+        """End the browser and the service, if they run."""
+        held, cls._held = cls._held, None
+        if held is not None:
+            held._open.close()
+
+    @property
+    def url(self) -> str:
+        """Where the service listens."""
+        return self.service.url
+
+    @cached_property
+    def browser(self) -> Browser:
+        """The browser. While it runs, nothing else in this thread may run an event loop."""
+        program = chromium()
+        playwright = self._open.enter_context(sync_playwright())
+        options = ["--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
+        launched = playwright.chromium.launch(executable_path=program, args=options)
+        self._open.callback(launched.close)
+        return launched
+
+    @cached_property
+    def api(self) -> httpx.Client:
+        """A client with the access token of the administrator."""
+        client = self._open.enter_context(self.service.client())
+        sent = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD, "device": "tests"}
+        answer = client.post("/api/auth/login", json=sent)
+        assert answer.status_code == 200, answer.text
+        client.headers["Authorization"] = f"Bearer {answer.json()['data']['accessToken']}"
+        return client
+
+    def member(self, name: str, *codes: str) -> int:
+        """Make a user, with the administrator's password, in a role of the same name that gives ``codes``."""
+        with psycopg.connect(self._database) as connection:
+            role_id, user_id = (
+                connection.execute(statement, (name, name, name)).fetchone() for statement in (ROLE, USER)
+            )
+            assert role_id is not None
+            assert user_id is not None
+            connection.execute("INSERT INTO sys.user_role VALUES (%s, %s)", (user_id[0], role_id[0]))
+            for code in codes:
+                made = connection.execute(_GIVE, (role_id[0], code)).rowcount
+                assert made == 1, f"no Button has the code {code}"
+        number: int = user_id[0]
+        return number

@@ -1,0 +1,78 @@
+"""What every page of the console keeps to, and that these tests notice when one does not."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.console.visits import CONSOLE, Visit
+
+REQUESTS = 12
+BYTES = 200_000
+TRIED = """async () => {
+  const tried = [];
+  for (const unsafe of [
+    () => { document.createElement("p").innerHTML = "<b>x</b>"; },
+    () => { document.body.setAttribute("onclick", "x()"); },
+    () => trustedTypes.createPolicy("x", {}),
+    () => fetch("http://127.0.0.1:9/"),
+  ]) {
+    try { await unsafe(); } catch (error) { tried.push(error.name); }
+  }
+  return tried;
+}"""
+"""Tries what could run the code of others, or send something to them; returns how it failed."""
+
+
+def test_the_first_load_is_small_and_all_of_it_is_of_one_release(visit: Visit) -> None:
+    loaded: list[tuple[str, int]] = []
+    visit.page.on("response", lambda answer: loaded.append((answer.url, len(answer.body()))))
+    visit.page.goto(CONSOLE)
+    visit.page.wait_for_load_state("networkidle")
+    files = {url: size for url, size in loaded if "/api/" not in url}
+    assert len(files) <= REQUESTS, sorted(files)
+    assert sum(files.values()) <= BYTES, files
+    page, *rest = files
+    assert page.endswith(CONSOLE)
+    assert {url.partition(f"{CONSOLE}/")[2].partition("/")[0] for url in rest} == {
+        rest[0].split(f"{CONSOLE}/")[1].split("/")[0]
+    }
+    again = visit.page.reload()
+    assert again is not None
+    assert again.status == 200  # after 304, from the cache of the browser
+
+
+def test_text_never_becomes_markup_and_a_page_that_tries_is_noticed(visit: Visit) -> None:
+    visit.page.goto(CONSOLE)
+    assert visit.page.evaluate(TRIED) == ["TypeError"] * 4
+    visit.page.evaluate(
+        "() => { setTimeout(() => { console.error('written'); throw new Error('thrown'); }) }"
+    )
+    visit.page.evaluate("() => { setTimeout(() => Promise.reject(new Error('rejected'))); }")
+    visit.page.wait_for_function("() => new Promise((done) => setTimeout(() => done(true), 50))")
+    for part in (
+        "require-trusted-types-for forbids",
+        "trusted-types forbids",
+        "connect-src forbids",
+        "written",
+        "thrown",
+        "rejected",
+    ):
+        assert any(part in trouble for trouble in visit.troubles), (part, visit.troubles)
+    visit.expected.append("")  # all of it
+
+
+def test_no_other_page_can_show_it_in_a_frame(visit: Visit) -> None:
+    visit.page.route(
+        "**/frame",
+        lambda route: route.fulfill(body=f'<iframe src="{CONSOLE}"></iframe>', content_type="text/html"),
+    )
+    visit.page.goto("/frame")
+    expect(visit.page.locator("iframe")).to_have_count(1)
+    assert visit.page.frames[-1].url.startswith("chrome-error:")
+    visit.expected.append("frame")
+
+
+def test_signing_in_shows_the_address_that_was_asked_for(visit: Visit) -> None:
+    visit.sign_in(address="/?from=here")
+    assert visit.page.url.endswith("#/?from=here")
+    visit.axe()

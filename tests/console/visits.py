@@ -1,0 +1,108 @@
+"""A visit to the console: a page of a browser context, what went wrong on it, and what people do with it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Final
+
+import axe_playwright_python
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
+
+from tests.console.house import PATIENCE, House
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+
+PICTURES: Final = Path(__file__).parents[2] / "docs" / "guides" / "console"
+CONSOLE: Final = "/console"
+
+_AXE: Final = Path(axe_playwright_python.__file__).with_name("axe.min.js")
+_WCAG: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_RUN: Final = "options => axe.run(document, options)"
+_REPORTS: Final = """
+addEventListener("securitypolicyviolation", (event) =>
+  reportTrouble(`${event.effectiveDirective} forbids ${event.blockedURI}: ${event.sample}`));
+"""
+_REFUSED: Final = "Failed to load resource: the server responded with a status of"
+
+
+def new_context(house: House) -> BrowserContext:
+    """Return a browser of its own: no session, no stored data."""
+    context = house.browser.new_context(
+        base_url=house.url,
+        viewport={"width": 1280, "height": 900},
+        locale="en-GB",
+        timezone_id="Europe/Berlin",
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(PATIENCE)
+    context.set_default_navigation_timeout(PATIENCE)
+    return context
+
+
+class Visit:
+    """One tab. ``troubles`` is what no page may have, without what is ``expected``: texts that may occur."""
+
+    def __init__(self, house: House, context: BrowserContext) -> None:
+        self.house = house
+        self.context = context
+        self.expected: list[str] = []
+        self._noted: list[str] = []
+        self.page: Page = context.new_page()
+        self.page.expose_function("reportTrouble", self._report)
+        self.page.add_init_script(_REPORTS)
+        self.page.on("console", self._note)
+        self.page.on("pageerror", lambda error: self._noted.append(f"{error.name}: {error.message}"))
+
+    @property
+    def troubles(self) -> list[str]:
+        """What went wrong so far."""
+        return [text for text in self._noted if not any(part in text for part in self.expected)]
+
+    def tab(self) -> Visit:
+        """Open another tab of the same browser; the caller looks at its ``troubles``."""
+        return Visit(self.house, self.context)
+
+    def go(self, address: str = "/") -> None:
+        """Go to a view: ``/users?page=2``."""
+        self.page.goto(f"{CONSOLE}#{address}")
+
+    def sign_in(
+        self, name: str = ADMINISTRATOR, address: str = "/", password: str = ADMINISTRATOR_PASSWORD
+    ) -> None:
+        """Go to a view, sign in as it asks for, and wait until the view is there."""
+        self.go(address)
+        self.page.get_by_label("User name").fill(name)
+        self.page.locator("input[type=password]").fill(password)
+        self.page.get_by_role("button", name="Sign in").click()
+        expect(self.page.get_by_role("navigation").first).to_be_visible(timeout=PATIENCE)
+
+    def axe(self) -> None:
+        """Look for faults of accessibility in light, and for bad contrast in dark."""
+        for scheme, rules in (("light", _WCAG), ("dark", ["cat.color"])):
+            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # both are such
+            found = self._violations({"runOnly": {"type": "tag", "values": rules}})
+            assert found == [], f"{scheme}: " + "\n".join(found)
+        self.page.emulate_media(color_scheme="light")
+
+    def picture(self, name: str) -> None:
+        """Write a screenshot for the documentation, if it is asked for."""
+        if os.environ.get("PORTCULLIS_PICTURES"):
+            PICTURES.mkdir(exist_ok=True)
+            self.page.screenshot(path=PICTURES / f"{name}.png")
+
+    def _violations(self, options: dict[str, Any]) -> list[str]:
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(_AXE.read_text(encoding="utf-8"))
+        found = self.page.evaluate(_RUN, options)["violations"]
+        return [
+            f"{one['id']}: {one['help']}: " + ", ".join(node["html"][:200] for node in one["nodes"])
+            for one in found
+        ]
+
+    def _report(self, text: str) -> None:
+        self._noted.append(text)
+
+    def _note(self, message: ConsoleMessage) -> None:
+        refused = message.text.startswith(_REFUSED) and "/api/" in message.location.get("url", "")
+        if message.type in ("error", "warning") and not refused:
+            self._noted.append(f"{message.type}: {message.text}")
