@@ -48,14 +48,15 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
 
 
 def _finished(container: Container) -> Callable[[RequestContext], None]:
-    """Return what is called with each finished request; without a decision log it costs nothing."""
+    """Return what is called with each finished request."""
     count, log = container.traffic.count, container.decision_log
-    if log is None:
-        return count
+    note = container.surroundings.forwarding.note
 
     def finished(context: RequestContext) -> None:
         count(context)
-        log.note(context)
+        note(context)
+        if log is not None:
+            log.note(context)
 
     return finished
 

@@ -25,6 +25,7 @@ from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
 from service.app.readiness import readiness
+from service.app.surroundings import Surroundings
 from service.app.worker_samples import worker_samples
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
@@ -179,9 +180,10 @@ class Container:
             self.database, delegation, self.revocations, self.passwords, password_rules
         )
         self.role_import = RoleImport(self.database, delegation, self.revocations)
-        self.process, self.traffic, self.decision_log, self.operator_token = (
+        self.process, self.traffic, self.surroundings, self.decision_log, self.operator_token = (
             Process(),
             Traffic(),
+            Surroundings(settings),
             decision_log(settings.policy),
             OperatorToken(settings.server.metrics_token),
         )
@@ -207,6 +209,7 @@ class Container:
             objects=self.objects,
             journal=self.journal,
             scheduler=self.scheduler,
+            surroundings=self.surroundings,
         )
 
     async def close(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from service.app.container import Container
+from service.app.readiness import SLOWLY
 
 
 class Lifespan:
@@ -22,6 +23,7 @@ class Lifespan:
         await self._container.clock_watch.look()
         await self._container.watch.look()
         await self._container.journal.start()
+        await self._container.readiness.look()
         container = self._container
         if container.decision_log is not None:
             container.decision_log.writer.start()
@@ -32,6 +34,7 @@ class Lifespan:
             container.metrics,
         )
         self._running = [asyncio.create_task(one.run()) for one in work]
+        self._running.append(asyncio.create_task(container.readiness.run(SLOWLY)))
         self._running.append(asyncio.create_task(container.store.follow_primary()))
         container.process.serves()
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.

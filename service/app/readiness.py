@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from service import __version__
+from service.app.surroundings import Surroundings
 from service.authz.publishing.watch import PolicyWatch
 from service.files.health import FilesCheck
 from service.files.object_store import ObjectStore
@@ -21,6 +22,8 @@ from service.web.observability.health import Check, ReadinessChecks
 
 VITAL: Final = ("database", "sessions", "policy", "clock")
 """Without any one of these nobody can log in, be authorized or change anything."""
+SLOWLY: Final = {"files": 60.0}
+"""Seconds after which a worker checks a part by itself: each look into a bucket costs money."""
 
 
 def readiness(
@@ -33,6 +36,7 @@ def readiness(
     objects: ObjectStore,
     journal: Journal,
     scheduler: Scheduler,
+    surroundings: Surroundings,
 ) -> ReadinessChecks:
     """Return the readiness checks of the worker ``worker``."""
 
@@ -50,6 +54,7 @@ def readiness(
         "files": FilesCheck(objects, objects.directory).health,
         "logs": journal.health,
         "jobs": scheduler.health,
+        **surroundings.checks,
     }
     return ReadinessChecks(checks, VITAL)
 

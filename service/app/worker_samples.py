@@ -33,6 +33,8 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from counted("portcullis_log_entries_total", "fate", msgspec.structs.asdict(collector.counts))
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})
     yield Sample("portcullis_log_entries_waiting_bytes", collector.held, {})
+    yield from container.readiness.samples()
+    yield from container.surroundings.samples()
     if container.decision_log is not None:
         yield from container.decision_log.writer.samples()
 

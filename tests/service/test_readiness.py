@@ -23,7 +23,18 @@ pytestmark = pytest.mark.anyio
 
 TOKEN = "mX3-" * 8
 OPERATOR = ("Authorization", f"Bearer {TOKEN}")
-PARTS = ("database", "sessions", "policy", "clock", "files", "logs", "jobs")
+PARTS = (
+    "database",
+    "sessions",
+    "policy",
+    "clock",
+    "files",
+    "logs",
+    "jobs",
+    "disk",
+    "certificates",
+    "proxy",
+)
 
 
 class Site:

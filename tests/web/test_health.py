@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from service.kernel.health import Health, State
+from service.web.observability import health
 from service.web.observability.health import Check, Live, ReadinessChecks, Ready
 from service.web.observability.operator_token import OperatorToken
 from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
+from tests.support.waiting import eventually_here
 from tests.web.driver import Answer, ask
 from tests.web.example_service import OpenGate
 
@@ -152,3 +154,39 @@ async def test_a_worker_that_is_withdrawn_is_not_ready_however_its_parts_fare() 
     answer = await ask(app, "GET", "/health/ready")
     assert (answer.status, answer.code) == (503, "unavailable")
     assert answer.json["detail"] == "The service is stopping"
+
+
+async def test_a_part_is_a_sample_of_one_while_it_is_up_and_of_zero_otherwise() -> None:
+    states: list[State] = ["up", "degraded"]
+
+    async def next_one() -> Health:
+        return Health(states.pop(0))
+
+    checks = ReadinessChecks({"database": next_one, "files": down}, {"database"}, every=0)
+
+    def values() -> dict[str, float]:
+        return {sample.labels["part"]: sample.value for sample in checks.samples()}
+
+    assert values() == {"database": 0, "files": 0}
+    await checks.look()
+    assert values() == {"database": 1, "files": 0}
+    await checks.look()
+    assert values() == {"database": 0, "files": 0}
+
+
+async def test_parts_that_nobody_asks_for_are_checked_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = {"database": 0, "files": 0}
+
+    def counted(name: str) -> Check:
+        async def check() -> Health:
+            looks[name] += 1
+            return Health("up")
+
+        return check
+
+    monkeypatch.setattr(health, "UNASKED", 0.03)
+    checks = ReadinessChecks({name: counted(name) for name in looks}, {"database"}, every=0)
+    running = asyncio.create_task(checks.run({"files": 3600.0}))
+    assert await eventually_here(lambda: looks["database"] > 1)
+    running.cancel()
+    assert looks["files"] == 1

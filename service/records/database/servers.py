@@ -46,7 +46,7 @@ class Servers:
 
     def __init__(self, url: str, *, statement_timeout: float | None = None, writes: bool = True) -> None:
         given = conninfo_to_dict(conninfo(url, statement_timeout=statement_timeout))
-        each = _one_by_one(given)
+        each = one_by_one(given)
         self.several: Final = len(each) > 1
         if self.several and writes:
             given.setdefault("target_session_attrs", "read-write")
@@ -113,7 +113,7 @@ def _none_of(failures: dict[str, Exception]) -> psycopg.OperationalError:
     return psycopg.OperationalError(f"no server takes connections and writes; {', '.join(told)}")
 
 
-def _one_by_one(given: dict[str, Any]) -> list[dict[str, str]]:
+def one_by_one(given: dict[str, Any]) -> list[dict[str, str]]:
     """Return host, address and port of each server; one port may be for all (PostgreSQL manual §32.1.1.3).
 
     DatabaseUrlError if their numbers differ.

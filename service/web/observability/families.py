@@ -109,5 +109,17 @@ FAMILIES: Final = {
     "portcullis_decision_events_total": Family(
         "counter", "Events of the decision log, by outcome.", ("fate",)
     ),
+    "portcullis_part_up": Family(
+        "gauge", "Whether a part of readiness was up when it was last checked.", ("part",)
+    ),
+    "portcullis_disk_free_bytes": Family(
+        "gauge", "Free bytes of the file system at a place that the node writes.", ("place",)
+    ),
+    "portcullis_certificate_end_time_seconds": Family(
+        "gauge", "When a certificate ends, in Unix time.", ("of",)
+    ),
+    "portcullis_misforwarded_requests_total": Family(
+        "counter", "Requests whose X-Forwarded-For does not fit server.trusted_proxies.", ("kind",)
+    ),
 }
 """Counters end in ``_total``; what only tells a text ends in ``_info`` and is 1."""

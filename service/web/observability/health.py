@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+import math
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from time import monotonic
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 import structlog
@@ -12,6 +14,7 @@ from msgspec import UNSET, UnsetType
 
 from service.errors import Unavailable
 from service.kernel.health import Health, State
+from service.kernel.metrics import Sample
 from service.web.observability.operator_token import OperatorToken
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import named, refuses
@@ -26,6 +29,8 @@ EVERY: Final = 1.0
 """Seconds for which the result of a check is reused."""
 WITHIN: Final = 1.0
 """Seconds that a check may take; after that its part counts as down."""
+UNASKED: Final = 15.0
+"""Seconds after which a worker checks its parts by itself, for the metrics, if nobody asked for readiness."""
 
 _WORKS: Final = ("up", "degraded")
 _log = structlog.get_logger()
@@ -89,6 +94,22 @@ class ReadinessChecks:
         found = await asyncio.gather(*(look.health() for look in self._looks.values()))
         return dict(zip(self._looks, found, strict=True))
 
+    async def run(self, slow: Mapping[str, float] = MappingProxyType({})) -> None:
+        """Check parts again that nobody has asked for in ``UNASKED`` seconds, until cancelled.
+
+        ``slow`` gives other seconds for those parts whose checks cost something.
+        """
+        while True:
+            await asyncio.sleep(UNASKED / 3)
+            for name, look in self._looks.items():
+                if look.age >= slow.get(name, UNASKED):
+                    await look.health()
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield whether each part was up when it was last checked."""
+        for name, look in self._looks.items():
+            yield Sample("portcullis_part_up", int(look.state == "up"), {"part": name})
+
     def missing(self, found: Mapping[str, Health]) -> list[str]:
         """Return the vital parts that are not usable."""
         return [name for name in sorted(self._vital) if found[name].state not in _WORKS]
@@ -138,14 +159,21 @@ class _Look:
         self._check = check
         self._within = within
         self._every = every
-        self._began = 0.0
+        self._began = -math.inf
         self._task: asyncio.Task[Health] | None = None
         self._told: State = "up"
+        self.state: State | None = None
+        """What the last check has found; None before the first."""
+
+    @property
+    def age(self) -> float:
+        """Seconds since the last check began."""
+        return monotonic() - self._began
 
     async def health(self) -> Health:
         """Return the latest result, or run the check; a cancelled request does not cancel it for others."""
         task = self._task
-        if task is None or (task.done() and monotonic() - self._began >= self._every):
+        if task is None or (task.done() and self.age >= self._every):
             self._began = monotonic()
             task = self._task = asyncio.create_task(self._look())
         return task.result() if task.done() else await asyncio.shield(task)
@@ -163,4 +191,5 @@ class _Look:
             else:
                 _log.warning("part is not up", part=self._name, state=health.state, reason=reason)
             self._told = health.state
+        self.state = health.state
         return health

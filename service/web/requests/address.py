@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
@@ -24,15 +24,11 @@ def address_behind(trusted: Iterable[Network]) -> AddressOf:
     """
     networks = tuple(trusted)
     if not networks:
-        return _peer
-
-    @lru_cache(_REMEMBERED)
-    def is_trusted(address: str) -> bool:
-        parsed = ip_address(address)
-        return any(parsed in network for network in networks)
+        return peer_of
+    is_trusted = trust_in(networks)
 
     def address_of(scope: Scope) -> str:
-        address = _peer(scope)
+        address = peer_of(scope)
         for entry in reversed(_forwarded(scope)):
             if not (address and is_trusted(address)):
                 break
@@ -45,7 +41,20 @@ def address_behind(trusted: Iterable[Network]) -> AddressOf:
     return address_of
 
 
-def _peer(scope: Scope) -> str:
+def trust_in(networks: Iterable[Network]) -> Callable[[str], bool]:
+    """Return whether an address, in canonical form, is in one of ``networks``."""
+    trusted = tuple(networks)
+
+    @lru_cache(_REMEMBERED)
+    def is_trusted(address: str) -> bool:
+        parsed = ip_address(address)
+        return any(parsed in network for network in trusted)
+
+    return is_trusted
+
+
+def peer_of(scope: Scope) -> str:
+    """Return the peer address of the connection in canonical form; "" for a unix socket."""
     return _plain(peer_address(scope)) or ""
 
 

@@ -1,0 +1,138 @@
+"""The certificates by which this installation is reached, and those of its stores: when they end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from cryptography.x509 import load_der_x509_certificate
+
+from service.files.connections import endpoint_of
+from service.kernel.health import Health
+from service.keyspace.addresses import tls_addresses
+from service.records.database.addresses import tcp_addresses
+from service.settings import Settings
+
+SOON: Final = timedelta(days=21)
+"""How long before its end a certificate is worth a warning."""
+URGENT: Final = timedelta(days=7)
+"""How long before its end a certificate is a fault."""
+EVERY: Final = 600.0
+"""Seconds between two looks of a worker."""
+
+_WITHIN: Final = 3.0  # seconds for one step of a handshake
+# SSLRequest (PostgreSQL manual §54.7): its length, and its code.
+_SSL_REQUEST: Final = (8).to_bytes(4) + (80_877_103).to_bytes(4)
+
+
+class Endpoint(NamedTuple):
+    """A server that may speak TLS; ``of`` is ``public``, ``database``, ``sessions`` or ``files``."""
+
+    of: str
+    host: str
+    port: int
+
+
+class Certificate(NamedTuple):
+    """The life of the certificate that an endpoint shows."""
+
+    begin: datetime
+    end: datetime
+
+
+Certificates = Mapping[Endpoint, Certificate]
+
+
+def endpoints(settings: Settings) -> list[Endpoint]:
+    """Return the servers of ``settings`` whose certificate can be looked at, without those of Amazon S3."""
+    found = [Endpoint("public", *address) for address in _of_url(settings.server.public_url)]
+    found += [Endpoint("database", *address) for address in tcp_addresses(settings.database.url)]
+    found += [Endpoint("sessions", *address) for address in tls_addresses(settings.redis.url)]
+    found += [Endpoint("files", *address) for address in _of_url(endpoint_of(settings.objstore))]
+    return found
+
+
+def certificate_of(endpoint: Endpoint) -> Certificate | None:
+    """Return the certificate that ``endpoint`` shows, valid or not; None if it speaks no TLS.
+
+    Nothing but the handshake is sent. Raises OSError.
+    """
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # an expired one is to be read, and nothing is sent
+    with socket.create_connection((endpoint.host, endpoint.port), _WITHIN) as connection:
+        if endpoint.of == "database":
+            connection.sendall(_SSL_REQUEST)
+            if connection.recv(1) != b"S":
+                return None
+        with context.wrap_socket(connection, server_hostname=endpoint.host) as speaking:
+            encoded = speaking.getpeercert(binary_form=True)
+    if encoded is None:
+        return None
+    read = load_der_x509_certificate(encoded)
+    return Certificate(read.not_valid_before_utc, read.not_valid_after_utc)
+
+
+def certificates_of(settings: Settings) -> dict[Endpoint, Certificate]:
+    """Return the certificates of those endpoints that can be reached."""
+    found = {}
+    for endpoint in endpoints(settings):
+        try:
+            certificate = certificate_of(endpoint)
+        except OSError:  # whether it is reached is the matter of other checks
+            continue
+        if certificate is not None:
+            found[endpoint] = certificate
+    return found
+
+
+class CertificateWatch:
+    """Looks at the certificates of ``settings`` in the background, every ``every`` seconds at most."""
+
+    def __init__(self, settings: Settings, every: float = EVERY) -> None:
+        self._settings = settings
+        self._every = every
+        self._began = -every
+        self._looking: asyncio.Future[dict[Endpoint, Certificate]] | None = None
+        self.found: Certificates = {}
+        """What the last look has found."""
+
+    async def health(self) -> Health:
+        """Return ``down`` if a certificate is not valid now, ``degraded`` if one ends within ``URGENT``.
+
+        Of the last look; a new one is begun if that is old, and not waited for. The details are the ends.
+        """
+        self._take()
+        if self._looking is None and monotonic() - self._began >= self._every and endpoints(self._settings):
+            self._began = monotonic()
+            run = asyncio.get_running_loop().run_in_executor
+            self._looking = run(None, certificates_of, self._settings)
+        now = datetime.now(UTC)
+        ends = {f"{one.of} {one.host}:{one.port}": found.end.isoformat() for one, found in self.found.items()}
+        if any(not found.begin <= now < found.end for found in self.found.values()):
+            return Health("down", ends)
+        near = any(found.end - now < URGENT for found in self.found.values())
+        return Health("degraded" if near else "up", ends)
+
+    def ends(self) -> Iterator[tuple[str, float]]:
+        """Yield what has a certificate, and the first end of one of its servers, in Unix time."""
+        ends: dict[str, float] = {}
+        for endpoint, found in self.found.items():
+            ends[endpoint.of] = min(ends.get(endpoint.of, found.end.timestamp()), found.end.timestamp())
+        yield from ends.items()
+
+    def _take(self) -> None:
+        if self._looking is not None and self._looking.done():
+            self.found, self._looking = self._looking.result(), None
+
+
+def _of_url(url: str) -> Iterator[tuple[str, int]]:
+    parts = urlsplit(url)
+    if parts.scheme == "https" and parts.hostname:
+        yield parts.hostname, parts.port or 443

@@ -1,0 +1,79 @@
+"""Whether requests arrive through the proxies that the settings name, with the header that they must send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from time import monotonic
+from typing import Final
+
+from service.kernel.health import Health
+from service.web.requests.address import Network, peer_of, trust_in
+from service.web.requests.context import RequestContext
+
+_WINDOW: Final = 60.0  # seconds
+_WATCHED: Final = ("/api/", "/oauth/")  # no probes, and nothing that proxies and services ask for themselves
+
+
+class _Seen:
+    """The requests since ``since``, and those of them that are of each kind."""
+
+    __slots__ = ("all", "kinds", "since")
+
+    def __init__(self, since: float) -> None:
+        self.since = since
+        self.all = 0
+        self.kinds = {"unnamed": 0, "silent": 0}
+
+
+class ForwardingWatch:
+    """Counts the requests whose ``X-Forwarded-For`` does not fit the setting ``server.trusted_proxies``.
+
+    ``unnamed``: the header comes from an address that the setting does not name, and is ignored: all clients
+    behind that proxy count as one. ``silent``: a proxy that the setting names sends none.
+    """
+
+    def __init__(self, trusted: Iterable[Network], clock: Callable[[], float] = monotonic) -> None:
+        self._is_trusted = trust_in(trusted)
+        self._clock = clock
+        self._now = self._before = _Seen(clock())
+        self._last_peer = ""
+        self.counts: Final = {"unnamed": 0, "silent": 0}
+        """The requests of each kind since the start."""
+
+    def note(self, context: RequestContext) -> None:
+        """Take a finished request; only those of clients count, not those of probes."""
+        if context.operation is None or not context.scope["path"].startswith(_WATCHED):
+            return
+        seen = self._current()
+        seen.all += 1
+        peer = peer_of(context.scope)
+        if not peer:
+            return  # a socket in the file system
+        trusted = self._is_trusted(peer)
+        if trusted == (context.request.raw_header(b"x-forwarded-for") is not None):
+            return
+        kind = "silent" if trusted else "unnamed"
+        seen.kinds[kind] += 1
+        self.counts[kind] += 1
+        self._last_peer = peer
+
+    async def health(self) -> Health:
+        """Return ``degraded`` while one kind is at least half of the requests of the last one to two minutes.
+
+        One client that sends the header by itself changes nothing where others are served. The details are
+        the kind, and the address that the last such request came from.
+        """
+        now, before = self._current(), self._before
+        both = now.all + (0 if before is now else before.all)
+        for kind in self.counts:
+            found = now.kinds[kind] + (0 if before is now else before.kinds[kind])
+            if found and 2 * found >= both:
+                return Health("degraded", {"kind": kind, "peer": self._last_peer, "requests": found})
+        return Health("up")
+
+    def _current(self) -> _Seen:
+        now = self._clock()
+        if now - self._now.since >= _WINDOW:
+            recent = now - self._now.since < 2 * _WINDOW
+            self._before, self._now = self._now if recent else _Seen(now), _Seen(now)
+        return self._now
