@@ -20,6 +20,8 @@ TESTED = {
     "deploy/.env.example": "tests/deploy/test_compose.py",
     "deploy/.gitignore": "tests/deploy/test_compose.py",
     "deploy/Dockerfile.dockerignore": "tests/deploy/test_image.py",
+    "deploy/backup.sh": "tests/deploy/test_systemd.py",
+    "deploy/systemd/*": "tests/deploy/test_systemd.py",
     "deploy/caddy/Caddyfile": "tests/deploy/test_proxies.py",
     "deploy/nginx/portcullis.conf": "tests/deploy/test_proxies.py",
     "deploy/kubernetes/components/*": "tests/deploy/test_kubernetes.py",
