@@ -122,7 +122,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     _add_jobs(routes, container)
     routes.add("/api/user/info", profile.Info(container.database))
     routes.add("/api/user/operations", own_operations.OwnOperationList(container.live, routes))
-    routes.add("/api/user/profile", profile.Profile(container.accounts))
+    routes.add("/api/user/profile", profile.Profile(container.database, container.accounts))
     routes.add("/api/user/profile/password", profile.OwnPassword(container.password_change))
     routes.add("/api/user/list", accounts.UserList(container.database))
     routes.add("/api/user", accounts.Users(container.accounts))

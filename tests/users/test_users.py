@@ -237,6 +237,8 @@ async def test_callers_edit_their_own_profile(house: Inside) -> None:
 
     assert answer.json["data"].items() >= body.items()
     assert answer.header("etag") == '"2"'
+    read = await house.ask("GET", "/api/user/profile", token=token)
+    assert (read.json, read.header("etag")) == (answer.json, '"2"')
     # The token has the old nick name, and goes on.
     assert (await house.ask("GET", "/api/user/info", token=token)).json["data"]["avatar"] == "/h.png"
     stale = await house.ask("PUT", "/api/user/profile", body, ("If-Match", '"1"'), token=token)

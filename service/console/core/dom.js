@@ -60,7 +60,7 @@ export function link(href, ...children) {
  * Return a button. `kind` is primary, danger, quiet or nothing; `icon` the name of an icon before the text. With
  * `label` the text is only an accessible name, for buttons that show an icon alone.
  * @param {string} text
- * @param {(event: Event) => any} onclick Further clicks are ignored while its promise is pending.
+ * @param {((event: Event) => any) | null} onclick Further clicks are ignored while its promise is pending.
  * @param {{kind?: string, icon?: string, label?: boolean, disabled?: boolean, type?: string} & Record<string, any>} [options]
  */
 export function button(text, onclick, { kind, icon: shown, label, type = "button", ...attributes } = {}) {

@@ -18,7 +18,7 @@ const SUPERSEDED = 3000; // ms until the tab that was faster must have shared it
 const EARLY = 5000; // ms before its end an access token is renewed
 
 /** @type {Proof | null} */ let proof = null;
-/** @type {Promise<void> | null} */ let renewing = null;
+/** @type {Promise<any> | null} */ let renewing = null;
 /** @type {Promise<void> | null} */ let asking = null;
 /** @type {Set<() => void>} */ const waiting = new Set();
 /** @type {Set<string>} */ let operations = new Set();
@@ -169,6 +169,7 @@ async function renewed(used) {
   } catch (problem) {
     if (!(problem instanceof Problem) || ![401, 403].includes(problem.status)) throw problem;
     if (problem.document.reason === "superseded" && (await newer(used.since, SUPERSEDED))) return null;
+    if (proof === used) proof = null;
     return problem;
   }
 }

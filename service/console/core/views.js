@@ -15,4 +15,7 @@
 /** @type {View[]} */
 export const VIEWS = [
   { pattern: "/", load: () => import("../views/home.js") },
+  { pattern: "/account", load: () => import("../views/account.js") },
+  { pattern: "/account/devices", load: () => import("../views/devices.js") },
+  { pattern: "/account/sign-ins", load: () => import("../views/sign-ins.js") },
 ];

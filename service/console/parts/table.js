@@ -57,7 +57,7 @@ export function listing(config) {
       const value = page.query.get(filter.name) ?? "";
       const label = filter.label;
       const apply = () => { clearTimeout(timer); set({ [filter.name]: read() }); };
-      let control;
+      /** @type {HTMLInputElement | HTMLSelectElement} */ let control;
       let read = () => control.value.trim();
       if (filter.type === "select") {
         const options = (filter.options ?? []).map((one) => (Array.isArray(one) ? one : [one, one]));
@@ -76,7 +76,8 @@ export function listing(config) {
       }
       return h("label", { class: "filter" }, h("span", null, label), control);
     });
-    return h("form", { class: "filters", role: "search", "aria-label": caption, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); refresh(); } },
+    const narrow = matchMedia("(width < 40rem)").matches && !filters.some(({ name }) => page.query.has(name));
+    return h("details", { class: "narrowing", open: !narrow }, h("summary", null, S.table.filters), h("form", { class: "filters", role: "search", "aria-label": caption, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); refresh(); } },
       controls, button(S.action.reset, (event) => {
         const form = /** @type {HTMLFormElement} */ (/** @type {Element} */ (event.target).closest("form"));
         for (const control of form.querySelectorAll("input, select")) {
@@ -84,7 +85,7 @@ export function listing(config) {
           else /** @type {HTMLInputElement} */ (control).value = "";
         }
         return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
-      }, { kind: "quiet" }));
+      }, { kind: "quiet" })));
   }
 
   function heads() {
@@ -143,7 +144,7 @@ export function listing(config) {
         [...new Set([10, 20, 50, 100, 200, long])].sort((a, b) => a - b).map((count) => h("option", { value: String(count) }, count)))),
       button(S.action.previous, back, { icon: "left", label: true, kind: "quiet", disabled: at <= 1 && !cursor, "data-key": "previous" }),
       button(S.action.next, next, { icon: "right", label: true, kind: "quiet", disabled: !more, "data-key": "next" }));
-    pager.hidden = found.items.length === 0 && !cursor && at === 1;
+    pager.hidden = !cursor && at === 1 && (total ?? Infinity) <= Math.min(10, long);
   }
 
   async function refresh() {
@@ -158,7 +159,8 @@ export function listing(config) {
       heads();
       body.replaceChildren(...rows.map(line));
       const filtered = filters.some(({ name }) => page.query.has(name));
-      place.replaceChildren(rows.length > 0 ? table : filtered ? empty(S.table.noMatch) : pieces([config.empty ?? empty(S.table.none)])[0]);
+      place.replaceChildren(rows.length > 0 ? table : filtered ? empty(S.table.noMatch)
+        : config.empty instanceof Node ? config.empty : empty(String(config.empty || S.table.none)));
       pages(found);
     } catch (problem) {
       if (mine === turn && !page.signal.aborted) place.replaceChildren(trouble(problem, refresh));

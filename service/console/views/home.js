@@ -22,16 +22,22 @@ export async function show(page) {
 
 /** What the caller may do, by the menus that they see, in the words of their Buttons. @param {import("../core/router.js").Page} page */
 function rights(page) {
-  const flat = (/** @type {any[]} */ list) => list.flatMap((one) => [one, ...flat(one.children)]);
-  const areas = /** @type {any[]} */ (flat(menus)).filter((one) => one.buttons.length > 0);
+  /** @type {(list: any[]) => any[]} */ const flat = (list) => list.flatMap((one) => [one, ...flat(one.children)]);
+  const areas = flat(menus).filter((one) => one.buttons.length > 0);
   if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, S.home.mayNothing);
   return h("ul", { class: "areas" },
-    page.me.permissions.includes("*") && h("li", null, icon("check"), S.home.everything),
     areas.map((one) => {
       const view = VIEWS.find(({ menu }) => menu && menu === one.name);
-      const words = one.buttons.map((/** @type {string} */ code) => code.split(":").at(-1)?.replaceAll("-", " "));
+      const words = one.buttons.map(word);
       return h("li", null, icon(one.icon ?? "file"), h("span", null, view && page.may(view.operation ?? "") ? link(view.pattern, one.title) : h("strong", null, one.title), h("small", null, words.join(", "))));
     }));
+}
+
+/** Return a permission code in words. @param {string} code */
+function word(code) {
+  const action = code.split(":").at(-1) ?? code;
+  if (action === "*") return S.home.all(code.split(":").slice(0, -1).join(" "));
+  return S.home.actions[action] ?? action.replaceAll("-", " ");
 }
 
 /** @param {import("../core/router.js").Page} page @param {HTMLElement} place */

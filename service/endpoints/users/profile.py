@@ -14,7 +14,7 @@ from service.errors import Conflict, PreconditionFailed, RateLimited, RefreshReq
 from service.kernel.identity import Caller
 from service.records.database.transactions import Database
 from service.records.users import accounts as users
-from service.records.users.listing import Gender
+from service.records.users.listing import Gender, read_all
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_body, logged, login, named, refuses, tagged
 from service.web.requests.preconditions import answer_tag, unchanged, version_tag
@@ -81,8 +81,21 @@ class OwnProfile(Schema):
 class Profile:
     """``/api/user/profile``."""
 
-    def __init__(self, accounts: Accounts) -> None:
+    def __init__(self, database: Database, accounts: Accounts) -> None:
+        self._database = database
         self._accounts = accounts
+
+    @login
+    @tagged
+    @named("getOwnProfile")
+    async def on_get(self, context: RequestContext) -> OwnProfile:
+        """Read the caller's own profile, to edit it."""
+        async with self._database.transaction() as connection:
+            found = await read_all(connection, [context.user.user_id])
+        if not found:  # deleted while the token was valid
+            raise RefreshRequired
+        answer_tag(context, version_tag(found[0].version))
+        return OwnProfile.of(found[0])
 
     @login
     @logged("user", "edit own profile", "UPDATE")

@@ -41,6 +41,7 @@ ROLES: Final = (
 RESOURCES: Final = (
     SeedResource("user.info", "Own account", "GET", "/api/user/info"),
     SeedResource("user.operations", "Own operations", "GET", "/api/user/operations"),
+    SeedResource("user.profile", "Own profile", "GET", "/api/user/profile"),
     SeedResource("user.list", "List users", "GET", "/api/user/list"),
     SeedResource("user.detail", "Read a user", "GET", "/api/user/{id}"),
     SeedResource("user.export", "Export users", "GET", "/api/user/export"),

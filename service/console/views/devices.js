@@ -1,0 +1,52 @@
+// @ts-check
+/** The caller's own device sessions: each can be ended, and all of them at once. */
+import { badge, button, h } from "../core/dom.js";
+import * as session from "../core/session.js";
+import { ask, tell } from "../parts/dialog.js";
+import { listing } from "../parts/table.js";
+import { time } from "../parts/time.js";
+import { S } from "../strings.js";
+
+const T = S.devices;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  page.title(T.title, button(T.all, everywhere, { icon: "log-out" }));
+  const list = listing({
+    caption: T.caption,
+    columns: [
+      { title: T.device, cell: (one) => h("span", { class: "badges" }, one.device, one.current && badge(T.current, "info")) },
+      { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
+      { title: T.address, cell: (one) => one.loginIp },
+      { title: T.login, cell: (one) => time(one.loginTime) },
+      { title: T.refresh, cell: (one) => time(one.lastRefreshTime, { ago: true }) },
+    ],
+    load: async () => {
+      const { data: items } = await page.call("GET", "/api/auth/sessions");
+      return { items, total: items.length, size: Math.max(items.length, 1) };
+    },
+    buttons: (one) => button(T.end, () => end(one), { "aria-label": `${T.end}: ${one.device}`, "data-key": one.device }),
+    empty: h("p", { class: "empty" }, T.none),
+  });
+  page.put(list);
+
+  /** @param {any} one */
+  async function end({ device, current }) {
+    const ended = await ask({
+      title: T.endTitle(device),
+      text: current ? T.endOwnText : T.endText,
+      confirm: T.endSession,
+      danger: true,
+      act: () => page.call("DELETE", "/api/auth/sessions/{device}", { path: { device } }),
+    });
+    if (!ended) return;
+    if (current) return session.end();
+    tell(T.ended(device));
+    await list.reload();
+  }
+}
+
+/** Ask, and sign out of all devices. */
+function everywhere() {
+  return ask({ title: T.allTitle, text: T.allText, confirm: T.all, danger: true, act: () => session.signOut(true) });
+}
