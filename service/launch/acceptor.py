@@ -1,6 +1,7 @@
 """Accepts connections from the listener that all workers share, and rejects those above the limit.
 
-One at a time: a busy worker accepts later than an idle one, so connections spread by themselves.
+One at a time, and a worker that has more of them than another one leaves it some time to be first: clients
+that keep a few connections for long, as proxies do, would otherwise load one worker and leave others idle.
 """
 
 from __future__ import annotations
@@ -16,9 +17,13 @@ import structlog
 from service.launch.http import HttpProtocol
 from service.launch.listening import drop_new_connections
 from service.launch.rejected_connections import RejectedConnections
+from service.launch.shares import Share
 
 SETTLE: Final = 0.2
 """Seconds for TCP handshakes that are under way when the listener closes."""
+
+YIELD: Final = 0.002
+"""Seconds that a worker leaves a connection to those with fewer. Then it takes it: they may be busy."""
 
 _PAUSE: Final = 0.1  # seconds, when the system is out of file descriptors or memory
 _GONE: Final = frozenset({errno.EAGAIN, errno.EINTR, errno.ECONNABORTED})
@@ -26,7 +31,10 @@ _log = structlog.get_logger()
 
 
 class Acceptor:
-    """Accepts on ``listener``, creates a protocol for each connection, and holds at most ``most`` at once."""
+    """Accepts on ``listener``, creates a protocol for each connection, and holds at most ``most`` at once.
+
+    ``share`` tells whether another worker has fewer.
+    """
 
     def __init__(
         self,
@@ -34,11 +42,13 @@ class Acceptor:
         protocol: Callable[[], HttpProtocol],
         connections: Callable[[], Sized],
         most: int,
+        share: Share,
     ) -> None:
         self._listener = listener
         self._protocol = protocol
         self._connections = connections
         self._most = most
+        self._share = share
         self._rejected = RejectedConnections()
         self._opening: set[asyncio.Task[None]] = set()
         self._open = True
@@ -47,6 +57,7 @@ class Acceptor:
         """Begin to accept, in the running event loop."""
         self._loop = asyncio.get_running_loop()
         self._listener.setblocking(False)
+        self._share.join()
         self._listen()
 
     def tidy(self) -> None:
@@ -61,6 +72,7 @@ class Acceptor:
         that are already being made, and the system refuses all later ones: closing at once would reset
         connections that are not accepted yet.
         """
+        self._share.leave()
         if not others_accept:
             drop_new_connections(self._listener)
             await asyncio.sleep(SETTLE)
@@ -75,7 +87,22 @@ class Acceptor:
 
     def _listen(self) -> None:
         if self._open:
-            self._loop.add_reader(self._listener, self._accept)
+            self._loop.add_reader(self._listener, self._accept_in_turn)
+
+    def _accept_in_turn(self) -> None:
+        if not self._share.is_exceeded_by(self._held()):
+            self._accept()
+            return
+        self._loop.remove_reader(self._listener)
+        self._loop.call_later(YIELD, self._accept_late)
+
+    def _accept_late(self) -> None:
+        if self._open:
+            self._listen()
+            self._accept()
+
+    def _held(self) -> int:
+        return len(self._connections()) + len(self._opening)
 
     def _accept(self) -> bool:
         """Accept one connection; returns False if there is none."""
@@ -86,7 +113,7 @@ class Acceptor:
                 self._pause(error)
             return error.errno == errno.ECONNABORTED
         connection.setblocking(False)
-        if len(self._connections()) + len(self._opening) >= self._most:
+        if self._held() >= self._most:
             self._rejected.reject(connection, self._loop.time())
             return True
         task = self._loop.create_task(self._open_connection(connection))

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
 from typing import Final
 
+from service.launch.shares import Share
 from service.settings import Settings
 from service.web.observability.board import Slot
 
@@ -36,7 +37,13 @@ def use_short_sockets() -> None:
 
 
 def work(
-    listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings, slot: Slot
+    listener: socket.socket,
+    launcher: Connection,
+    service_stops: Event,
+    settings: Settings,
+    slot: Slot,
+    *,
+    share: Share,
 ) -> None:
     """Run a worker: see ``service.launch.worker.run``. Returns at once if the service stops already."""
     _obey_signals()
@@ -44,7 +51,7 @@ def work(
         return
     from service.launch.worker import run
 
-    run(listener, launcher, service_stops, settings, slot)
+    run(listener, launcher, service_stops, settings, slot, share=share)
 
 
 def prepare(launcher: Connection, settings: Settings) -> None:

@@ -17,6 +17,7 @@ from service.launch.acceptor import Acceptor
 from service.launch.allocator import use_huge_pages
 from service.launch.capacity import most_connections
 from service.launch.http import HttpProtocol, Limits, WorkerState
+from service.launch.shares import Share
 from service.settings import Settings
 
 _LOOK = 10  # ticks of a tenth of a second each, as uvicorn counts them
@@ -40,14 +41,17 @@ class WorkerServer(uvicorn.Server):
         settings: Settings,
         announce_stop: Callable[[], None],
         service_stops: Callable[[], bool],
+        *,
+        share: Share,
     ) -> None:
-        """``announce_stop`` is called once, when the stop begins.
+        """``share`` is the one of this worker. ``announce_stop`` is called once, when the stop begins.
 
         ``service_stops`` returns True if all workers stop, False if only this one does.
         """
         super().__init__(config)
-        self.server_state = WorkerState(_limits(settings))
-        self._acceptor = Acceptor(listener, self._protocol, self._connections, most_connections(settings))
+        self.server_state = WorkerState(_limits(settings), share.tell)
+        most = most_connections(settings)
+        self._acceptor = Acceptor(listener, self._protocol, self._connections, most, share)
         self._grace = settings.server.stop_grace
         self._grace_ends: float | None = None
         self._announce_stop = announce_stop

@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from ctypes import c_uint32
 from multiprocessing.connection import Connection, wait
 from multiprocessing.synchronize import Event
 from time import monotonic, sleep
@@ -16,6 +17,7 @@ from typing import Final
 import structlog
 
 from service.launch.children import processes, work
+from service.launch.shares import CLOSED, Share
 from service.settings import Settings
 from service.web.observability.board import Board, Slot
 
@@ -33,10 +35,15 @@ _log = structlog.get_logger()
 class _Worker:
     """One worker process, and the pipe with its heartbeats."""
 
-    def __init__(self, listener: socket.socket, service_stops: Event, settings: Settings, slot: Slot) -> None:
+    def __init__(
+        self, listener: socket.socket, service_stops: Event, settings: Settings, slot: Slot, *, share: Share
+    ) -> None:
         self.slot = slot
+        self.share = share
         self.signs, theirs = processes.Pipe(duplex=False)
-        self.process = processes.Process(target=work, args=(listener, theirs, service_stops, settings, slot))
+        self.process = processes.Process(
+            target=work, args=(listener, theirs, service_stops, settings, slot), kwargs={"share": share}
+        )
         self.process.start()
         theirs.close()
         self._heard = monotonic()
@@ -61,6 +68,7 @@ class _Worker:
         """Kill the process if it still runs; return its exit status."""
         self.process.kill()
         self.process.join()
+        self.share.leave()
         self.signs.close()
         return self.process.exitcode
 
@@ -83,7 +91,8 @@ class Supervisor:
         """Run the workers until SIGTERM, SIGINT or SIGHUP, or until one of them can't start."""
         count = self._settings.server.workers
         with self._signals() as stop_requested, closing(Board(count)) as board:
-            workers = [self._started(Slot(number, board)) for number in range(1, count + 1)]
+            counts = processes.RawArray(c_uint32, [CLOSED] * count)
+            workers = [self._started(Slot(place + 1, board), Share(counts, place)) for place in range(count)]
             while not self._stopping:
                 wait([stop_requested, *(worker.process.sentinel for worker in workers)], _LOOK)
                 workers = [self._kept(worker) for worker in workers]
@@ -103,14 +112,14 @@ class Supervisor:
             self._stopping = True
             return worker
         _log.error("a worker hangs and is replaced" if hung else "a worker died and is replaced", pid=pid)
-        return self._started(worker.slot)
+        return self._started(worker.slot, worker.share)
 
-    def _started(self, slot: Slot) -> _Worker:
+    def _started(self, slot: Slot, share: Share) -> _Worker:
         """Start a worker; a template that was killed is replaced once nothing is left of it."""
         give_up = monotonic() + _TEMPLATE_PATIENCE
         while True:
             try:
-                return _Worker(self._listener, self._service_stops, self._settings, slot)
+                return _Worker(self._listener, self._service_stops, self._settings, slot, share=share)
             except (OSError, EOFError):
                 if monotonic() > give_up:
                     raise

@@ -15,6 +15,7 @@ from service.authz.publishing.shipped import configured
 from service.launch.http import HttpProtocol
 from service.launch.parent import end_with_parent
 from service.launch.server import WorkerServer
+from service.launch.shares import Share
 from service.launch.stop_times import DRAIN
 from service.settings import Settings
 from service.web.observability.board import Slot
@@ -25,9 +26,17 @@ BEAT = 1.0
 
 
 def run(
-    listener: socket.socket, launcher: Connection, service_stops: Event, settings: Settings, slot: Slot | None
+    listener: socket.socket,
+    launcher: Connection,
+    service_stops: Event,
+    settings: Settings,
+    slot: Slot | None,
+    *,
+    share: Share,
 ) -> None:
     """Serve ``listener`` until a signal; ``slot`` is the place of this worker in its node, if it has one.
+
+    ``share`` is how many of the connections it has.
 
     ``service_stops`` is set before all workers get the signal. Writes a heartbeat to ``launcher`` once a
     second. Exits with status 3 if the application does not start.
@@ -48,7 +57,7 @@ def run(
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN,
     )
-    WorkerServer(config, listener, settings, app.stop, service_stops.is_set).run()
+    WorkerServer(config, listener, settings, app.stop, service_stops.is_set, share=share).run()
 
 
 def _beat(launcher: Connection) -> None:

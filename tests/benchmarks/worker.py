@@ -8,6 +8,7 @@ import os
 import sys
 
 from service.launch.listening import listener
+from service.launch.shares import alone
 from service.launch.worker import run
 from service.settings import load
 
@@ -18,7 +19,7 @@ def work(port: int) -> None:
     server = dataclasses.replace(settings.server, host="127.0.0.1", port=port)
     settings = dataclasses.replace(settings, server=server)
     _heard, heartbeats = multiprocessing.Pipe(duplex=False)
-    run(listener(settings), heartbeats, multiprocessing.Event(), settings, None)
+    run(listener(settings), heartbeats, multiprocessing.Event(), settings, None, share=alone())
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -252,3 +253,24 @@ def test_killed_workers_are_replaced(service: Running, client: httpx.Client) -> 
         os.kill(pid, signal.SIGKILL)
     assert eventually(lambda: len(set(service.workers) - set(killed)) == len(killed))
     assert client.get(ROLE_LIST, headers=log_in(client)).status_code == 200
+
+
+def test_connections_that_stay_are_shared_by_the_workers(service: Running) -> None:
+    assert eventually(lambda: service.output.count("Application startup complete") >= len(service.workers))
+    before = {pid: sockets(pid) for pid in service.workers}
+    with contextlib.ExitStack() as kept:
+        for _ in range(40):
+            connection = kept.enter_context(
+                socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE)
+            )
+            connection.sendall(b"GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert connection.recv(4096).startswith(b"HTTP/1.1 200")
+        gained = [sockets(pid) - count for pid, count in before.items()]
+    # The busier one takes a connection if the other is too slow; and stores may be connected to meanwhile.
+    assert min(gained) >= 14, gained
+
+
+def sockets(pid: int) -> int:
+    """Return how many sockets a process has open."""
+    folder = Path(f"/proc/{pid}/fd")
+    return sum(str(link).startswith("socket:") for link in map(Path.readlink, folder.iterdir()))

@@ -11,6 +11,7 @@ import uvicorn
 
 from service.launch.http import HttpProtocol
 from service.launch.server import WorkerServer
+from service.launch.shares import alone
 from service.settings import Server, Settings
 from service.web.requests.middleware import RequestMiddleware
 
@@ -53,7 +54,7 @@ async def strictly_served(app: RequestMiddleware) -> AsyncIterator[int]:
     )
     settings = Settings(server=Server(stop_grace=0.0))
     listener = socket.create_server(("127.0.0.1", 0))
-    server = WorkerServer(config, listener, settings, lambda: None, lambda: True)
+    server = WorkerServer(config, listener, settings, lambda: None, lambda: True, share=alone())
     serving = asyncio.create_task(server.serve())
     try:
         yield listener.getsockname()[1]

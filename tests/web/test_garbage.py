@@ -52,7 +52,7 @@ def garbage_of(app: RequestMiddleware, request: bytes, status: bytes, times: int
 
     async def serve() -> None:
         config = uvicorn.Config(app, ws="none", lifespan="off", log_config=None, access_log=False)
-        protocol = HttpProtocol(config, WorkerState(Limits(5, 5, 5, 5, 1)), {})
+        protocol = HttpProtocol(config, WorkerState(Limits(5, 5, 5, 5, 1), lambda _connections: None), {})
         answers: list[bytes] = []
         protocol.connection_made(Transport(answers.append))  # type: ignore[arg-type]  # the part that is used
 
