@@ -24,6 +24,7 @@ from service.administration.users.bans import Bans
 from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
+from service.app.installation_samples import Installation
 from service.app.readiness import readiness
 from service.app.surroundings import Surroundings
 from service.app.worker_samples import worker_samples
@@ -187,7 +188,10 @@ class Container:
             decision_log(settings.policy),
             OperatorToken(settings.server.metrics_token),
         )
-        self.metrics = WorkerMetrics(slot, partial(worker_samples, self))
+        self.metrics, self.installation = (
+            WorkerMetrics(slot, partial(worker_samples, self)),
+            Installation(self.database, self.store, self.scheduler.jobs, settings.oplog.stream_limit),
+        )
         self.authenticator = Authenticator(auth, tokens, self.store, self.key_callers)
         subjects = Subjects(CurrentRights(self.database, self.store), self.authenticator)
         self.evaluator, self.search = (

@@ -164,7 +164,8 @@ def _add_outside(routes: Routes, container: Container) -> None:
             container.readiness, container.operator_token, partial(facts, container.worker, container.watch)
         ),
     )
-    routes.add_outside("/metrics", Metrics(container.metrics, container.operator_token))
+    metrics = Metrics(container.metrics, container.installation.samples, container.operator_token)
+    routes.add_outside("/metrics", metrics)
     routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.tokens))
     routes.add_outside("/", StartPage(container.operator_token, guide=is_built(), console=container.console))
 

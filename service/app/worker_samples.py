@@ -25,10 +25,6 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from _stores(container)
     for (job, outcome), count in container.scheduler.counts.items():
         yield Sample("portcullis_job_runs_total", count, {"job_name": job, "outcome": outcome})
-    for job, failing, success in container.scheduler.state_samples():
-        yield Sample("portcullis_job_failing", int(failing), {"job_name": job})
-        if success is not None:
-            yield Sample("portcullis_job_success_time_seconds", success, {"job_name": job})
     collector = container.collector
     yield from counted("portcullis_log_entries_total", "fate", msgspec.structs.asdict(collector.counts))
     yield Sample("portcullis_log_entries_waiting", collector.waiting, {})

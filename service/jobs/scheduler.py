@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -97,12 +97,6 @@ class Scheduler:
         async with self._database.transaction() as connection:
             failing = await jobs.failing(connection, [job.name for job in self.jobs])
         return Health("degraded" if failing else "up", {"failing": failing})
-
-    def state_samples(self) -> Iterator[tuple[str, bool, float | None]]:
-        """Yield name, whether the last run failed, and when the last good one ended, of each job."""
-        for one in self.stored:
-            ended = None if one.success_time is None else one.success_time.timestamp()
-            yield one.job_name, one.failing, ended
 
     async def _run(self, job: Job) -> bool:
         """Run ``job`` if it is still due; False if another worker runs it."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec import Struct
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 """Upper bounds of the buckets of durations in seconds; a last bucket has the rest."""
+
+
+Value = TypeVar("Value", bound=str)
 
 
 class Sample(Struct, array_like=True):
@@ -43,7 +46,7 @@ class Durations:
         yield Sample(f"{name}_count", sum(self.buckets), labels)
 
 
-def counted(name: str, label: str, counts: Mapping[str, int]) -> Iterator[Sample]:
+def counted(name: str, label: str, counts: Mapping[Value, int]) -> Iterator[Sample]:
     """Yield a sample for each value of ``label``."""
     for value, count in counts.items():
         yield Sample(name, count, {label: value})

@@ -41,7 +41,7 @@ from service.keyspace.checks import Answer
 from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters
 from service.keyspace.keys import BANNED
-from service.keyspace.log_stream import Batch, Done, KeptHead, LogCounts, LogStream
+from service.keyspace.log_stream import Batch, Done, KeptHead, LogCounts, LogQueue, LogStream
 from service.keyspace.revision_key import RevisionKey, revision_in
 from service.keyspace.store import SessionStore, session_keys
 from service.keyspace.synchronized import MOST_BEHIND, SynchronizedClock
@@ -71,6 +71,7 @@ __all__ = [
     "KeptHead",
     "Lease",
     "LogCounts",
+    "LogQueue",
     "LogStream",
     "OnlinePage",
     "OnlineSession",

@@ -50,6 +50,15 @@ class LogCounts:
     under_way: int
 
 
+@dataclass(frozen=True, slots=True)
+class LogQueue:
+    """What waits in the stream for the database; ``oldest`` is the age of the oldest batch in seconds."""
+
+    entries: int
+    size: int
+    oldest: float
+
+
 class LogStream:
     """One stream for all workers, read by a consumer group: each batch has one writer at a time.
 
@@ -100,6 +109,11 @@ class LogStream:
     async def counts(self) -> LogCounts:
         """Return the counts of all entries."""
         return LogCounts(*await self._scripts.run("log_counts"))
+
+    async def queue(self) -> LogQueue:
+        """Return what waits now."""
+        entries, size, oldest = await self._scripts.run("log_queue")
+        return LogQueue(entries, size, oldest / 1000)
 
     async def leave(self, writer: str) -> None:
         """Remove a writer that ends, unless it has unfinished batches: other writers claim those later."""

@@ -21,6 +21,10 @@ class Online:
     def __init__(self, scripts: Scripts) -> None:
         self._scripts = scripts
 
+    async def count(self) -> int:
+        """Return how many device sessions are live, of all users."""
+        return int(await self._scripts.run("count_online"))
+
     async def page(
         self,
         *,

@@ -14,7 +14,8 @@ from service.oplog.chain import Chain
 from service.oplog.reported import ReportedHead
 from service.records.database.transactions import Database
 from service.records.logs import chain as log_chain
-from service.records.logs.inserts import TABLES
+from service.records.logs import verifications
+from service.records.logs.inserts import TABLES, Log
 from service.settings import Oplog
 
 LATEST: Final = timedelta(days=2)
@@ -34,8 +35,8 @@ async def verify_again(
     """Verify the last days of the logs, and one older day: another one each day, so that each has its turn.
 
     ``told`` are heads that were kept elsewhere. Days whose chain was made with a key that is no longer set
-    can't be verified, and are left out. Returns what was verified, in words. Raises TamperedError, and
-    Unavailable.
+    can't be verified, and are left out. Records when each log was verified, and with what result. Returns
+    what was verified, in words. Raises TamperedError, and Unavailable.
     """
     today = today or datetime.now(UTC).date()
     keys = [Chain(settings.chain_key), Chain()]
@@ -44,22 +45,25 @@ async def verify_again(
     if older:
         turn = older[today.toordinal() % len(older)]
         turns.insert(0, (turn, turn))
-    verified, tampered = 0, []
+    verified = dict.fromkeys(TABLES, 0)
+    tampered: dict[Log, list[str]] = {log: [] for log in TABLES}
     for begin, end in turns:
         audit = Audit(database=database, keys=keys, told=told, begin=begin, end=end)
         async for one in audit.days():
             if (one.log, one.day) not in unknown:
-                verified += 1
+                verified[one.log] += 1
                 if one.faults:
-                    tampered.append(f"{one.log} {one.day}")
-    if tampered:
-        _log.error("a log is not as it was written", event_type="security", days=tampered)
-        named = ", ".join(tampered[:_MOST_NAMED])
+                    tampered[one.log].append(f"{one.log} {one.day}")
+    async with database.transaction() as connection:
+        await verifications.save(connection, {log: (verified[log], len(tampered[log])) for log in TABLES})
+    if days := [day for log in TABLES for day in tampered[log]]:
+        _log.error("a log is not as it was written", event_type="security", days=days)
+        named = ", ".join(days[:_MOST_NAMED])
         raise TamperedError(
-            f"{len(tampered)} days of the logs are not as they were written: {named}; "
+            f"{len(days)} days of the logs are not as they were written: {named}; "
             "'portcullis audit verify' says what is wrong"
         )
-    return f"{verified} days of the logs are as they were written"
+    return f"{sum(verified.values())} days of the logs are as they were written"
 
 
 async def _days_before(

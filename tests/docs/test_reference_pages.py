@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+
+import pytest
 
 from docs.site import command_line
-from service.web.observability.families import FAMILIES
+from service.web.observability.families import OF_ALL, OF_WORKERS, Family
 from tests.docs.pages import ROOT, between, rows
 
 LABEL = re.compile(r"(?:^|, )`?(\w+)(?:`|$)")
@@ -18,9 +21,13 @@ def test_every_command_is_shown_with_its_arguments() -> None:
     assert between(page, "commands") == command_line.markdown(), f"this prints what belongs there: {printed}"
 
 
-def test_every_metric_is_shown_with_its_type_its_labels_and_what_it_is() -> None:
+@pytest.mark.parametrize(("table", "families"), [("of-workers", OF_WORKERS), ("of-all", OF_ALL)])
+def test_every_metric_is_shown_with_its_type_its_labels_and_what_it_is(
+    table: str, families: Mapping[str, Family]
+) -> None:
     page = (REFERENCE / "metrics.md").read_text(encoding="utf-8")
-    shown = {name: (kind, set(LABEL.findall(labels)), text) for name, kind, labels, text in rows(page)}
+    found = rows(between(page, table))
+    shown = {name: (kind, set(LABEL.findall(labels)), text) for name, kind, labels, text in found}
     assert shown == {
-        name: (family.kind, set(family.labels), family.help) for name, family in FAMILIES.items()
+        name: (family.kind, set(family.labels), family.help) for name, family in families.items()
     }

@@ -18,6 +18,7 @@ from service.oplog.chained_writer import Writing
 from service.oplog.entries import encode
 from service.oplog.verification import TamperedError, verify_again
 from service.records.database.transactions import Database
+from service.records.logs import verifications
 from service.settings import Oplog, load
 from tests.oplog.conftest import operation
 from tests.support.running import ROOT
@@ -125,7 +126,9 @@ async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_withi
 ) -> None:
     settings = Oplog(chain_key="k" * 40)
     await write_on(database, settings.chain_key, 10, 11, 12, 20)
+    assert await verified(database) == {}
     assert await verify_again(database, settings, TODAY) == "2 days of the logs are as they were written"
+    assert await verified(database) == {"operation_log": (2, 0), "login_log": (0, 0)}
 
     await execute(database, "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 11'")
     results = []
@@ -140,6 +143,14 @@ async def test_a_change_of_a_late_day_is_found_at_once_and_of_an_older_one_withi
     await execute(database, "UPDATE sys.operation_log SET url = '/another' WHERE action = 'on 20'")
     with pytest.raises(TamperedError, match=r"operation_log 2026-11-20.*portcullis audit verify"):
         await verify_again(database, settings, TODAY)
+    assert (await verified(database))["operation_log"][1] >= 1
+
+
+async def verified(database: Database) -> dict[str, tuple[int, int]]:
+    """Return how many days of each log the last verification has read, and how many were faulty."""
+    async with database.transaction() as connection:
+        found = await verifications.latest(connection)
+    return {one.log: (one.day_count, one.faulty_count) for one in found}
 
 
 async def test_days_of_a_key_that_is_no_longer_set_are_left_out(database: Database) -> None:

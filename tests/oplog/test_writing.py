@@ -12,7 +12,7 @@ from redis.asyncio import Redis
 from sqlalchemy import select
 
 from service.kernel.change_record import MOST_TARGETS, ChangeRecord, values_change
-from service.keyspace import LogCounts
+from service.keyspace import Done, LogCounts, LogQueue
 from service.oplog.audit import Audit
 from service.oplog.chain import Chain
 from service.oplog.chained_writer import Writing
@@ -190,6 +190,22 @@ async def test_the_stream_takes_a_batch_once_and_no_more_than_it_may_hold(place:
     await one.drain()
     assert await add(place, number, big)
     assert len(await place.actions()) == 1  # it is always the same event
+
+
+async def test_the_age_of_what_waits_in_the_stream_is_that_of_its_oldest_batch(place: Place) -> None:
+    stream = place.store.log
+    assert await stream.queue() == LogQueue(0, 0, 0.0)
+    for number in (1, 2):
+        await stream.add("one", number, b"{}", count=3, dropped=0, most_bytes=100)
+        await asyncio.sleep(0.02)
+    waiting = await stream.queue()
+    assert (waiting.entries, waiting.size) == (6, 4)
+    assert waiting.oldest >= 0.03
+    (first, second) = await stream.take("one", most=2)
+    await stream.done([Done(first, 3, 0)])
+    assert (await stream.queue()).oldest >= 0.01
+    await stream.done([Done(second, 3, 0)])
+    assert await stream.queue() == LogQueue(0, 0, 0.0)
 
 
 async def test_a_stream_that_somebody_removed_is_counted_as_dropped_and_made_again(

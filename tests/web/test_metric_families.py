@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from datetime import UTC, datetime
 
 import pytest
 
+from service.app.installation_samples import InDatabase, samples_of_database, samples_of_store
 from service.app.worker_samples import worker_samples
 from service.kernel.metrics import Durations, Sample
-from service.web.observability.families import FAMILIES
+from service.keyspace import LogQueue
+from service.records.jobs.jobs import StoredJob
+from service.records.logs.verifications import Verification
+from service.records.policy.workers import PolicyWorker
+from service.web.observability.families import FAMILIES, OF_ALL
 from tests.support.unstarted import unstarted
 
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+FOUND = InDatabase(
+    newest=7,
+    workers=[PolicyWorker(name, revision, None, NOW, "d") for name, revision in (("a", 7), ("b", 6))],
+    jobs=[
+        StoredJob("late", False, -30.0, NOW, None, True, None),
+        StoredJob("held", True, -30.0, NOW, None, True, NOW),
+    ],
+    entries={"operation_log": 5, "login_log": 0},
+    verified=[Verification("operation_log", NOW, 3, 1)],
+)
 BY_ROUTE = {"portcullis_http_requests_total", "portcullis_http_request_duration_seconds"}
 RESERVED = {"worker", "instance", "job"}  # ours for all metrics, and what Prometheus adds to each series
 PARTS = re.compile("_(bucket|sum|count)$")
@@ -25,7 +42,24 @@ def samples() -> dict[str, list[Sample]]:
         for sample in worker_samples(container):
             name = sample.name if sample.name in FAMILIES else PARTS.sub("", sample.name)
             found[name].append(sample)
+    for sample in (*samples_of_database(FOUND), *samples_of_store(4, LogQueue(2, 300, 1.5), 1_000)):
+        found[sample.name].append(sample)
     return found
+
+
+def test_every_metric_of_the_installation_is_told(samples: dict[str, list[Sample]]) -> None:
+    assert samples.keys() >= OF_ALL.keys()
+    told = {(one.name, *one.labels.values()): one.value for name in OF_ALL for one in samples[name]}
+    prefix = "portcullis_"
+    assert told[prefix + "policy_workers",] == 2
+    assert told[prefix + "policy_workers_behind",] == 1
+    assert told[prefix + "log_queue_oldest_seconds",] == 1.5
+    assert told[prefix + "log_verification_faulty_days", "operation_log"] == 1
+    # A paused job is neither late nor failing: somebody has decided so.
+    assert told[prefix + "job_overdue_seconds", "late"] == 30
+    assert told[prefix + "job_overdue_seconds", "held"] == 0
+    assert told[prefix + "job_failing", "held"] == 0
+    assert (prefix + "job_success_time_seconds", "late") not in told
 
 
 def test_every_counter_and_histogram_is_there_at_0_before_its_first_event(

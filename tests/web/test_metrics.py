@@ -21,7 +21,7 @@ TOKEN = "mX3-" * 8
 def value(text: str, name: str, **labels: str) -> float:
     """Return the one number of a metric whose labels include ``labels``."""
     wanted = [f'{label}="{value}"' for label, value in labels.items()]
-    lines = [line for line in text.splitlines() if re.match(rf"{name}\{{", line)]
+    lines = [line for line in text.splitlines() if re.match(rf"{name}[{{ ]", line)]
     (found,) = [line for line in lines if all(label in line for label in wanted)]
     return float(found.rsplit(" ", 1)[1])
 
@@ -51,6 +51,13 @@ async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_p
     assert abs(value(text, "portcullis_clock_offset_seconds")) < 1
     assert value(text, "portcullis_resident_memory_bytes") > 10_000_000
     assert "/no/such" not in text
+    assert value(text, "portcullis_sessions_open") == 1
+    assert value(text, "portcullis_policy_newest_revision") == 1
+    assert value(text, "portcullis_policy_workers") == 1
+    assert value(text, "portcullis_policy_workers_behind") == 0
+    assert value(text, "portcullis_log_chain_entries", log="login_log") >= 0
+    assert value(text, "portcullis_log_queue_entries") >= 0
+    assert value(text, "portcullis_job_failing", job_name="log-verification") == 0
 
 
 async def test_sign_ins_are_counted_by_how_they_ended(seeded_database_url: str, redis_url: str) -> None:

@@ -79,6 +79,13 @@ async def heads(connection: AsyncConnection, log: Log, day: date | None = None) 
     return [_HEAD.of(row) for row in await connection.execute(ordered)]
 
 
+async def lengths(connection: AsyncConnection) -> dict[Log, int]:
+    """Return how many entries the chains of each log have together, without those that were dropped."""
+    counted = func.coalesce(func.sum(log_chain.c.number).filter(~log_chain.c.dropped), 0)
+    found = await connection.execute(select(log_chain.c.log, counted).group_by(log_chain.c.log))
+    return dict.fromkeys(TABLES, 0) | {log: int(count) for log, count in found}
+
+
 async def days_with_entries(connection: AsyncConnection, log: Log, first: date, last: date) -> list[date]:
     """Return every UTC day from ``first`` to ``last`` that has an entry; reads all their entries."""
     moment = TABLES[log].c.create_time

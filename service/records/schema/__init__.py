@@ -23,7 +23,7 @@ from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.files import file, object_space
 from service.records.schema.idempotency import idempotency_key
 from service.records.schema.jobs import job, job_run
-from service.records.schema.log_chain import log_chain, log_set_aside
+from service.records.schema.log_chain import log_chain, log_set_aside, log_verification
 from service.records.schema.logs import login_log, operation_log
 from service.records.schema.policy import casbin_rule, policy_line, policy_revision, policy_worker
 from service.records.schema.row_history import (
@@ -51,6 +51,7 @@ __all__ = [
     "job_run",
     "log_chain",
     "log_set_aside",
+    "log_verification",
     "login_log",
     "menu",
     "metadata",

@@ -8,6 +8,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Date,
+    Integer,
     LargeBinary,
     Table,
     Text,
@@ -36,6 +37,16 @@ log_chain = Table(
     Column("seal", LargeBinary, nullable=False),
     # The number when the head was last written to the log on standard output.
     Column("told_number", BigInteger, nullable=False, server_default=text("0")),
+)
+
+# The last verification of each log: how many days it has read, and how many were not as they were written.
+log_verification = Table(
+    "log_verification",
+    metadata,
+    Column("log", Text, CheckConstraint(_LOGS, name="log"), primary_key=True),
+    moment("verify_time"),
+    Column("day_count", Integer, nullable=False),
+    Column("faulty_count", Integer, nullable=False),
 )
 
 log_set_aside = Table(

@@ -6,14 +6,14 @@ from typing import Final, Literal, NamedTuple
 
 
 class Family(NamedTuple):
-    """The type of a metric, its help text, and its labels beside ``worker``."""
+    """The type of a metric, its help text, and its labels; those of workers have the label ``worker`` too."""
 
     kind: Literal["counter", "gauge", "histogram"]
     help: str
     labels: tuple[str, ...] = ()
 
 
-FAMILIES: Final = {
+OF_WORKERS: Final = {
     "portcullis_build_info": Family("gauge", "What runs; the value is 1.", ("version", "python")),
     "portcullis_start_time_seconds": Family("gauge", "When the worker was started, in Unix time."),
     "portcullis_start_duration_seconds": Family("gauge", "Seconds until the worker served."),
@@ -93,12 +93,6 @@ FAMILIES: Final = {
     "portcullis_job_runs_total": Family(
         "counter", "Runs of jobs by this worker, by outcome.", ("job_name", "outcome")
     ),
-    "portcullis_job_failing": Family(
-        "gauge", "Whether the last run of a job has failed, on any node.", ("job_name",)
-    ),
-    "portcullis_job_success_time_seconds": Family(
-        "gauge", "When a job was last done, in Unix time.", ("job_name",)
-    ),
     "portcullis_log_entries_total": Family(
         "counter", "Entries of the operation and login logs, by outcome.", ("fate",)
     ),
@@ -123,3 +117,35 @@ FAMILIES: Final = {
     ),
 }
 """Counters end in ``_total``; what only tells a text ends in ``_info`` and is 1."""
+
+OF_ALL: Final = {
+    "portcullis_sessions_open": Family("gauge", "Device sessions that are open."),
+    "portcullis_policy_newest_revision": Family("gauge", "The newest policy revision."),
+    "portcullis_policy_workers": Family("gauge", "Workers of all nodes that have reported lately."),
+    "portcullis_policy_workers_behind": Family("gauge", "Those that do not use the newest revision."),
+    "portcullis_job_failing": Family(
+        "gauge", "1 if the last run of a job has failed, and it is not paused.", ("job_name",)
+    ),
+    "portcullis_job_paused": Family("gauge", "1 while a job is paused.", ("job_name",)),
+    "portcullis_job_overdue_seconds": Family("gauge", "Seconds since a job was due.", ("job_name",)),
+    "portcullis_job_success_time_seconds": Family(
+        "gauge", "When a job was last done, in Unix time.", ("job_name",)
+    ),
+    "portcullis_log_queue_entries": Family(
+        "gauge", "Entries that wait in the session store until the database takes them."
+    ),
+    "portcullis_log_queue_bytes": Family("gauge", "Bytes of these entries."),
+    "portcullis_log_queue_limit_bytes": Family("gauge", "The most bytes that may wait: oplog.stream_limit."),
+    "portcullis_log_queue_oldest_seconds": Family("gauge", "Age of the oldest of these entries; 0: none."),
+    "portcullis_log_chain_entries": Family("gauge", "Entries in the chains of a log.", ("log",)),
+    "portcullis_log_verification_time_seconds": Family(
+        "gauge", "When the chains of a log were last verified, in Unix time.", ("log",)
+    ),
+    "portcullis_log_verification_days": Family("gauge", "Days that were verified then.", ("log",)),
+    "portcullis_log_verification_faulty_days": Family(
+        "gauge", "Days of them that are not as they were written.", ("log",)
+    ),
+}
+"""Metrics of the whole installation: every node shows the same, and no worker."""
+
+FAMILIES: Final = {**OF_WORKERS, **OF_ALL}

@@ -1,9 +1,9 @@
-"""``GET /metrics``: the metrics of all workers of this node, from any of them."""
+"""``GET /metrics``: the metrics of all workers of this node, from any of them, and of all nodes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -22,6 +22,7 @@ EVERY: Final = 2.0
 """Seconds between two snapshots of a worker."""
 
 Source = Callable[[], Iterable[Sample]]
+SourceOfAll = Callable[[], Awaitable[Iterable[Sample]]]
 
 _log = structlog.get_logger(__name__)
 _ALONE: Final = 1
@@ -52,7 +53,7 @@ class WorkerMetrics:
         if self._slot is not None:
             self._slot.board.clear(self._slot.number)
 
-    def of_all(self) -> list[Sample]:
+    def of_node(self) -> list[Sample]:
         """Return the samples of all workers, labelled by worker."""
         number, found = _ALONE, {}
         if self._slot is not None:
@@ -77,14 +78,15 @@ class WorkerMetrics:
 class Metrics:
     """GET /metrics."""
 
-    def __init__(self, metrics: WorkerMetrics, token: OperatorToken) -> None:
-        """Answer requests with ``token``; none if it is not set."""
+    def __init__(self, metrics: WorkerMetrics, of_all: SourceOfAll, token: OperatorToken) -> None:
+        """Answer requests with ``token``, none if it is not set; ``of_all`` asks about all nodes."""
         self._metrics = metrics
+        self._of_all = of_all
         self._token = token
 
     @refuses(NotFound, Unauthenticated)
     async def on_get(self, context: RequestContext) -> Document:
-        """Read the metrics of all workers of this node.
+        """Read the metrics of all workers of this node, and of the whole installation.
 
         Needs the bearer token of the setting `server.metrics_token`; 404 if that is empty.
         """
@@ -92,4 +94,5 @@ class Metrics:
             raise NotFound
         if not self._token.is_held(context):
             raise Unauthenticated
-        return Document(exposition(self._metrics.of_all()), MEDIA_TYPE)
+        of_all = await self._of_all()
+        return Document(exposition([*self._metrics.of_node(), *of_all]), MEDIA_TYPE)

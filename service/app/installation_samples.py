@@ -1,0 +1,109 @@
+"""What the stores know of the whole installation; each scrape asks them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from service.errors import Unavailable
+from service.jobs.job import Job
+from service.kernel.metrics import Sample, counted
+from service.keyspace import LogQueue, SessionStore
+from service.records.database.transactions import Database
+from service.records.jobs import jobs
+from service.records.jobs.jobs import StoredJob
+from service.records.logs import chain as log_chain
+from service.records.logs import verifications
+from service.records.logs.inserts import Log
+from service.records.logs.verifications import Verification
+from service.records.policy import revisions
+from service.records.policy import workers as policy_workers
+from service.records.policy.workers import PolicyWorker
+
+WITHIN: Final = 1.0
+"""Seconds that each store has. What it does not tell in time is left out: ``portcullis_part_up`` says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class InDatabase:
+    """What the database knows; ``newest`` is the number of the newest policy revision."""
+
+    newest: int
+    workers: Collection[PolicyWorker]
+    jobs: Collection[StoredJob]
+    entries: Mapping[Log, int]
+    verified: Collection[Verification]
+
+
+class Installation:
+    """Asks database and session store; ``limit`` is the most bytes of log entries that may wait."""
+
+    def __init__(
+        self, database: Database, store: SessionStore, all_jobs: Collection[Job], limit: int
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._job_names = [job.name for job in all_jobs]
+        self._limit = limit
+
+    async def samples(self) -> list[Sample]:
+        """Return what can be told in ``WITHIN`` seconds; raises nothing."""
+        answers = await asyncio.gather(self._of_database(), self._of_store(), return_exceptions=True)
+        found: list[Sample] = []
+        for answer in answers:
+            if isinstance(answer, list):
+                found += answer
+            elif not isinstance(answer, Unavailable | TimeoutError):
+                raise answer
+        return found
+
+    async def _of_database(self) -> list[Sample]:
+        async with asyncio.timeout(WITHIN), self._database.snapshot() as connection:
+            latest = await revisions.latest(connection)
+            stored = await jobs.stored(connection, self._job_names)
+            found = InDatabase(
+                newest=0 if latest is None else latest.revision,
+                workers=await policy_workers.present(connection),
+                jobs=[stored[name] for name in self._job_names if name in stored],
+                entries=await log_chain.lengths(connection),
+                verified=await verifications.latest(connection),
+            )
+        return list(samples_of_database(found))
+
+    async def _of_store(self) -> list[Sample]:
+        async with asyncio.timeout(WITHIN):
+            sessions, queue = await asyncio.gather(self._store.online.count(), self._store.log.queue())
+        return list(samples_of_store(sessions, queue, self._limit))
+
+
+def samples_of_database(found: InDatabase) -> Iterator[Sample]:
+    """Yield the samples of what the database knows."""
+    yield Sample("portcullis_policy_newest_revision", found.newest, {})
+    behind = sum(one.revision < found.newest for one in found.workers)
+    yield Sample("portcullis_policy_workers", len(found.workers), {})
+    yield Sample("portcullis_policy_workers_behind", behind, {})
+    for job in found.jobs:
+        labels = {"job_name": job.job_name}
+        yield Sample("portcullis_job_failing", int(job.failing and not job.paused), labels)
+        yield Sample("portcullis_job_paused", int(job.paused), labels)
+        due = 0.0 if job.due_in is None or not job.is_due else -job.due_in
+        yield Sample("portcullis_job_overdue_seconds", due, labels)
+        if job.success_time is not None:
+            yield Sample("portcullis_job_success_time_seconds", job.success_time.timestamp(), labels)
+    yield from counted("portcullis_log_chain_entries", "log", found.entries)
+    for verified in found.verified:
+        labels = {"log": verified.log}
+        yield Sample("portcullis_log_verification_time_seconds", verified.verify_time.timestamp(), labels)
+        yield Sample("portcullis_log_verification_days", verified.day_count, labels)
+        yield Sample("portcullis_log_verification_faulty_days", verified.faulty_count, labels)
+
+
+def samples_of_store(sessions: int, queue: LogQueue, limit: int) -> Iterator[Sample]:
+    """Yield the samples of what the session store knows."""
+    yield Sample("portcullis_sessions_open", sessions, {})
+    yield Sample("portcullis_log_queue_entries", queue.entries, {})
+    yield Sample("portcullis_log_queue_bytes", queue.size, {})
+    yield Sample("portcullis_log_queue_limit_bytes", limit, {})
+    yield Sample("portcullis_log_queue_oldest_seconds", queue.oldest, {})
