@@ -57,6 +57,7 @@ from service.evaluation.answers import Answers
 from service.evaluation.evaluator import Evaluator
 from service.evaluation.search import Search
 from service.evaluation.subjects import Subjects
+from service.export.exporter import EXPORT_CONNECTIONS, EXPORT_WITHIN, Exporter
 from service.files.links import PublicLinks
 from service.files.object_store import object_store
 from service.files.presigned import PresignedUrls
@@ -97,7 +98,7 @@ class Container:
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
         self.log_database = _database(database, LOG_CONNECTIONS, WITHIN)
         self.journal = Journal(settings.oplog, self.log_database, self.store.log, worker)
-        self.collector = self.journal.collector
+        self.collector, self.exporter = self.journal.collector, _exporter(settings, worker)
         readers = max(1, database.pool_size // 2)
         self.log_snapshots = snapshots = FreshSnapshots(self.database, _replica(database, readers))
         self.objects, self.upload, self.logs = (
@@ -185,7 +186,7 @@ class Container:
             Process(),
             Traffic(),
             Surroundings(settings),
-            decision_log(settings.policy),
+            decision_log(settings.policy, self.exporter.outbox),
             OperatorToken(settings.server.metrics_token),
         )
         self.metrics, self.installation = (
@@ -224,7 +225,8 @@ class Container:
         await self.revocations.finish()
         await self.journal.finish()
         if self.decision_log is not None:
-            await self.decision_log.writer.finish()
+            await self.decision_log.finish()
+        await self.exporter.finish()
         await self.store.close()
         await self.log_snapshots.close()
         await self.database.close()
@@ -232,6 +234,11 @@ class Container:
 
 def _database(settings: DatabaseSettings, pool_size: int, timeout: float) -> Database:
     return Database(settings.url, pool_size=pool_size, timeout=timeout, pooled=bool(settings.direct_url))
+
+
+def _exporter(settings: Settings, worker: str) -> Exporter:
+    database = _database(settings.database, EXPORT_CONNECTIONS, EXPORT_WITHIN)
+    return Exporter(settings.export, database, worker)
 
 
 def _replica(settings: DatabaseSettings, pool_size: int) -> Database | None:

@@ -26,11 +26,12 @@ class Lifespan:
         await self._container.readiness.look()
         container = self._container
         if container.decision_log is not None:
-            container.decision_log.writer.start()
+            container.decision_log.start()
         work = (
             container.watch,
             container.clock_watch,
             container.scheduler,
+            container.exporter,
             container.metrics,
         )
         self._running = [asyncio.create_task(one.run()) for one in work]

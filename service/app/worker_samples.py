@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from service.export.exporter import Exporter
 from service.kernel.metrics import Sample, counted
 
 if TYPE_CHECKING:  # the container makes what these functions are given
@@ -32,7 +33,17 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from container.readiness.samples()
     yield from container.surroundings.samples()
     if container.decision_log is not None:
-        yield from container.decision_log.writer.samples()
+        yield from container.decision_log.samples()
+    yield from _export(container.exporter)
+
+
+def _export(exporter: Exporter) -> Iterator[Sample]:
+    for one in exporter.measured():
+        labels = {"destination": one.destination}
+        for outcome, count in one.counts.items():
+            yield Sample("portcullis_export_entries_total", count, {**labels, "outcome": outcome})
+        yield Sample("portcullis_export_lag_seconds", one.lag, labels)
+        yield Sample("portcullis_export_dead_letters", one.dead_letters, labels)
 
 
 def _sign_ins(container: Container) -> Iterator[Sample]:

@@ -8,7 +8,9 @@ not know which part of the service uses a setting.
 from __future__ import annotations
 
 from service.settings.access import Auth, Password
+from service.settings.destinations import Destination, ExportLog
 from service.settings.errors import Fault, SettingsError
+from service.settings.export import Export
 from service.settings.loading import CONFIG, configured_file, load, written_secrets
 from service.settings.local_rotation import local_previous, rotate_local_secret
 from service.settings.markdown import markdown
@@ -31,6 +33,9 @@ __all__ = [
     "Auth",
     "Console",
     "Database",
+    "Destination",
+    "Export",
+    "ExportLog",
     "Fault",
     "Log",
     "Objstore",

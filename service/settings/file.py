@@ -36,6 +36,8 @@ def substitute(value: object, environ: Mapping[str, str]) -> Any:
     """
     if isinstance(value, list):
         return [substitute(part, environ) for part in value]
+    if isinstance(value, dict):
+        return {name: substitute(part, environ) for name, part in value.items()}
     if not isinstance(value, str) or "${" not in value:
         return value
 

@@ -10,6 +10,7 @@ from typing import Any, get_type_hints
 
 from service.kernel.cache_sizes import VARIABLE as TEST_CACHES
 from service.settings import file as configuration
+from service.settings.destinations import SECRET_MEMBERS
 from service.settings.errors import Fault, SettingsError
 from service.settings.rules import broken_rules
 from service.settings.sections import Settings
@@ -76,10 +77,18 @@ def written_secrets(path: Path) -> tuple[str, ...]:
         for row in table_of(Settings)
         if row.secret
         and isinstance(section := tables.get(row.section), dict)
-        and isinstance(text := section.get(row.name), str)
-        and text
-        and "${" not in text
+        and any(text and "${" not in text for text in _texts_of_secrets(section.get(row.name)))
     )
+
+
+def _texts_of_secrets(value: object) -> Iterator[str]:
+    """Yield ``value`` if it is a text; of a table of destinations the secrets of each."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for members in value.values():
+            if isinstance(members, dict):
+                yield from (str(members[name]) for name in SECRET_MEMBERS if name in members)
 
 
 def _value(row: Row, environ: Mapping[str, str], tables: Mapping[str, Any]) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
+from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.errors import Fault
-from service.settings.secrecy import check_secret
+from service.settings.secrecy import check_secret, owner_only_text
 from service.settings.sections import Settings
 
 Rule = Callable[[Settings, Collection[str]], Iterator[Fault]]
@@ -116,6 +117,37 @@ def _decision_log(settings: Settings, _faulty: Collection[str]) -> Iterator[Faul
         yield Fault("policy.decision_log", f"is not in an existing folder: {output}")
 
 
+def _destinations(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    for one in settings.export.destinations:
+        for complaint in _file_faults(one):
+            yield Fault("export.destinations", f"{complaint} ({one.name})")
+
+
+def _file_faults(one: Destination) -> Iterator[str]:
+    checked = (
+        ("secret_file", one.secret_file, _is_signing_key),
+        ("authorization_file", one.authorization_file, is_header_value),
+    )
+    for member, path, fits in checked:
+        if path is not None:
+            text, complaint = owner_only_text(path)
+            if complaint is None and not fits(text):
+                complaint = "does not hold a valid one: see docs/reference/audit-export.md"
+            if complaint:
+                yield f"the {member} {path} {complaint}"
+    if one.ca_file is not None and not one.ca_file.is_file():
+        yield f"the ca_file is not an existing file: {one.ca_file}"
+    if one.transport == "file" and not Path(one.path).parent.is_dir():
+        yield f"its file is not in an existing folder: {one.path}"
+
+
+def _is_signing_key(text: str) -> bool:
+    try:
+        return bool(signing_keys(text))
+    except ValueError:
+        return False
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
     ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
@@ -134,4 +166,5 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("server.cors_origins", "auth.is_read_cookie"): _cross_origin,
     ("password.min_length", "password.max_length"): _password_lengths,
     ("policy.decision_log",): _decision_log,
+    ("export.destinations",): _destinations,
 }

@@ -8,6 +8,7 @@ from typing import Literal
 
 from service.settings.access import Auth, Password
 from service.settings.checks import between
+from service.settings.export import Export
 from service.settings.oplog import Oplog
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting
@@ -101,6 +102,7 @@ class Settings:
     policy: Policy = field(default_factory=Policy)
     log: Log = field(default_factory=Log)
     oplog: Oplog = field(default_factory=Oplog)
+    export: Export = field(default_factory=Export)
     console: Console = field(default_factory=Console)
 
     @property

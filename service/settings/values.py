@@ -12,6 +12,8 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
+from service.settings.destinations import Destinations, destinations_of_table, destinations_of_text
+
 Networks = tuple[IPv4Network | IPv6Network, ...]
 OptionalPath = Path | None
 OptionalTime = datetime | None
@@ -61,12 +63,16 @@ class Substituted(str):
 
 
 class Kind(NamedTuple):
-    """One type of value: its name, how to read it from text, and the TOML types accepted unchanged."""
+    """One type of value: its name, how to read it from text, and the TOML types accepted unchanged.
+
+    ``from_table`` reads a TOML table.
+    """
 
     words: str
     from_text: Callable[[str], Any]
     toml: tuple[type, ...] = ()
     is_list: bool = False
+    from_table: Callable[[object], Any] | None = None
 
 
 def _boolean(text: str) -> bool:
@@ -193,6 +199,7 @@ _KINDS: dict[Any, Kind] = {
     Digests: Kind("list of digests", _digests, is_list=True),
     Packages: Kind("list of packages", _packages, is_list=True),
     Origins: Kind("list of origins", _origins, is_list=True),
+    Destinations: Kind("tables by name", destinations_of_text, from_table=destinations_of_table),
 }
 
 
@@ -214,6 +221,8 @@ def from_toml(kind: Kind, value: object) -> Any:
     """Return ``value`` of a TOML file as the kind's type; ValueError if it has another type."""
     if isinstance(value, Substituted):
         return kind.from_text(value)
+    if kind.from_table:
+        return kind.from_table(value)
     if kind.toml:
         if type(value) not in kind.toml:
             raise ValueError(

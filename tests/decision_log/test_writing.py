@@ -14,11 +14,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from service.authz.engine.decision_event import DecisionEvent, decoded, encoded
+from service.export.appended_file import AppendedFile
 from service.kernel.metrics import Sample
 from service.settings import Policy
 from service.web.observability import decision_writer
 from service.web.observability.decision_log import decision_log
-from service.web.observability.decision_output import AppendedFile, output_named
+from service.web.observability.decision_output import output_named
 from service.web.observability.decision_writer import MOST_WAITING, DecisionWriter
 
 pytestmark = pytest.mark.anyio

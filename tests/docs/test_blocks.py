@@ -96,5 +96,8 @@ def test_the_service_takes_the_settings_that_are_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("portcullis.toml").write_text(text, encoding="utf-8")
-    secret = {"JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"}
+    secret = {
+        "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
+        "SIEM_SECRET": "whsec_k7h2m9Qx4vT1bW8nR5sY3cJ6dL0fGpZa",
+    }
     assert load(secret) != load(secret | {"PORTCULLIS_CONFIG": ""})  # what load does not know it refuses

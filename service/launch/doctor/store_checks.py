@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from service import __version__
+from service.export.exporter import EXPORT_CONNECTIONS
 from service.keyspace import MOST_BEHIND
 from service.keyspace.inspection import StoreFacts
 from service.launch.doctor.findings import Finding, fault, ok, unknown, warning
@@ -33,7 +34,8 @@ def database(installation: Installation) -> Finding:
 
 def connections_of(settings: Settings) -> int:
     """Return how many connections to the database a worker opens at most, beside those of jobs."""
-    return settings.database.pool_size + SINGLE_READS + LOG_CONNECTIONS + _LISTENING
+    exporting = EXPORT_CONNECTIONS if settings.export.destinations else 0
+    return settings.database.pool_size + SINGLE_READS + LOG_CONNECTIONS + exporting + _LISTENING
 
 
 def connections(installation: Installation) -> Finding:

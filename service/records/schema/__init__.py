@@ -20,6 +20,7 @@ from service.records.schema.access import (
     user_role,
 )
 from service.records.schema.base import SCHEMA, metadata
+from service.records.schema.export import export_dead_letter, export_decision, export_destination
 from service.records.schema.files import file, object_space
 from service.records.schema.idempotency import idempotency_key
 from service.records.schema.jobs import job, job_run
@@ -45,6 +46,9 @@ __all__ = [
     "bit_position",
     "button_history",
     "casbin_rule",
+    "export_dead_letter",
+    "export_decision",
+    "export_destination",
     "file",
     "idempotency_key",
     "job",

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from random import random
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import structlog
 
-from service.authz.engine.decision_event import DecisionEvent, EvaluationEvent
+from service.authz.engine.decision_event import DecisionEvent, EvaluationEvent, Event, encoded
 from service.authz.engine.rules import ENDPOINT, RESOURCE
 from service.errors import Decided, PermissionDenied, Refusal, RowsRefused
 from service.evaluation.answers import Answer
 from service.evaluation.entities import Asked
 from service.evaluation.subjects import SUBJECT_TYPES
+from service.export.outbox import DecisionOutbox
 from service.kernel.identity import Caller
+from service.kernel.metrics import Sample
 from service.settings import Policy
 from service.web.observability.decision_output import output_named
 from service.web.observability.decision_writer import DecisionWriter
@@ -27,16 +29,44 @@ _ID: Final = re.compile(r"[0-9]{1,19}")
 _log = structlog.get_logger(__name__)
 
 
+class EventSink(Protocol):
+    """Where events go."""
+
+    def put(self, event: Event) -> None:
+        """Take ``event``, or drop it if too many wait; never waits."""
+
+
 class DecisionLog:
     """Makes the events of finished requests."""
 
-    def __init__(self, writer: DecisionWriter, allows: float) -> None:
+    def __init__(self, writer: DecisionWriter | None, allows: float, *others: EventSink) -> None:
         """``allows`` is the share of the allowed requests that are kept, 0 to 1.
 
-        They are chosen at random and not by the request id, since clients choose that.
+        They are chosen at random and not by the request id, since clients choose that. ``writer`` is the file
+        or standard output, if there is one; ``others`` get the same events.
         """
         self.writer = writer
+        self._sinks = others if writer is None else (writer, *others)
         self._allows = allows
+
+    def start(self) -> None:
+        """Start writing."""
+        if self.writer is not None:
+            self.writer.start()
+
+    async def finish(self) -> None:
+        """Write what waits and end, as ``DecisionWriter.finish``."""
+        if self.writer is not None:
+            await self.writer.finish()
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the counts since the worker started."""
+        if self.writer is not None:
+            yield from self.writer.samples()
+
+    def _put(self, event: Event) -> None:
+        for sink in self._sinks:
+            sink.put(event)
 
     def note(self, context: RequestContext) -> None:
         """Hand the event of ``context`` to the writer, if it is kept; never waits and never raises.
@@ -47,9 +77,10 @@ class DecisionLog:
         if decision is None or (decision.allowed and random() >= self._allows):  # noqa: S311 - a sample
             return
         try:
-            self.writer.put(event_of(context, decision))
+            self._put(event_of(context, decision))
         except Exception as error:  # noqa: BLE001 - the answer is out, and others wait for this worker
-            self.writer.miss()
+            if self.writer is not None:
+                self.writer.miss()
             _log.error("a decision can't be logged", decision=decision.id, exc_info=error)
 
     def note_evaluation(
@@ -58,14 +89,25 @@ class DecisionLog:
         """Hand the event of an answered question to the writer, if it is kept; never waits."""
         if answer.allowed and random() >= self._allows:  # noqa: S311 - a sample
             return
-        self.writer.put(evaluation_event(context, asked, subject, answer))
+        self._put(evaluation_event(context, asked, subject, answer))
 
 
-def decision_log(settings: Policy) -> DecisionLog | None:
-    """Return the log that the settings name; None if it is off."""
-    if settings.decision_log == "off":
+class _Exported:
+    def __init__(self, outbox: DecisionOutbox) -> None:
+        self._outbox = outbox
+
+    def put(self, event: Event) -> None:
+        self._outbox.put(encoded(event))
+
+
+def decision_log(settings: Policy, outbox: DecisionOutbox | None = None) -> DecisionLog | None:
+    """Return the log that the settings name, also to be exported by ``outbox``; None if it goes nowhere."""
+    is_off = settings.decision_log == "off"
+    if is_off and outbox is None:
         return None
-    return DecisionLog(DecisionWriter(output_named(settings.decision_log)), settings.decision_log_allows)
+    writer = None if is_off else DecisionWriter(output_named(settings.decision_log))
+    others = () if outbox is None else (_Exported(outbox),)
+    return DecisionLog(writer, settings.decision_log_allows, *others)
 
 
 def event_of(context: RequestContext, decision: Decided) -> DecisionEvent:

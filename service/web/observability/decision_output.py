@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 import structlog
 
-_MODE: Final = 0o600
+from service.export.appended_file import AppendedFile
 
 
 class Output(Protocol):
@@ -38,49 +37,6 @@ class StandardOutput:
 
     def close(self) -> None:
         """Leave it open."""
-
-
-class AppendedFile:
-    """A file of mode 0600, created if missing. Opened again after somebody has moved or removed it.
-
-    Several processes may append to it: the kernel puts each piece at the end as a whole.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: int | None = None
-        self._torn = False
-
-    def write(self, lines: Sequence[bytes]) -> int:
-        """Write ``lines`` in one piece. A full disk may cut it off: then a line is there in part."""
-        file = self._current()
-        start = b"\n" if self._torn else b""  # a line that was cut off must not spoil the next one
-        text = start + b"".join(lines)
-        written = text[: os.write(file, text)]
-        if written:
-            self._torn = not written.endswith(b"\n")
-        return written.removeprefix(start).count(b"\n")
-
-    def close(self) -> None:
-        """Close the file; the next ``write`` opens it again."""
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
-            self._torn = False
-
-    def _current(self) -> int:
-        if self._file is not None and not self._is_in_place(self._file):
-            self.close()
-        if self._file is None:
-            self._file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _MODE)
-        return self._file
-
-    def _is_in_place(self, file: int) -> bool:
-        try:
-            there = self._path.stat()
-        except FileNotFoundError:
-            return False
-        return os.path.samestat(there, os.fstat(file))
 
 
 def output_named(output: str | Path) -> Output:

@@ -103,6 +103,15 @@ OF_WORKERS: Final = {
     "portcullis_decision_events_total": Family(
         "counter", "Events of the decision log, by outcome.", ("fate",)
     ),
+    "portcullis_export_entries_total": Family(
+        "counter", "Entries of logs that were exported, by outcome.", ("destination", "outcome")
+    ),
+    "portcullis_export_lag_seconds": Family(
+        "gauge", "Age of the oldest entry that the destination has not got; 0: it has all.", ("destination",)
+    ),
+    "portcullis_export_dead_letters": Family(
+        "gauge", "Entries that the destination has refused, kept to be sent again.", ("destination",)
+    ),
     "portcullis_part_up": Family(
         "gauge", "Whether a part of readiness was up when it was last checked.", ("part",)
     ),

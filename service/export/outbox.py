@@ -1,0 +1,87 @@
+"""Events of the decision log, on their way from a worker to the database, where destinations get them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from contextlib import suppress
+from itertools import islice
+from time import monotonic
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from service.errors import Unavailable
+from service.kernel.event_ids import new_event_id
+from service.records.database.transactions import Database
+from service.records.export import decisions
+
+MOST_WAITING: Final = 4096
+"""The most events that wait in the memory of a worker; further ones are dropped."""
+AT_ONCE: Final = 500
+"""The most events that are written in one transaction."""
+WRITE_EVERY: Final = 0.5
+"""Seconds between two writings."""
+RETRY_EVERY: Final = 2.0
+FINISH_WITHIN: Final = 2.0
+"""Seconds for the last events when the worker ends."""
+_TELL_EVERY: Final = 10.0
+
+_log = structlog.get_logger(__name__)
+
+
+class DecisionOutbox:
+    """Takes events without ever waiting, and adds them to the database; ``dropped`` counts the others."""
+
+    def __init__(self, database: Database, limit: int) -> None:
+        """``limit`` is the most events that wait in the database, of all nodes."""
+        self._database = database
+        self._limit = limit
+        self._waiting: deque[tuple[UUID, str]] = deque()
+        self._told_at = -_TELL_EVERY
+        self.dropped = 0
+
+    def put(self, line: bytes) -> None:
+        """Take an event as one line of JSON, or drop it if too many wait."""
+        if len(self._waiting) >= MOST_WAITING:
+            self._drop(1)
+            return
+        self._waiting.append((new_event_id(), line.decode().rstrip("\n")))
+
+    async def run(self) -> None:
+        """Write until cancelled; raises nothing else."""
+        while True:
+            wait = WRITE_EVERY
+            try:
+                await self._write()
+            except Unavailable:
+                wait = RETRY_EVERY
+            except Exception:  # noqa: BLE001 - an unexpected error must not end the export
+                _log.exception("events of the decision log can't be written")
+                wait = RETRY_EVERY
+            await asyncio.sleep(wait)
+
+    async def finish(self) -> None:
+        """Write what waits; what can't be written within ``FINISH_WITHIN`` seconds is dropped."""
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(FINISH_WITHIN):
+                await self._write()
+        if self._waiting:
+            _log.warning("events of the decision log are lost for the export", lost=len(self._waiting))
+
+    async def _write(self) -> None:
+        while self._waiting:
+            batch = list(islice(self._waiting, AT_ONCE))
+            async with self._database.transaction() as connection:
+                added = await decisions.add(connection, batch, self._limit)
+            for _ in batch:
+                self._waiting.popleft()
+            if not added:
+                self._drop(len(batch))
+
+    def _drop(self, number: int) -> None:
+        self.dropped += number
+        if (now := monotonic()) - self._told_at >= _TELL_EVERY:
+            self._told_at = now
+            _log.warning("events of the decision log are dropped for the export", dropped=self.dropped)

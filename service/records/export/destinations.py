@@ -1,0 +1,167 @@
+"""``sys.export_destination``: who sends to a destination, how far it has got, and how its attempts went."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from sqlalchemy import Column, Double, cast, delete, func, null, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from service.records.database.row_mapper import RowMapper
+from service.records.database.transactions import Connection
+from service.records.schema import export_dead_letter, export_destination
+from service.settings import ExportLog
+
+_POSITIONS: Final[Mapping[ExportLog, Column[Any]]] = {
+    "operations": export_destination.c.operation_id,
+    "logins": export_destination.c.login_id,
+    "decisions": export_destination.c.decision_id,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDestination:
+    """The state of a destination; see the schema.
+
+    ``leased_for`` and ``due_in`` are in seconds by the database's clock: until the lease ends, and until the
+    next attempt is due; None without one.
+    """
+
+    name: str
+    worker: str | None
+    leased_for: float | None
+    operation_id: int | None
+    login_id: int | None
+    decision_id: int | None
+    failures: int
+    reason: str | None
+    due_in: float | None
+    success_time: datetime | None
+    waiting_time: datetime | None
+    sent: int
+    dead_letters: int
+
+    def position(self, log: ExportLog) -> int | None:
+        """Return the id of the last entry of ``log`` that was sent; None if the log was never exported."""
+        found: int | None = getattr(self, _POSITIONS[log].name)
+        return found
+
+
+def _seconds_until(column: Column[Any]) -> Any:
+    return cast(func.extract("epoch", column - func.clock_timestamp()), Double)
+
+
+_ROW: Final = RowMapper(
+    StoredDestination,
+    export_destination,
+    leased_for=_seconds_until(export_destination.c.lease_time).label("leased_for"),
+    due_in=_seconds_until(export_destination.c.retry_time).label("due_in"),
+    dead_letters=select(func.count())
+    .where(export_dead_letter.c.destination == export_destination.c.name)
+    .scalar_subquery()
+    .label("dead_letters"),
+)
+
+
+async def stored(connection: Connection, name: str) -> StoredDestination | None:
+    """Return the state of a destination; None before its first attempt."""
+    return await _ROW.one_or_none(connection, select(*_ROW.columns).where(export_destination.c.name == name))
+
+
+async def all_stored(connection: Connection) -> list[StoredDestination]:
+    """Return the state of all destinations, by name, also of those that no setting names any more."""
+    return await _ROW.all(connection, select(*_ROW.columns).order_by(export_destination.c.name))
+
+
+async def add(connection: Connection, name: str) -> None:
+    """Add a destination, unless it is there."""
+    await connection.execute(insert(export_destination).values(name=name).on_conflict_do_nothing())
+
+
+async def lease(connection: Connection, name: str, worker: str, seconds: float) -> bool:
+    """Make ``worker`` the one that sends, for so many seconds; False while it is another one."""
+    now = func.clock_timestamp()
+    table = export_destination.c
+    free = or_(table.worker.is_(None), table.worker == worker, table.lease_time < now)
+    taken = update(export_destination).where(table.name == name, free)
+    values = {"worker": worker, "lease_time": now + timedelta(seconds=seconds)}
+    return bool((await connection.execute(taken.values(values))).rowcount)
+
+
+async def release(connection: Connection, name: str, worker: str) -> None:
+    """Let another worker send at once, if ``worker`` is the one that sends."""
+    await connection.execute(_of(name, worker).values(worker=None, lease_time=None))
+
+
+async def begin(connection: Connection, name: str, log: ExportLog, position: int) -> None:
+    """Set the first position of ``log``, unless it has one."""
+    column = _POSITIONS[log]
+    unset = update(export_destination).where(export_destination.c.name == name, column.is_(None))
+    await connection.execute(unset.values({column: position}))
+
+
+async def advance(
+    connection: Connection,
+    name: str,
+    worker: str,
+    *,
+    log: ExportLog,
+    position: int,
+    sent: int,
+    waiting_time: datetime | None,
+) -> bool:
+    """Record that ``log`` is done up to ``position``, with ``sent`` entries; False if not the sender."""
+    values = {
+        _POSITIONS[log]: position,
+        export_destination.c.sent: export_destination.c.sent + sent,
+        export_destination.c.waiting_time: waiting_time,
+        **_GOOD,
+    }
+    return bool((await connection.execute(_of(name, worker).values(values))).rowcount)
+
+
+async def settle(connection: Connection, name: str, worker: str) -> None:
+    """Record that nothing waits, if ``worker`` is the one that sends."""
+    await connection.execute(_of(name, worker).values({export_destination.c.waiting_time: null(), **_GOOD}))
+
+
+async def fail(
+    connection: Connection, name: str, worker: str, *, reason: str, again_in: float, waiting_time: datetime
+) -> bool:
+    """Record an attempt that has failed; the next is due in ``again_in`` seconds. False if not the sender."""
+    values = {
+        "failures": export_destination.c.failures + 1,
+        "reason": reason,
+        "retry_time": func.clock_timestamp() + timedelta(seconds=again_in),
+        "waiting_time": waiting_time,
+    }
+    return bool((await connection.execute(_of(name, worker).values(values))).rowcount)
+
+
+async def retry_now(connection: Connection, name: str) -> bool:
+    """Make the next attempt due now; False if there is no such destination."""
+    due = update(export_destination).where(export_destination.c.name == name).values(retry_time=null())
+    return bool((await connection.execute(due)).rowcount)
+
+
+async def forget(connection: Connection, name: str) -> bool:
+    """Delete the state of a destination and its dead letters; False if there is none."""
+    await connection.execute(delete(export_dead_letter).where(export_dead_letter.c.destination == name))
+    gone = delete(export_destination).where(export_destination.c.name == name)
+    return bool((await connection.execute(gone)).rowcount)
+
+
+def _of(name: str, worker: str) -> Any:
+    table = export_destination.c
+    return update(export_destination).where(table.name == name, table.worker == worker)
+
+
+_GOOD: Final = {
+    export_destination.c.failures: 0,
+    export_destination.c.reason: null(),
+    export_destination.c.retry_time: null(),
+    export_destination.c.success_time: func.clock_timestamp(),
+}

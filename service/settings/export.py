@@ -1,0 +1,40 @@
+"""The settings of the audit export."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from service.settings.checks import between
+from service.settings.destinations import Destinations
+from service.settings.table import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """The export of the logs to other systems."""
+
+    destinations: Destinations = setting(  # noqa: RUF009 - a dataclass field
+        Destinations(),
+        secret=True,
+        shown="none",
+        help="Where entries are sent: in the file a table `[export.destinations.NAME]` for each, in the "
+        "environment a JSON object of the same tables by name. The members are listed in "
+        "[audit export](audit-export.md#destinations). All nodes must have the same.",
+    )
+    hold_days: int = setting(
+        30,
+        unit="days",
+        check=between(0, 3650),
+        help="How much longer than `oplog.operation_days` and `oplog.login_days` a month is kept that a "
+        "destination has not got completely; then it is dropped.",
+    )
+    decision_limit: int = setting(
+        1_000_000,
+        unit="events",
+        check=between(1000, 100_000_000),
+        help="Events of the decision log that wait in the database for a destination; further ones are "
+        "dropped and counted.",
+    )
+    dead_letter_days: int = setting(
+        30, unit="days", check=between(1, 3650), help="How long dead letters are kept to be sent again."
+    )

@@ -1,0 +1,100 @@
+"""A database with entries, and deliveries that read it."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from service.embedded import EmbeddedStores
+from service.export.delivery import Delivery
+from service.oplog.chain import Chain
+from service.oplog.chained_writer import Writing
+from service.oplog.entries import encode
+from service.records.database.transactions import Database
+from service.records.export import destinations
+from service.records.export.destinations import StoredDestination
+from service.records.logs.login_events import LoginEvent
+from service.settings import Destination
+from tests.oplog.conftest import operation
+from tests.support.databases import database
+
+SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two random bytes").decode()
+
+
+class Place:
+    """A database, its writers and its deliveries; each test has destinations of its own."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.database = Database(url, timeout=10.0)
+        self._writing = Writing(self.database, Chain())
+        self.stack = AsyncExitStack()
+
+    async def write(self, *actions: str, **fields: Any) -> list[str]:
+        """Write operations with these actions; return the ids of their events."""
+        events = [operation(action=action, **fields) for action in actions]
+        await self._writing.write("operation_log", [encode(one) for one in events])
+        return [str(one.event_id) for one in events]
+
+    async def write_login(self, **fields: Any) -> str:
+        """Write an event of a session; return its id."""
+        event = LoginEvent(**{"event": "login", "outcome": "success", "user_name": "ann"} | fields)
+        await self._writing.write("login_log", [encode(event)])
+        return str(event.event_id)
+
+    def destination(self, url: str, **members: Any) -> Destination:
+        """Return a new destination."""
+        usual = Destination(name=f"d-{secrets.token_hex(4)}", url=url, timeout=5.0)
+        if usual.transport in ("http", "https"):
+            usual = replace(usual, secret=SECRET)
+        return replace(usual, **members)
+
+    async def delivery(self, to: Destination, worker: str = "w1") -> Delivery:
+        """Return a delivery that has looked once: what is written from now on is sent."""
+        made = Delivery(to, self.database, worker)
+        self.stack.push_async_callback(made.close)
+        await made.step()
+        return made
+
+    async def state(self, of: Delivery | Destination) -> StoredDestination:
+        """Return what is stored of a destination."""
+        name = of.name if isinstance(of, Destination) else of.destination.name
+        async with self.database.transaction() as connection:
+            found = await destinations.stored(connection, name)
+        assert found is not None
+        return found
+
+    async def execute(self, statement: str, **values: Any) -> None:
+        """Run a statement."""
+        async with self.database.transaction() as connection:
+            await connection.execute(text(statement), values)
+
+    async def due(self, of: Delivery) -> None:
+        """Let the waiting time of a destination be over."""
+        name = of.destination.name
+        await self.execute(
+            "UPDATE sys.export_destination SET retry_time = now() WHERE name = :name", name=name
+        )
+
+
+@pytest.fixture(scope="module")
+def export_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    """The URL of one database for all tests of a file."""
+    with database(stores, seeded_template) as url:
+        yield url
+
+
+@pytest.fixture
+async def place(export_url: str) -> AsyncIterator[Place]:
+    """The place of a test."""
+    made = Place(export_url)
+    async with made.stack:
+        yield made
+    await made.database.close()

@@ -1,0 +1,340 @@
+"""What receivers get: signed requests, lines of a file, messages of syslog."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import errno
+import hashlib
+import hmac
+import json
+import os
+import resource
+import socket
+import ssl
+import stat
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.export.entry import Entry
+from service.export.outcomes import Failed, Refused
+from service.export.receivers import receiver_of
+from service.export.syslog import host_name
+from service.export.webhook import seconds_of
+from service.settings import Destination
+from tests.export.conftest import SECRET
+from tests.export.receiver import HttpReceiver, said
+from tests.support.certificates import Authority
+
+pytestmark = pytest.mark.anyio
+
+
+def entry(number: int, **members: Any) -> Entry:
+    return Entry(
+        id=f"0193a4b0-0000-7000-8000-{number:012}",
+        log="logins",
+        time="2026-11-22T02:48:43.956Z",
+        entry={"event": "login", "outcome": "success", "userName": "Zoë", **members},
+        chain={"day": "2026-11-22", "key": "", "number": number, "hash": "00" * 32},
+    )
+
+
+def destination(url: str, **members: Any) -> Destination:
+    given: dict[str, Any] = {"name": "test", "url": url, "timeout": 5.0}
+    return Destination(**given | members)
+
+
+async def send(to: Destination, *entries: Entry) -> None:
+    receiver = receiver_of(to)
+    try:
+        await receiver.send(entries)
+    finally:
+        await receiver.close()
+
+
+# HTTP
+
+
+async def test_each_request_is_signed_by_each_secret_over_id_time_and_body() -> None:
+    other = "whsec_" + base64.b64encode(bytes(24)).decode()
+    async with HttpReceiver().listening() as receiver:
+        before = int(datetime.now(UTC).timestamp())
+        await send(destination(receiver.url, secret=f"{SECRET} {other}"), entry(1), entry(2))
+    (request,) = receiver.requests
+    message, timestamp = request.headers["webhook-id"], request.headers["webhook-timestamp"]
+    assert before <= int(timestamp) <= before + 60
+    signatures = []
+    for key in (b"a key of thirty-two random bytes", bytes(24)):
+        signed = hmac.new(key, f"{message}.{timestamp}.".encode() + request.body, hashlib.sha256)
+        signatures.append("v1," + base64.b64encode(signed.digest()).decode())
+    assert request.headers["webhook-signature"] == " ".join(signatures)
+    assert request.headers["content-type"] == "application/json"
+
+
+async def test_a_secret_and_the_authorization_can_be_in_files(tmp_path: Path) -> None:
+    secret, authorization = tmp_path / "secret", tmp_path / "authorization"
+    secret.write_text(SECRET + "\n")
+    authorization.write_text("Splunk abc\n")
+    async with HttpReceiver().listening() as receiver:
+        given = {"secret_file": secret, "authorization_file": authorization}
+        await send(destination(receiver.url, **given), entry(1))
+    assert receiver.requests[0].headers["authorization"] == "Splunk abc"
+    assert receiver.requests[0].headers["webhook-signature"].startswith("v1,")
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_redirect_is_not_followed(status: int) -> None:
+    async with HttpReceiver().listening() as second:
+        async with HttpReceiver(answer=said(status, Location=second.url)).listening() as first:
+            with pytest.raises(Failed, match="redirect"):
+                await send(destination(first.url, secret=SECRET), entry(1))
+        assert second.requests == []
+
+
+@pytest.mark.parametrize("status", [400, 413, 415, 422])
+async def test_some_answers_refuse_what_was_sent(status: int) -> None:
+    async with HttpReceiver(answer=said(status)).listening() as receiver:
+        with pytest.raises(Refused):
+            await send(destination(receiver.url, secret=SECRET), entry(1))
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 408, 410, 429, 500, 502, 503])
+async def test_other_answers_are_a_failure_of_the_receiver(status: int) -> None:
+    async with HttpReceiver(answer=said(status)).listening() as receiver:
+        with pytest.raises(Failed) as failure:
+            await send(destination(receiver.url, secret=SECRET), entry(1))
+    assert not isinstance(failure.value, Refused)
+
+
+async def test_the_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "ALL_PROXY", "http_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with HttpReceiver().listening() as receiver:
+        await send(destination(receiver.url, secret=SECRET), entry(1))
+        assert len(receiver.requests) == 1
+
+
+async def test_a_certificate_must_be_of_an_authority_that_is_trusted(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    async with HttpReceiver().listening(authority.server("127.0.0.1")) as receiver:
+        url = receiver.url.replace("http://", "https://")
+        with pytest.raises(Failed, match="certificate is not accepted"):
+            await send(destination(url, secret=SECRET), entry(1))
+        assert receiver.requests == []
+        await send(destination(url, secret=SECRET, ca_file=authority.file), entry(1))
+        assert len(receiver.requests) == 1
+
+
+async def test_no_reason_has_the_secret_or_the_path_of_the_url() -> None:
+    url = "http://127.0.0.1:9/token-in-the-path"
+    with pytest.raises(Failed) as failure:
+        await send(destination(url, secret=SECRET, authorization="Bearer hidden"), entry(1))
+    for secret in ("token-in-the-path", "hidden", SECRET):
+        assert secret not in str(failure.value)
+
+
+def test_retry_after_is_seconds_or_a_date() -> None:
+    now = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
+    assert seconds_of("120", now) == 120
+    assert seconds_of("Sun, 22 Nov 2026 12:00:30 GMT", now) == 30
+    assert seconds_of("Sun, 22 Nov 2026 11:00:00 GMT", now) == 0
+    assert seconds_of("soon", now) is None
+    assert seconds_of("-5", now) is None
+    assert seconds_of(None, now) is None
+
+
+# Files
+
+
+def lines_of(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+async def test_a_file_has_one_line_for_each_entry_and_is_for_its_owner_only(tmp_path: Path) -> None:
+    path = tmp_path / "audit log.jsonl"
+    await send(destination(f"file://{str(path).replace(' ', '%20')}"), entry(1), entry(2))
+    assert [one["chain"]["number"] for one in lines_of(path)] == [1, 2]
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+async def test_a_file_that_was_rotated_is_made_anew_without_a_signal(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    receiver = receiver_of(destination(f"file://{path}"))
+    await receiver.send([entry(1)])
+    path.rename(tmp_path / "audit.jsonl.1")
+    await receiver.send([entry(2)])
+    await receiver.close()
+    assert len(lines_of(path)) == len(lines_of(tmp_path / "audit.jsonl.1")) == 1
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let no file of this process grow beyond ``size`` bytes: a full disk, for one test."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+async def test_what_a_full_disk_has_cut_off_is_written_again_as_a_whole(tmp_path: Path) -> None:
+    path = tmp_path / "audit.jsonl"
+    receiver = receiver_of(destination(f"file://{path}"))
+    await receiver.send([entry(1)])
+    with files_of_at_most(path.stat().st_size + 100):
+        with pytest.raises(Failed, match="a part only"):
+            await receiver.send([entry(2), entry(3)])
+        with pytest.raises(Failed, match=os.strerror(errno.EFBIG)):
+            await receiver.send([entry(2), entry(3)])
+    # As after kill -9: another process goes on.
+    await receiver.close()
+    await send(destination(f"file://{path}"), entry(2), entry(3))
+    text = path.read_bytes().splitlines()
+    whole = [json.loads(line) for line in (text[0], *text[2:])]
+    assert [one["chain"]["number"] for one in whole] == [1, 2, 3]
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(text[1])
+
+
+# Syslog
+
+
+class SyslogServer:
+    """A server that reads to the end of each connection; ``stops`` is how one that is stopped behaves."""
+
+    def __init__(self, *, stops: bool = False) -> None:
+        self.received: list[bytes] = []
+        self.stops = stops
+
+    def serve(self, connection: socket.socket) -> None:
+        """Serve one connection."""
+        if self.stops:
+            connection.recv(1)
+            connection.close()  # unread data: the kernel resets the connection
+            return
+        text = b""
+        while part := connection.recv(65_536):
+            text += part
+        self.received.append(text)
+        if isinstance(connection, ssl.SSLSocket):
+            connection.unwrap()
+        connection.close()
+
+    @asynccontextmanager
+    async def listening(
+        self, listener: socket.socket, secured: ssl.SSLContext | None = None
+    ) -> AsyncIterator[SyslogServer]:
+        """Serve the connections of ``listener``, one after another, in a thread."""
+
+        def run() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                    connection.settimeout(10)
+                    self.serve(secured.wrap_socket(connection, server_side=True) if secured else connection)
+                except ssl.SSLError:
+                    continue
+                except OSError:
+                    return
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield self
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)  # wakes the thread
+            listener.close()
+            await asyncio.to_thread(thread.join)
+
+
+def messages_of(text: bytes) -> list[str]:
+    """Take the framing of RFC 6587 §3.4.1 apart."""
+    found = []
+    while text:
+        length, _, text = text.partition(b" ")
+        found.append(text[: int(length)].decode("ascii"))
+        text = text[int(length) :]
+    return found
+
+
+def tcp() -> tuple[socket.socket, str]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    return listener, f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+async def test_syslog_by_tcp_has_one_message_for_each_entry() -> None:
+    listener, address = tcp()
+    async with SyslogServer().listening(listener) as server:
+        await send(
+            destination(f"syslog+tcp://{address}"),
+            entry(1),
+            entry(2, outcome="failure", userName="a\nb"),
+        )
+    first, second = messages_of(b"".join(server.received))
+    head, _, text = first.partition("] ")
+    host = host_name(socket.gethostname())
+    assert head.startswith(f"<110>1 2026-11-22T02:48:43.956Z {host} portcullis - LOGIN [origin ")
+    assert json.loads(text)["entry"]["userName"] == "Zoë"
+    assert second.startswith("<108>1 ")
+    assert "\n" not in second
+
+
+async def test_a_syslog_server_that_is_stopped_before_it_has_read_everything_is_noticed() -> None:
+    listener, address = tcp()
+    async with SyslogServer(stops=True).listening(listener):
+        with pytest.raises(Failed):
+            await send(destination(f"syslog+tcp://{address}"), *map(entry, range(200)))
+
+
+async def test_a_syslog_server_that_is_away_is_a_failure() -> None:
+    listener, address = tcp()
+    listener.close()
+    with pytest.raises(Failed, match="refused"):
+        await send(destination(f"syslog+tcp://{address}"), entry(1))
+
+
+async def test_syslog_by_tls_verifies_the_server_and_waits_for_its_end(tmp_path: Path) -> None:
+    authority = Authority(tmp_path)
+    listener, address = tcp()
+    async with SyslogServer().listening(listener, authority.server("127.0.0.1")) as server:
+        to = destination(f"syslog+tls://{address}", ca_file=authority.file)
+        await send(to, entry(1))
+        assert len(messages_of(server.received[0])) == 1
+        with pytest.raises(Failed, match="certificate is not accepted"):
+            await send(destination(f"syslog+tls://{address}"), entry(1))
+        server.stops = True
+        with pytest.raises(Failed):
+            await send(to, *map(entry, range(200)))
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_STREAM])
+async def test_syslog_by_a_socket_takes_datagrams_or_a_stream(
+    tmp_path: Path, kind: socket.SocketKind
+) -> None:
+    path = tmp_path / "log"
+    with socket.socket(socket.AF_UNIX, kind) as listener:
+        listener.bind(str(path))
+        if kind is socket.SOCK_DGRAM:
+            await send(destination(f"syslog+unix://{path}"), entry(1), entry(2))
+            found = [listener.recv(65_536).decode() for _ in range(2)]
+            with pytest.raises(Refused):
+                await send(destination(f"syslog+unix://{path}"), entry(3, text="x" * 1_000_000))
+        else:
+            listener.listen()
+            async with SyslogServer().listening(listener) as server:
+                await send(destination(f"syslog+unix://{path}"), entry(1), entry(2))
+            found = messages_of(server.received[0])
+    assert [json.loads(one.partition("] ")[2])["chain"]["number"] for one in found] == [1, 2]
+
+
+def test_a_host_name_is_visible_ascii() -> None:
+    assert host_name("node-1.example.com") == "node-1.example.com"
+    assert host_name("nö de") == "nde"
+    assert host_name("") == "-"
