@@ -27,7 +27,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -82,6 +82,13 @@ CHECKS = (
     ("hadolint", "deploy/Dockerfile"),
     ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
     ("kubernetes-validate", "--strict", "--quiet", *MANIFESTS),
+)
+
+# What checks the scripts of the console, where Node is installed.
+CONSOLE_TOOLS = ROOT / "tests" / "console" / "node"
+CONSOLE_CHECKS = (
+    ("tsc", "-p", "service/console/jsconfig.json"),
+    ("eslint", "-c", "tests/console/node/eslint.config.js", "service/console"),
 )
 
 
@@ -143,20 +150,54 @@ def become(extent: str, *arguments: str) -> None:
 def check() -> int:
     """Run every check, even after one has failed; returns 1 if any failed, else 0."""
     prepare(FULL)
-    failed = []
-    for name, *arguments in CHECKS:
-        line = " ".join([name, *arguments])
-        print(f"$ {line}", flush=True)
-        program = [str(PYTHON.with_name(name)), *arguments]
-        if subprocess.run(
-            program, cwd=ROOT, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
-        ).returncode:
-            failed.append(line)
+    failed = failures(CHECKS, PYTHON.parent)
+    modules = node_packages(CONSOLE_TOOLS)
+    if modules is None:
+        print("dev.py: the scripts of the console are not checked: Node or npm is missing", file=sys.stderr)
+    else:
+        failed += failures(CONSOLE_CHECKS, modules / ".bin")
     for path in long_files():
         print(f"dev.py: {path} has more than {LONG} lines: is it still one job?", file=sys.stderr)
     for line in failed:
         print(f"dev.py: failed: {line}", file=sys.stderr)
     return 1 if failed else 0
+
+
+def failures(checks: Iterable[tuple[str, ...]], folder: Path) -> list[str]:
+    """Run programs of ``folder``, each with its arguments; returns those that failed."""
+    failed = []
+    for name, *arguments in checks:
+        line = " ".join([name, *arguments])
+        print(f"$ {line}", flush=True)
+        program = [str(folder / name), *arguments]
+        if subprocess.run(
+            program, cwd=ROOT, check=False, env=os.environ | {"PYTHONPATH": str(ROOT)}
+        ).returncode:
+            failed.append(line)
+    return failed
+
+
+def node_packages(sources: Path) -> Path | None:
+    """Return the folder of the packages that ``package-lock.json`` in ``sources`` names.
+
+    They are installed if they are not yet. None where Node or npm is missing.
+    """
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        return None
+    digest = hashlib.sha256((sources / "package-lock.json").read_bytes()).hexdigest()[:16]
+    place = TOOLS / f"node-{digest}"
+    with only_one():
+        if not place.exists():
+            with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
+                for name in ("package.json", "package-lock.json"):
+                    shutil.copy2(sources / name, folder)
+                command = ["npm", "--prefix", folder, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
+                run("npm can't install the packages", command, dict(os.environ))
+                whole = Path(folder, "whole")
+                whole.mkdir()
+                Path(folder, "node_modules").rename(whole / "node_modules")
+                whole.rename(place)
+    return place / "node_modules"
 
 
 def docs() -> int:

@@ -4,7 +4,8 @@
  */
 
 /** @typedef {Node | string | number | null | undefined | false} Piece */
-/** @typedef {Piece | Child[]} Child */
+/** @typedef {Piece | Pieces} Child */
+/** @typedef {readonly Child[]} Pieces */
 
 const PROPERTIES = new Set(["value", "checked", "selected", "indeterminate", "open"]);
 const ADDRESSES = new Set(["href", "src", "action", "formaction"]);

@@ -32,6 +32,9 @@ export class Page {
     this.query = query;
     this.params = params;
     this.signal = controller.signal;
+    /** Send a request; ends when the view is left. Throws `Problem`. @type {import("../types/call.js").Call} */
+    this.call = (/** @type {any} */ method, /** @type {any} */ template, /** @type {any} */ options) =>
+      session.call(method, template, { signal: this.signal, ...options });
     this.heading = h("h1", { tabindex: "-1" });
     this.actions = h("div", { class: "actions" });
     this.above = h("nav", { class: "crumbs", "aria-label": S.action.back, hidden: true });
@@ -45,16 +48,6 @@ export class Page {
   /** @param {string} operation Such as `POST /api/user`. */
   may(operation) {
     return session.may(operation);
-  }
-
-  /**
-   * Send a request; ends when the view is left. Throws `Problem`.
-   * @param {string} method
-   * @param {string} template
-   * @param {import("./api.js").Options} [options]
-   */
-  call(method, template, options) {
-    return session.call(method, template, { signal: this.signal, ...options });
   }
 
   /**

@@ -34,7 +34,7 @@ const channel = new BroadcastChannel("portcullis");
  */
 export const hooks = { signIn: async () => { throw new Problem(401, { code: "unauthenticated" }); }, ended() {}, changed() {} };
 
-channel.onmessage = ({ data }) => {
+channel.onmessage = (/** @type {MessageEvent} */ { data }) => {
   if (data.kind === "ask" && proof) share();
   if (data.kind === "proof" && (!proof || data.proof.since > proof.since)) {
     adopt(data.proof);
@@ -80,11 +80,9 @@ export function end() {
 
 /**
  * Send a request with the session; renews tokens that have expired, and asks for a login when the session is over.
- * @param {string} method
- * @param {string} template
- * @param {import("./api.js").Options} [options]
+ * @type {import("../types/call.js").Call}
  */
-export async function call(method, template, options = {}) {
+export const call = async (/** @type {string} */ method, /** @type {string} */ template, /** @type {any} */ options = {}) => {
   const kept = method === "POST" ? { key: newKey(), ...options } : options; // a repetition is the same request
   for (let attempt = 0; ; attempt += 1) {
     if (!proof) await signInAgain(null);
@@ -99,7 +97,7 @@ export async function call(method, template, options = {}) {
       else await signInAgain(problem);
     }
   }
-}
+};
 
 /** Read who the caller is, what they may call, and their menus. */
 export async function identify() {

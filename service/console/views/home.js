@@ -43,7 +43,7 @@ function word(code) {
 /** @param {import("../core/router.js").Page} page @param {HTMLElement} place */
 async function attention(page, place) {
   try {
-    const { data } = await page.call("GET", "/api/system/findings");
+    const { data } = await page.call("GET", /** @type {string} */ ("/api/system/findings"));
     const all = /** @type {any[]} */ (data.items ?? data.findings ?? data);
     const bad = all.filter(({ severity }) => severity !== "ok");
     place.replaceChildren(card(S.home.attention, bad.length === 0 ? h("p", null, badge(S.home.severities.ok, "good"), " ", S.home.fine)

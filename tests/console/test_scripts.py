@@ -1,0 +1,78 @@
+"""The scripts of the console, read: what they may not do, whom they import, and the types of the API."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.console.declarations import PLACE, declarations
+from tests.contract.document import current
+
+CONSOLE = Path(__file__).parents[2] / "service" / "console"
+SCRIPTS = sorted(CONSOLE.rglob("*.js"))
+FORBIDDEN = {
+    "inserts markup": r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|srcdoc)\b"
+    r"|\bsetHTML|\bdocument\.write|\bDOMParser\b",
+    "runs text": r"\beval\s*\(|\bnew Function\b|\bset(?:Timeout|Interval)\s*\(\s*[\"'`]|javascript:",
+    "makes a policy of trusted types": r"\btrustedTypes\b",
+    "loads from elsewhere": r"\bfetch\s*\(\s*[\"'`]https?:"
+    r"|(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)[\"'](?![./])",
+    "sets a handler or a style as text": r"setAttribute\(\s*[\"'](?:on\w+|style)[\"']|\.cssText\b",
+}
+"""What a script may not contain, and why."""
+
+_IMPORT = re.compile(r"""(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)["']([^"']+)["']""", re.MULTILINE)
+
+
+def code_of(script: Path) -> str:
+    """Return a script without its comments."""
+    text = script.read_text(encoding="utf-8")
+    return re.sub(r"/\*.*?\*/", "", re.sub(r"(?m)(?<![:\"'`])//.*$", "", text), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda one: str(one.relative_to(CONSOLE)))
+def test_a_script_is_checked_and_does_nothing_that_the_policy_forbids(script: Path) -> None:
+    assert script.read_text(encoding="utf-8").startswith("// @ts-check\n")
+    for why, pattern in FORBIDDEN.items():
+        found = re.search(pattern, code_of(script))
+        assert found is None, f"{why}: {found and found[0]}"
+
+
+def test_each_forbidden_thing_is_noticed() -> None:
+    for text in (
+        "one.innerHTML = x", "document.write(x)", "new DOMParser()", "eval(x)", "setTimeout('x', 1)",
+        "trustedTypes.createPolicy", 'import x from "https://elsewhere"', "import('elsewhere')",
+        "fetch(`https://elsewhere`)", 'one.setAttribute("onclick", x)',
+    ):  # fmt: skip
+        assert any(re.search(pattern, text) for pattern in FORBIDDEN.values()), text
+
+
+def test_imports_lead_to_files_and_every_view_is_reached() -> None:
+    reached, open_ends = set(), [CONSOLE / "main.js"]
+    while open_ends:
+        script = open_ends.pop()
+        if script in reached:
+            continue
+        assert script.is_file(), script
+        reached.add(script)
+        open_ends += [(script.parent / path).resolve() for path in _IMPORT.findall(code_of(script))]
+    assert {script for script in SCRIPTS if script.parent.name != "parts"} <= reached
+
+
+def test_pages_and_styles_hold_no_script_no_handler_and_nothing_from_elsewhere() -> None:
+    page = (CONSOLE / "index.html").read_text(encoding="utf-8")
+    assert not re.search(
+        r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=|(?:src|href)=\"(?:https?:|//)", page
+    )
+    for style in CONSOLE.rglob("*.css"):
+        assert not re.search(
+            r"@import|url\(\s*[\"']?(?:https?:|//|data:)", style.read_text(encoding="utf-8")
+        ), style
+
+
+def test_the_types_are_those_of_the_document() -> None:
+    assert PLACE.read_text(encoding="utf-8") == declarations(current()), (
+        "run: .venv/bin/python -m tests.console.declarations"
+    )
