@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from alembic import op
 
-revision = "v0024"
-down_revision = "v0023"
+revision = "v0025"
+down_revision = "v0024"
 kind = "expand"
 least_version = "0.2.0"
 
