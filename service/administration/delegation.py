@@ -15,6 +15,7 @@ from typing import Final
 from service.administration.users.administrators import keeping_an_administrator
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, SERVICE, UNREGISTERED
+from service.authz.engine.traced import tell
 from service.authz.publishing.changes import Change
 from service.authz.publishing.invariant_guard import InvariantGuard
 from service.authz.publishing.live import LivePolicy
@@ -25,6 +26,7 @@ from service.kernel.delegated import Delegated, EditRequest, GrantQuestion, Need
 from service.kernel.identity import Caller
 from service.kernel.origin import ORIGIN
 from service.kernel.target import Target
+from service.kernel.tracing import traced
 from service.records.database.transactions import Connection
 from service.records.policy import revisions
 from service.records.roles import rights
@@ -162,11 +164,14 @@ class DelegationCheck:
     async def _denials(self, codes: Iterable[str]) -> AsyncIterator[Decision]:
         """Yield the denial of each code that the caller may not grant, in order, with turns for others."""
         asked = sorted(set(codes))
-        for start in range(0, len(asked), _AT_ONCE):
-            if start:
-                await asyncio.sleep(0)
-            for denial in self._denied(self._policy, asked[start : start + _AT_ONCE]):
-                yield denial
+        with traced(f"decide {GRANT}", {"portcullis.decision.questions": len(asked)}) as span:
+            for start in range(0, len(asked), _AT_ONCE):
+                if start:
+                    await asyncio.sleep(0)
+                for denial in self._denied(self._policy, asked[start : start + _AT_ONCE]):
+                    if span is not None:
+                        tell(span, denial)
+                    yield denial
 
     def _denied(self, policy: Policy, codes: Iterable[str]) -> Iterator[Decision]:
         for code in codes:

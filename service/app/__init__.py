@@ -44,6 +44,7 @@ def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -
         cross_origin=container.cross_origin,
         takes_path=routes.takes_path,
         folders=routes.folders,
+        tracing=container.tracing,
     )
 
 

@@ -77,6 +77,7 @@ from service.web.observability.decision_log import decision_log
 from service.web.observability.metrics import WorkerMetrics
 from service.web.observability.operator_token import OperatorToken
 from service.web.observability.process import Process
+from service.web.observability.tracing import request_tracing
 from service.web.observability.traffic import Traffic
 from service.web.requests.cookies import Cookies
 from service.web.requests.cors import CrossOrigin
@@ -93,7 +94,10 @@ class Container:
     def __init__(self, settings: Settings, shipped: Shipped, slot: Slot | None = None) -> None:
         database, auth, worker = settings.database, settings.auth, _worker_name()
         self.auth, self.worker, self.console = auth, worker, settings.console.enabled
-        self.database = _database(database, database.pool_size, database.timeout)
+        self.tracing = request_tracing(settings.tracing, worker)
+        self.database = _database(
+            database, database.pool_size, database.timeout, traced=self.tracing is not None
+        )
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
         self.log_database = _database(database, LOG_CONNECTIONS, WITHIN)
@@ -178,10 +182,10 @@ class Container:
             OpeningChanges(units),
             PolicyRestore(units),
         )
-        self.user_import = UserImport(
-            self.database, delegation, self.revocations, self.passwords, password_rules
+        self.user_import, self.role_import = (
+            UserImport(self.database, delegation, self.revocations, self.passwords, password_rules),
+            RoleImport(self.database, delegation, self.revocations),
         )
-        self.role_import = RoleImport(self.database, delegation, self.revocations)
         self.process, self.traffic, self.surroundings, self.decision_log, self.operator_token = (
             Process(),
             Traffic(),
@@ -230,10 +234,20 @@ class Container:
         await self.store.close()
         await self.log_snapshots.close()
         await self.database.close()
+        if self.tracing is not None:
+            await self.tracing.finish()
 
 
-def _database(settings: DatabaseSettings, pool_size: int, timeout: float) -> Database:
-    return Database(settings.url, pool_size=pool_size, timeout=timeout, pooled=bool(settings.direct_url))
+def _database(
+    settings: DatabaseSettings, pool_size: int, timeout: float, *, traced: bool = False
+) -> Database:
+    return Database(
+        settings.url,
+        pool_size=pool_size,
+        timeout=timeout,
+        pooled=bool(settings.direct_url),
+        traced=traced,
+    )
 
 
 def _exporter(settings: Settings, worker: str) -> Exporter:

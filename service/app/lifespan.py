@@ -27,6 +27,8 @@ class Lifespan:
         container = self._container
         if container.decision_log is not None:
             container.decision_log.start()
+        if container.tracing is not None:
+            container.tracing.start()
         work = (
             container.watch,
             container.clock_watch,

@@ -34,6 +34,8 @@ def worker_samples(container: Container) -> Iterator[Sample]:
     yield from container.surroundings.samples()
     if container.decision_log is not None:
         yield from container.decision_log.samples()
+    if container.tracing is not None:
+        yield from container.tracing.samples()
     yield from _export(container.exporter)
 
 

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar
 
 from argon2 import PasswordHasher, Type
@@ -17,6 +18,8 @@ from argon2.low_level import ARGON2_VERSION
 
 from service.errors import Unavailable
 from service.kernel.free_memory import give_back_free_memory
+from service.kernel.span import Span
+from service.kernel.tracing import traced
 from service.settings import Password
 
 MAX_CHARACTERS = 1024
@@ -58,7 +61,9 @@ class Passwords:
         """
         if _too_long(password):
             return False
-        same = await self._run(lambda: self._matches(stored or self._nobody, password))
+        same = await self._run(
+            lambda: self._matches(stored or self._nobody, password), name="verify password"
+        )
         return same and stored is not None
 
     async def hash(self, password: str) -> str:
@@ -102,7 +107,11 @@ class Passwords:
         except (VerificationError, InvalidHashError):
             return False
 
-    async def _run(self, work: Callable[[], _T]) -> _T:
+    async def _run(self, work: Callable[[], _T], *, name: str = "hash password") -> _T:
+        with traced(name) as span:
+            return await self._in_thread(work if span is None else partial(_timed, span, work))
+
+    async def _in_thread(self, work: Callable[[], _T]) -> _T:
         with self._lock:
             if self._busy >= self._limit:
                 raise Unavailable("Too many logins are waiting")
@@ -128,6 +137,15 @@ class Passwords:
     def _done(self, _future: Future[_T]) -> None:
         with self._lock:
             self._busy -= 1
+
+
+def _timed(span: Span, work: Callable[[], _T]) -> _T:
+    """Do ``work`` within a span of its own, which tells it from the wait for a thread."""
+    within = span.child("Argon2id")
+    try:
+        return work()
+    finally:
+        within.end()
 
 
 def _step_back() -> None:

@@ -8,10 +8,12 @@ from msgspec import Struct
 
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import PERMISSION
+from service.authz.engine.traced import tell
 from service.authz.review.explain import Reason, reason_of
 from service.evaluation.questions import Question, RequestsTo, RequestTo, Unanswerable, UseOf
 from service.evaluation.templates import Templates
 from service.kernel.codes import HeldCodes
+from service.kernel.tracing import traced
 
 Why: TypeAlias = Reason | Unanswerable | Literal["subject_not_active", "incomplete", "too_general"]
 """The reason of an answer.
@@ -41,6 +43,15 @@ class Answers:
 
         All requests of a template are allowed only if each of them is.
         """
+        with traced("decide question") as span:
+            answer = self._of(policy, question, held)
+            if span is not None:
+                span.set("portcullis.decision.reason", answer.reason)
+                if answer.decision is not None:
+                    tell(span, answer.decision)
+            return answer
+
+    def _of(self, policy: Policy, question: Question, held: HeldCodes | None) -> Answer:
         match question:
             case UseOf(code):
                 return _told(policy, policy.judge(PERMISSION, code, held), held)

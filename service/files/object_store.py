@@ -21,6 +21,7 @@ from service.errors import NotFound, Unavailable
 from service.files.connections import Opener, Store, opener
 from service.files.unfinished import Unfinished, unfinished_in
 from service.kernel.metrics import Durations
+from service.kernel.tracing import traced
 from service.settings import Objstore
 
 if TYPE_CHECKING:  # obstore has it in its stubs only
@@ -190,11 +191,12 @@ class ObjectStore:
     @contextmanager
     def _told(self, call: str) -> Iterator[None]:
         """Count a call; turn errors of the store into refusals without their text, which may name keys."""
-        try:
-            yield
-        except (BaseError, OSError) as error:
-            self.calls[call, "failed"] += 1
-            raise _unavailable(call, error) from None
+        with traced(f"object store {call}", kind="client"):
+            try:
+                yield
+            except (BaseError, OSError) as error:
+                self.calls[call, "failed"] += 1
+                raise _unavailable(call, error) from None
         self.calls[call, "done"] += 1
 
     @contextmanager

@@ -7,12 +7,17 @@ from typing import Protocol
 
 from service.kernel.change_record import ChangeRecord
 from service.kernel.delegated import Delegated
+from service.kernel.span import Span
 
 
 class Origin(Protocol):
     """The facts of a request that logs need."""
 
     request_id: str
+    trace_id: str
+    """The id of its trace (32 hexadecimal digits); "" without tracing."""
+    span: Span | None
+    """The span of the whole request; None if it is not traced."""
     recorded: ChangeRecord | None
     """What the request changes; None if nothing has been recorded yet."""
     delegated: Delegated | None

@@ -37,6 +37,7 @@ with a cluster. The store must not evict keys (``noeviction``): without its deny
 back.
 """
 
+import service.keyspace.untraced  # noqa: F401 - see there
 from service.keyspace.checks import Answer
 from service.keyspace.clock_watch import ClockWatch
 from service.keyspace.counters import Counters

@@ -15,8 +15,10 @@ from typing import Any, Final, NamedTuple
 from hiredis import ReplyError
 
 from service.errors import Unavailable
+from service.kernel.tracing import current_span
 from service.keyspace import keys
 from service.keyspace.pipeline import Command, Pipeline
+from service.keyspace.spans import begin_command, end_with
 
 
 class Answer(NamedTuple):
@@ -73,6 +75,8 @@ class Checks:
             loop.call_soon(self._send_waiting)
         self._pairs.append(pair)
         self._waiting.append(future)
+        if (span := current_span()) is not None:
+            future.add_done_callback(partial(end_with, begin_command(span, "MGET")))
         return future
 
     def close(self) -> None:

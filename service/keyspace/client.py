@@ -18,6 +18,7 @@ from redis.exceptions import NoScriptError
 
 from service.errors import Unavailable
 from service.keyspace.pipeline import Command, Pipeline
+from service.keyspace.spans import traced_command
 
 
 class PipelinedClient(Redis):
@@ -38,6 +39,11 @@ class PipelinedClient(Redis):
 
     async def execute_command(self, *words: Any, **options: Any) -> Any:
         """Send a command and return its reply, in the form that redis-py gives it."""
+        with traced_command(words[0]):
+            return await self.send(*words, **options)
+
+    async def send(self, *words: Any, **options: Any) -> Any:
+        """Do the same, without a span of its own in traces."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         # Two words in one, such as "SCRIPT LOAD", as redis-py writes them.

@@ -12,6 +12,7 @@ from redis.exceptions import NoScriptError
 from service.errors import Unavailable
 from service.keyspace.client import PipelinedClient
 from service.keyspace.connection import within
+from service.keyspace.spans import traced_script
 
 Name = Literal[
     "open",
@@ -72,10 +73,11 @@ class Scripts:
 
         The script's text is sent only to a store that doesn't have it: a new or restarted one.
         """
-        if not self._replicas or name not in _CONFIRMED:
-            return await self._run(self._client.execute_command, name, arguments)
-        async with within(self._timeout):
-            return await self._run(self._send_confirmed, name, arguments)
+        with traced_script(name):
+            if not self._replicas or name not in _CONFIRMED:
+                return await self._run(self._client.send, name, arguments)
+            async with within(self._timeout):
+                return await self._run(self._send_confirmed, name, arguments)
 
     async def _run(
         self, send: Callable[..., Awaitable[Any]], name: Name, arguments: Sequence[str | bytes | int]

@@ -36,6 +36,7 @@ from service.records.seed.data import ADMINISTRATOR
 from service.records.timelines import timelines
 from service.settings import Settings
 from service.web.observability.log_format import configure_logging
+from service.web.observability.tracing import check_installed
 
 _PUBLISH_PATIENCE = 120.0  # seconds: others may be publishing, and large policies take a while
 
@@ -77,6 +78,7 @@ def check(settings: Settings) -> Shipped:
     # A worker would refuse faulty keys too, but the launcher would restart it again and again.
     if settings.auth.jwt_secret or not settings.auth.jwt_algorithm.startswith("HS"):
         signing_keys(settings.auth)
+    check_installed(settings.tracing)
     shipped = configured(settings.policy)
     check_routes(shipped)
     return shipped

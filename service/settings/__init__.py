@@ -20,6 +20,7 @@ from service.settings.sections import Console, Log, Policy, Settings
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import Row, setting, table_of
 from service.settings.throttling import Throttle
+from service.settings.tracing import Tracing
 from service.settings.uploading import Upload
 
 
@@ -48,6 +49,7 @@ __all__ = [
     "Settings",
     "SettingsError",
     "Throttle",
+    "Tracing",
     "Upload",
     "check_secret",
     "configured_file",

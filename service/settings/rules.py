@@ -9,6 +9,7 @@ from service.settings.destinations import Destination, is_header_value, signing_
 from service.settings.errors import Fault
 from service.settings.secrecy import check_secret, owner_only_text
 from service.settings.sections import Settings
+from service.settings.tracing import file_faults
 
 Rule = Callable[[Settings, Collection[str]], Iterator[Fault]]
 
@@ -148,6 +149,10 @@ def _is_signing_key(text: str) -> bool:
         return False
 
 
+def _tracing_files(settings: Settings, _faulty: Collection[str]) -> Iterator[Fault]:
+    return file_faults(settings.tracing)
+
+
 _RULES: dict[tuple[str, ...], Rule] = {
     ("objstore.bucket", "objstore.endpoint", "objstore.access_key", "objstore.secret_key"): _bucket,
     ("objstore.presigned_links", "objstore.bucket", "objstore.access_key"): _presigned,
@@ -167,4 +172,5 @@ _RULES: dict[tuple[str, ...], Rule] = {
     ("password.min_length", "password.max_length"): _password_lengths,
     ("policy.decision_log",): _decision_log,
     ("export.destinations",): _destinations,
+    ("tracing.headers", "tracing.headers_file", "tracing.ca_file"): _tracing_files,
 }

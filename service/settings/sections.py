@@ -13,6 +13,7 @@ from service.settings.oplog import Oplog
 from service.settings.stores import Database, Objstore, Redis, Server
 from service.settings.table import setting
 from service.settings.throttling import Throttle
+from service.settings.tracing import Tracing
 from service.settings.uploading import Upload
 from service.settings.values import Digests, LogOutput, OptionalPath, Packages, Paths
 
@@ -104,6 +105,7 @@ class Settings:
     oplog: Oplog = field(default_factory=Oplog)
     export: Export = field(default_factory=Export)
     console: Console = field(default_factory=Console)
+    tracing: Tracing = field(default_factory=Tracing)
 
     @property
     def external(self) -> bool:

@@ -25,7 +25,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     ``route`` is the template; ``path`` is that of the request, without what may be secret, and None if only
     the route is told. ``grants`` and ``edits`` are what was asked about the caller after the request was
     admitted, each of the codes of the token and of ``stored_codes``, those in the database, if they differ.
-    ``time`` is RFC 3339.
+    ``time`` is RFC 3339; ``trace_id`` is that of the request's trace, "" without tracing.
     """
 
     time: str
@@ -34,6 +34,7 @@ class DecisionEvent(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_f
     revision: int
     own_digest: str
     request_id: str
+    trace_id: str = ""
     method: str
     route: str
     path: str | None = None
@@ -70,6 +71,7 @@ class EvaluationEvent(
     revision: int
     own_digest: str
     request_id: str
+    trace_id: str = ""
     asked_by: int
     subject_type: str
     user_id: int | None = None

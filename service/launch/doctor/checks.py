@@ -12,6 +12,7 @@ from service.launch.doctor import (
     policy_checks,
     settings_checks,
     store_checks,
+    tracing_checks,
     user_checks,
 )
 from service.launch.doctor.findings import Finding
@@ -41,6 +42,7 @@ CHECKS: Final[Checks] = (
     ("persistence", store_checks.persistence),
     ("clocks", store_checks.clocks),
     ("object-store", file_checks.objects),
+    ("tracing", tracing_checks.collector),
     ("log-entries", log_checks.log_entries),
     ("log-months", log_checks.log_months_ahead),
     ("policy-files", policy_checks.policy_files),

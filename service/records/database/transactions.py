@@ -17,13 +17,16 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import NullPool, QueuePool
 
 from service.errors import Unavailable
+from service.kernel import tracing
 from service.kernel.dry_run import DRY_RUN, OvertakenError
 from service.kernel.keyed_write import KEYED_WRITE
 from service.kernel.metrics import Durations
+from service.kernel.span import Span
 from service.records.database.connection import PromptConnection, has_ended
 from service.records.database.failures import INCOMPLETE, OUT_OF_REACH, CauseLog, out_of_reach, words_of
 from service.records.database.servers import Servers
 from service.records.database.single_reads import SingleReads
+from service.records.database.statement_spans import StatementSpans, traced_statement
 from service.records.database.usage import PoolState, Usage
 
 SyncConnection: TypeAlias = sqlalchemy.Connection
@@ -61,12 +64,20 @@ class Database:
     """
 
     def __init__(
-        self, url: str, *, pool_size: int = 5, timeout: float = 2.0, pooled: bool = False, writes: bool = True
+        self,
+        url: str,
+        *,
+        pool_size: int = 5,
+        timeout: float = 2.0,
+        pooled: bool = False,
+        writes: bool = True,
+        traced: bool = False,
     ) -> None:
         """``pooled``: the URL leads to a pooler in transaction mode, whose sessions are those of others too.
 
         Then statements are not prepared, and the server does not end them at the time limit. ``writes`` is
-        False for read replicas: of several servers, any one will do.
+        False for read replicas: of several servers, any one will do. With ``traced`` each statement of a
+        transaction is a span of its own in the traces of requests.
         """
         self._timeout = timeout
         self._causes = CauseLog()
@@ -102,6 +113,7 @@ class Database:
         self._snapshots = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+        self._statement_spans = StatementSpans(self._engine.sync_engine) if traced else None
 
     @property
     def transactions(self) -> Usage:
@@ -170,7 +182,10 @@ class Database:
         begun = perf_counter()
         try:
             async with asyncio.timeout(self._timeout):
-                with out_of_reach(self._causes.tell, writes=False, migrated=True):
+                with (
+                    traced_statement(statement),
+                    out_of_reach(self._causes.tell, writes=False, migrated=True),
+                ):
                     rows = await self._single_reads.rows(statement, parameters)
         except OSError as error:  # TimeoutError is one
             if is_late := isinstance(error, TimeoutError):
@@ -197,6 +212,14 @@ class Database:
 
     @asynccontextmanager
     async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
+        with tracing.traced("transaction") as span:
+            async with self._limited(engine, within, span) as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def _limited(
+        self, engine: AsyncEngine, within: float | None, span: Span | None
+    ) -> AsyncIterator[AsyncConnection]:
         bound = within or self._timeout
         begun, begun_exactly = asyncio.get_running_loop().time(), perf_counter()
         # A server that does not answer at first is down, however long the work may take.
@@ -207,6 +230,8 @@ class Database:
             async with deadline, AsyncExitStack() as stack:
                 connection = await self._checkout(engine, stack)
                 connected = True
+                if span is not None and self._statement_spans is not None:
+                    stack.enter_context(self._statement_spans.within(span, connection.sync_connection))
                 with out_of_reach(self._causes.tell, writes=writes, migrated=True):
                     async with connection.begin():
                         if within is not None:

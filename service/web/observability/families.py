@@ -112,6 +112,7 @@ OF_WORKERS: Final = {
     "portcullis_export_dead_letters": Family(
         "gauge", "Entries that the destination has refused, kept to be sent again.", ("destination",)
     ),
+    "portcullis_trace_spans_total": Family("counter", "Spans of traces, by outcome.", ("fate",)),
     "portcullis_part_up": Family(
         "gauge", "Whether a part of readiness was up when it was last checked.", ("part",)
     ),

@@ -95,6 +95,8 @@ def _complete(logger: WrappedLogger, name: str, event: Event) -> Event:
     event["time"] = clock.text()
     if (origin := ORIGIN.get()) is not None:
         event["request_id"] = origin.request_id
+        if origin.trace_id:
+            event["trace_id"] = origin.trace_id
     if "exc_info" in event:
         return structlog.processors.format_exc_info(logger, name, event)
     return event

@@ -43,6 +43,7 @@ class _Line(Struct, omit_defaults=True):
     action: str | None = None
     kind: str | None = None
     replayed: bool | None = None
+    trace_id: str | None = None
 
 
 class RequestLog:
@@ -68,6 +69,7 @@ class RequestLog:
         fields: dict[str, Any] = msgspec.to_builtins(line)
         for name in ("time", "request_id"):
             del fields[name]
+        fields.pop("trace_id", None)
         getattr(self._log, fields.pop("level"))(**fields)
 
     def _usual_line(self, context: RequestContext) -> bytes | None:
@@ -90,9 +92,10 @@ class RequestLog:
         before, after = parts
         level = "error" if _is_fault(context.status) else "info"
         ms = round((perf_counter() - context.started) * 1000, 2)
+        trace = f',"trace_id":"{context.trace_id}"' if context.trace_id else ""
         return (
             f'{{"event":"request","level":"{level}","time":"{clock.text()}","request_id":"{context.request_id}"'
-            f'{before}"status":{context.status},"ms":{ms},"user_id":{caller.user_id}{after}'
+            f'{before}"status":{context.status},"ms":{ms},"user_id":{caller.user_id}{after}{trace}}}'
         ).encode("ascii")
 
     def _write_pending(self) -> None:
@@ -108,7 +111,7 @@ def _parts(operation: Operation) -> tuple[str, str]:
     last = {} if logged is None else {"module": logged.module, "action": logged.action, "kind": logged.kind}
     method, template = json.dumps(operation.method), json.dumps(operation.template)
     after = "".join(f",{json.dumps(name)}:{json.dumps(text)}" for name, text in last.items())
-    return f',"method":{method},"path":{template},', f"{after}}}"
+    return f',"method":{method},"path":{template},', after
 
 
 def _is_fault(status: int) -> bool:
@@ -136,4 +139,5 @@ def _line(context: RequestContext) -> _Line:
     if operation is not None and (logged := operation.mark.logged) is not None:
         line.module, line.action, line.kind = logged.module, logged.action, logged.kind
         line.replayed = context.replayed or None
+    line.trace_id = context.trace_id or None
     return line

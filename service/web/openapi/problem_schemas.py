@@ -123,6 +123,7 @@ def _schema(refusal: type[Refusal]) -> dict[str, Any]:
     }
     members = common | _MEMBERS.get(refusal.code, {})
     required = [*common, *_ALWAYS.get(refusal.code, ())]
+    members |= {"traceId": {"type": "string", "pattern": "^[0-9a-f]{32}$"}}  # only if the service is traced
     return _object(name_of(refusal), f"{refusal.title} (RFC 9457).", members, required)
 
 

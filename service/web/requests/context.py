@@ -14,6 +14,7 @@ from service.errors import Decided, Refusal, Unauthenticated
 from service.kernel.change_record import ChangeRecord
 from service.kernel.delegated import Delegated
 from service.kernel.identity import Caller
+from service.kernel.span import Span
 from service.oplog.redaction import redacted_text
 from service.records.logs.operation_events import OperationEvent
 from service.web.requests.description import ACCESS, Operation
@@ -59,6 +60,7 @@ class RequestContext:
     the rights of the caller. ``replayed`` is true if an earlier request with the same ``Idempotency-Key`` did
     what this one asks for, and its answer is sent again. ``event_of`` makes the entry of a logged operation.
     ``cache_control`` says what caches may do with the answer.
+    ``trace_id`` is that of its trace, "" without tracing; ``span`` is its span, None if it is not traced.
     """
 
     # Class attributes are the defaults: a request sets only what it needs.
@@ -75,6 +77,8 @@ class RequestContext:
     status = 0
     cut_off = False
     replayed = False
+    trace_id = ""
+    span: Span | None = None
     recorded: ChangeRecord | None = None
     delegated: Delegated | None = None
     event_of: Callable[[RequestContext], OperationEvent] | None = None

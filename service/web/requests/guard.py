@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable
+from functools import partial
 from typing import Final
 
 from service.authn.authenticate import Authenticator
 from service.authn.verified import Authenticated
 from service.authz.engine.policy import Decision, Policy
 from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.engine.traced import decide_traced
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.revisions import PublishedRevisions
 from service.errors import (
@@ -78,10 +80,10 @@ class AuthorizationGuard:
                     await self._authenticate(context, operation, policy)
         caller = context.caller
         path = context.request.path
-        _require(
-            context, policy.decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller)
-        )
-        _require(context, policy.decide(ENDPOINT, operation.object, caller))
+        span = context.span
+        decide = policy.decide if span is None else partial(decide_traced, span, policy)
+        _require(context, decide(RESOURCE, policy.resource_for(operation.method, path, caller), caller))
+        _require(context, decide(ENDPOINT, operation.object, caller))
 
     async def identify(
         self, context: RequestContext, policy: Policy, original: Original

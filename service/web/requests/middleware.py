@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from http import HTTPStatus
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import quote
 
 import structlog
@@ -36,6 +36,9 @@ from service.web.requests.description import ACCESS
 from service.web.requests.original import TAIL
 from service.web.requests.problems import MEDIA_TYPE, document, refused
 from service.web.requests.request import Request
+
+if TYPE_CHECKING:  # it imports OpenTelemetry
+    from service.web.observability.tracing.requests import RequestTracing
 
 REFUSAL: Final = "portcullis.refusal"
 """The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
@@ -65,13 +68,15 @@ class RequestMiddleware:
         cross_origin: CrossOrigin | None = None,
         takes_path: Collection[str] = (),
         folders: Collection[str] = (),
+        tracing: RequestTracing | None = None,
     ) -> None:
         """``begin`` is called when a request has arrived, ``count``, if given, with each finished one.
 
         ``record`` takes the entries of logged operations; it must not block or raise. ``stop`` is called once
         when the process is about to stop. ``cross_origin`` adds its headers to every answer.
         ``takes_path`` are the templates after which the raw path of another request follows; ``folders`` are
-        paths that are also served with a slash after them, as browsers and people write them.
+        paths that are also served with a slash after them, as browsers and people write them. ``tracing`` is
+        None if it is off.
         """
         self._app = app
         self._begin = begin
@@ -83,6 +88,7 @@ class RequestMiddleware:
         self._cross_origin = cross_origin or CrossOrigin()
         self._takes_path = _with_tail(takes_path)
         self._folders = frozenset(f"{path}/".encode("ascii") for path in folders)
+        self._tracing = tracing
         self._policy: Policy | None = None
         self._common = _common_headers(None)
 
@@ -97,6 +103,8 @@ class RequestMiddleware:
             return
         context = RequestContext(scope, self._address_of)
         self._begin()
+        if self._tracing is not None:
+            self._tracing.begin(context)
         before = ORIGIN.set(context)
         try:
             try:
@@ -110,6 +118,8 @@ class RequestMiddleware:
             context.cut_off = True
             raise  # half an answer is out: the server closes the connection
         finally:
+            if self._tracing is not None:
+                self._tracing.end(context)
             self._log.write(context)
             if self._count is not None:
                 self._count(context)

@@ -50,8 +50,8 @@ def type_of(refusal: type[Refusal]) -> str:
     return f"{ERRORS_PAGE}#{refusal.code.replace('_', '-')}"
 
 
-def document(refusal: Refusal, request_id: str) -> bytes:
-    """Return the problem document of ``refusal``."""
+def document(refusal: Refusal, request_id: str, trace_id: str = "") -> bytes:
+    """Return the problem document of ``refusal``; without ``trace_id`` it names no trace."""
     kind = type(refusal)
     told = msgspec.json.encode(
         {
@@ -61,6 +61,7 @@ def document(refusal: Refusal, request_id: str) -> bytes:
             "detail": refusal.detail,
             "code": kind.code,
             "requestId": request_id,
+            **({"traceId": trace_id} if trace_id else {}),
             **refusal.extra,
         }
     )
@@ -98,4 +99,6 @@ def refused(context: RequestContext, error: Exception) -> Answer:
             context.respond_header(name, value)
     except ValueError as fault:  # no header: a fault has none of its own
         return refused(context, fault)
-    return Answer(refusal.status, document(refusal, context.request_id), MEDIA_TYPE.encode())
+    return Answer(
+        refusal.status, document(refusal, context.request_id, context.trace_id), MEDIA_TYPE.encode()
+    )

@@ -139,7 +139,7 @@ class Recording:
 
     def _response(self, context: RequestContext) -> Any:
         if (refusal := context.refusal) is not None:
-            problem = msgspec.json.decode(document(refusal, context.request_id))
+            problem = msgspec.json.decode(document(refusal, context.request_id, context.trace_id))
             if isinstance(refusal, ValidationFailed):
                 problem["errors"] = [self._known(error) for error in problem["errors"]]
             return kept(msgspec.json.encode(problem), redact=True)

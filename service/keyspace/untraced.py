@@ -1,0 +1,18 @@
+"""Imports redis-py without OpenTelemetry; before any other module of this package.
+
+Wherever it is installed, redis-py imports its SDK for metrics that nobody here turns on: time and memory of
+every process, whether requests are traced or not.
+"""
+
+import sys
+
+_NAME = "opentelemetry"
+
+if _NAME in sys.modules:
+    import redis.asyncio
+else:
+    sys.modules[_NAME] = None  # type: ignore[assignment]  # an import of it raises ImportError
+    try:
+        import redis.asyncio  # noqa: F401
+    finally:
+        del sys.modules[_NAME]

@@ -1,0 +1,25 @@
+"""Checks of traces."""
+
+from __future__ import annotations
+
+import asyncio
+
+from service.launch.doctor.findings import Finding, fault, ok, warning
+from service.launch.doctor.installation import Installation
+from service.web.observability.tracing import EXTRA, collector_of, is_installed
+
+
+async def collector(installation: Installation) -> Finding:
+    """Without a collector that takes them, spans are dropped, and requests are slower for nothing."""
+    tracing = installation.settings.tracing
+    if not tracing.endpoint:
+        return ok("off")
+    if not is_installed():
+        return fault("tracing.endpoint is set, and OpenTelemetry is not installed", f"install {EXTRA}")
+    opened = collector_of(tracing)
+    if await asyncio.to_thread(opened.send, []):
+        return ok(f"the collector takes spans, of {tracing.ratio:.2%} of the requests")
+    return warning(
+        f"the collector takes no spans: {opened.reason}",
+        "check tracing.endpoint, its headers and its ca_file",
+    )

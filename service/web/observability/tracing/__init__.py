@@ -1,0 +1,51 @@
+"""Traces by OpenTelemetry, which is imported only when the settings turn them on: the extra ``tracing``.
+
+The rest of the service knows ``service.kernel.tracing`` only.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Final
+
+from service.settings import Fault, SettingsError
+from service.settings import Tracing as TracingSettings
+
+if TYPE_CHECKING:  # they import OpenTelemetry
+    from service.web.observability.tracing.export import Collector
+    from service.web.observability.tracing.requests import RequestTracing
+
+EXTRA: Final = "portcullis[tracing]"
+_MODULES: Final = ("opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
+
+
+def is_installed() -> bool:
+    """True if the packages that traces need are there."""
+    try:
+        return all(find_spec(name) for name in _MODULES)
+    except ModuleNotFoundError:  # a parent of the last one
+        return False
+
+
+def check_installed(settings: TracingSettings) -> None:
+    """Raise SettingsError if traces are on, and the packages that they need are missing."""
+    if settings.endpoint and not is_installed():
+        raise SettingsError([Fault("tracing.endpoint", f"needs more packages: install {EXTRA}")])
+
+
+def collector_of(settings: TracingSettings) -> Collector:
+    """Return the collector of the settings; the packages must be installed."""
+    from service.web.observability.tracing.export import Collector  # noqa: PLC0415 - see above
+
+    return Collector(settings)
+
+
+def request_tracing(settings: TracingSettings, worker: str) -> RequestTracing | None:
+    """Return the tracing of the worker ``worker``; None if it is off. Raises like ``check_installed``."""
+    if not settings.endpoint:
+        return None
+    check_installed(settings)
+    from service.web.observability.tracing.export import SpanExport  # noqa: PLC0415 - the same
+    from service.web.observability.tracing.requests import RequestTracing  # noqa: PLC0415 - the same
+
+    return RequestTracing(settings, worker, SpanExport(collector_of(settings), settings.queue))

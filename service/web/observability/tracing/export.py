@@ -1,0 +1,196 @@
+"""Sends spans to a collector by OTLP over HTTP, in a thread of its own: no request waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any, Final
+
+import requests
+import structlog
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http import Compression
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
+from opentelemetry.sdk.trace.export import SpanExportResult
+
+from service.kernel.metrics import Sample
+from service.settings import Tracing as TracingSettings
+
+AT_ONCE: Final = 512
+"""The most spans of one request to the collector."""
+GATHER: Final = 1.0
+"""Seconds that spans wait, to be sent together with others."""
+LONGEST_PAUSE: Final = 60.0
+"""The longest pause in seconds between two attempts, each of which had more than the one before."""
+TELL_EVERY: Final = 60.0
+"""Seconds between two lines about dropped spans."""
+FINISH_WITHIN: Final = 2.0
+"""Seconds for the last spans when the worker ends."""
+
+_log = structlog.get_logger(__name__)
+
+
+class _Session(requests.Session):
+    """Remembers why the last request failed, which the exporter tells in lines of its own only."""
+
+    reason = ""
+
+    def request(self, *arguments: Any, **named: Any) -> requests.Response:
+        """Send a request."""
+        try:
+            answer = super().request(*arguments, **named)
+        except Exception as error:
+            self.reason = type(error).__name__
+            raise
+        self.reason = f"HTTP status {answer.status_code}"
+        return answer
+
+
+class Collector:
+    """The collector of the settings; ``reason`` is why the last ``send`` failed."""
+
+    def __init__(self, settings: TracingSettings) -> None:
+        # One line for each attempt would be too many, and `SpanExport` tells of them.
+        logging.getLogger("opentelemetry.exporter").setLevel(logging.CRITICAL)
+        self._session = _Session()
+        self._exporter = OTLPSpanExporter(
+            endpoint=settings.traces_url,
+            certificate_file=None if settings.ca_file is None else str(settings.ca_file),
+            headers=settings.all_headers(),
+            timeout=settings.timeout,
+            compression=Compression.Gzip,
+            session=self._session,
+        )
+
+    @property
+    def reason(self) -> str:
+        """Why the last attempt failed, without the address and what was sent."""
+        return self._session.reason
+
+    def send(self, spans: list[ReadableSpan]) -> bool:
+        """Send spans; tries again while the collector is busy or away, until the timeout. False: not sent."""
+        return self._exporter.export(spans) is SpanExportResult.SUCCESS
+
+    def stop(self) -> None:
+        """End a ``send`` that waits in another thread."""
+        self._exporter.shutdown()  # type: ignore[no-untyped-call]  # the exporter's gap
+
+
+class SpanExport(SpanProcessor):
+    """Takes spans that have ended, without ever waiting, and sends them in order.
+
+    At most ``most`` wait. ``sent`` and ``dropped`` count spans since the worker started: dropped are those
+    that found no room, and those that the collector did not take in time.
+    """
+
+    def __init__(self, collector: Collector, most: int) -> None:
+        self._collector = collector
+        self._most = most
+        self._waiting: deque[ReadableSpan] = deque()
+        self._sending = 0
+        self._filled = threading.Event()
+        self._ends = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
+        self._missed = 0  # counted by those who end spans; the next two by the thread
+        self._refused = 0
+        self.sent = 0
+        self._fails = False
+        self._pause = GATHER
+        self._told_at = -TELL_EVERY
+
+    @property
+    def dropped(self) -> int:
+        """How many spans were dropped."""
+        return self._missed + self._refused
+
+    def samples(self) -> Iterator[Sample]:
+        """Yield the counts since the worker started."""
+        yield Sample("portcullis_trace_spans_total", self.sent, {"fate": "sent"})
+        yield Sample("portcullis_trace_spans_total", self.dropped, {"fate": "dropped"})
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """Do nothing: only spans that have ended are sent."""
+
+    def on_end(self, span: ReadableSpan) -> None:
+        """Take a span that has ended, or drop it if too many wait."""
+        if len(self._waiting) >= self._most:
+            self._missed += 1
+            return
+        self._waiting.append(span)
+        if not self._filled.is_set():
+            self._filled.set()
+
+    def start(self) -> None:
+        """Start sending."""
+        self._thread.start()
+
+    async def finish(self) -> None:
+        """Send what waits and end; what can't be sent within ``FINISH_WITHIN`` seconds is dropped."""
+        if not self._thread.is_alive():
+            return
+        self._ends.set()
+        self._filled.set()
+        await asyncio.to_thread(self._thread.join, FINISH_WITHIN)
+        left = self._sending + len(self._waiting)
+        self._collector.stop()
+        if left:
+            _log.warning("spans of traces are lost", lost=left)
+
+    def shutdown(self) -> None:
+        """Do nothing: ``finish`` ends it."""
+
+    def force_flush(self, timeout_millis: int = 30_000) -> bool:  # noqa: ARG002 - the name is the SDK's
+        """Return False: nothing is sent sooner than usual."""
+        return False
+
+    def _run(self) -> None:
+        while True:
+            self._filled.wait()
+            ends = self._ends.wait(self._pause)
+            self._filled.clear()
+            self._send_waiting()
+            if ends or self._ends.is_set():
+                return
+
+    def _send_waiting(self) -> None:
+        """Send all that waits; stops at the first batch that is not taken, which is dropped."""
+        while self._waiting:
+            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), AT_ONCE))]
+            self._sending = len(batch)
+            taken = self._take(batch)
+            self._sending = 0
+            if taken:
+                self.sent += len(batch)
+                self._recovered()
+            else:
+                self._refused += len(batch)
+                self._failed()
+                return
+
+    def _take(self, batch: list[ReadableSpan]) -> bool:
+        try:
+            return self._collector.send(batch)
+        except Exception as error:  # noqa: BLE001 - the thread must go on
+            _log.warning("spans can't be encoded", reason=type(error).__name__)
+            return False
+
+    def _recovered(self) -> None:
+        self._pause = GATHER
+        if self._fails:
+            self._fails = False
+            _log.info("the collector of traces takes spans again", dropped=self.dropped)
+
+    def _failed(self) -> None:
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        self._filled.set()  # what still waits is tried again after the pause
+        self._fails = True
+        if (now := monotonic()) - self._told_at >= TELL_EVERY:
+            self._told_at = now
+            _log.warning(
+                "the collector of traces takes no spans", reason=self._collector.reason, dropped=self.dropped
+            )

@@ -1,0 +1,176 @@
+"""Spans by the SDK of OpenTelemetry. Imported only when tracing is on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import SpanLimits, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON
+from opentelemetry.trace import (
+    Link,
+    NonRecordingSpan,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    set_span_in_context,
+)
+from opentelemetry.trace import Span as OpenTelemetrySpan
+
+from service import __version__
+from service.kernel.about import NAME
+from service.kernel.span import Kind, Span, Value
+from service.web.observability.tracing.traceparent import TraceParent
+
+MOST_SPANS: Final = 200
+"""The most spans of one request: what edits ten thousand rows must not make a trace that nobody can load."""
+
+LEFT_OUT: Final = "portcullis.spans_left_out"
+"""The attribute with the number of those beyond."""
+
+_KINDS: Final = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
+_LIMITS: Final = SpanLimits(max_attributes=32, max_attribute_length=256, max_links=1, max_events=0)
+
+
+class _Ids(RandomIdGenerator):
+    """Gives a new trace the id by which it was decided that it is recorded."""
+
+    trace_id = 0
+
+    def generate_trace_id(self) -> int:
+        return self.trace_id
+
+
+class Recorder:
+    """Begins the spans of requests, and hands each that has ended to ``processor``."""
+
+    def __init__(self, processor: SpanProcessor, service_name: str, worker: str) -> None:
+        self._ids = _Ids()
+        provider = TracerProvider(
+            sampler=ALWAYS_ON,  # it was decided before
+            resource=Resource.create(
+                {"service.name": service_name, "service.version": __version__, "service.instance.id": worker}
+            ),
+            id_generator=self._ids,
+            span_limits=_LIMITS,
+            shutdown_on_exit=False,  # the worker does it
+        )
+        provider.add_span_processor(processor)
+        self._tracer = provider.get_tracer(NAME, __version__)
+
+    def request(
+        self,
+        trace_id: int,
+        name: str,
+        attributes: Mapping[str, Value],
+        *,
+        parent: TraceParent | None = None,
+        link: TraceParent | None = None,
+    ) -> RequestSpan:
+        """Begin the span of a request: within ``parent``, or as the root of the trace ``trace_id``.
+
+        ``link`` is a trace that it only points at.
+        """
+        self._ids.trace_id = trace_id
+        span = self._tracer.start_span(
+            name,
+            Context() if parent is None else set_span_in_context(_remote(parent), Context()),
+            SpanKind.SERVER,
+            attributes,
+            links=() if link is None else [Link(_remote(link).get_span_context())],
+        )
+        return RequestSpan(self._tracer, span, _Left())
+
+
+def _remote(parent: TraceParent) -> NonRecordingSpan:
+    flags = TraceFlags(TraceFlags.SAMPLED if parent.sampled else TraceFlags.DEFAULT)
+    return NonRecordingSpan(SpanContext(parent.trace_id, parent.span_id, is_remote=True, trace_flags=flags))
+
+
+class _Left:
+    """How many spans a request may still begin; below 0 are those that were left out."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = MOST_SPANS - 1
+
+
+class RecordedSpan:
+    """A span that is recorded: see ``service.kernel.span.Span``."""
+
+    __slots__ = ("_context", "_left", "_span", "_tracer")
+
+    def __init__(self, tracer: Tracer, span: OpenTelemetrySpan, left: _Left) -> None:
+        self._tracer = tracer
+        self._span = span
+        self._left = left
+        self._context: Context | None = None
+
+    def child(
+        self, name: str, attributes: Mapping[str, Value] | None = None, *, kind: Kind = "internal"
+    ) -> Span:
+        """Begin a span within this one; beyond ``MOST_SPANS``, one that is not recorded."""
+        self._left.count -= 1
+        if self._left.count < 0:
+            return _NOT_RECORDED
+        if self._context is None:
+            self._context = set_span_in_context(self._span, Context())
+        span = self._tracer.start_span(name, self._context, _KINDS[kind], attributes)
+        return RecordedSpan(self._tracer, span, self._left)
+
+    def set(self, name: str, value: Value) -> None:
+        """Set an attribute."""
+        self._span.set_attribute(name, value)
+
+    def end(self, error: str | None = None) -> None:
+        """End it, with ``error`` as its ``error.type``."""
+        if error is not None:
+            self._span.set_attribute("error.type", error)
+            self._span.set_status(StatusCode.ERROR)
+        self._span.end()
+
+
+class RequestSpan(RecordedSpan):
+    """The span of a whole request."""
+
+    __slots__ = ()
+
+    def rename(self, name: str) -> None:
+        """Give it the name that is known once the route is."""
+        self._span.update_name(name)
+
+    def end(self, error: str | None = None) -> None:
+        """End it, and tell how many spans were left out."""
+        if self._left.count < 0:
+            self._span.set_attribute(LEFT_OUT, -self._left.count)
+        super().end(error)
+
+
+class _NotRecorded:
+    """A span beyond the most that a request may have, and all within it."""
+
+    __slots__ = ()
+
+    def child(
+        self,
+        name: str,  # noqa: ARG002 - the names of the protocol
+        attributes: Mapping[str, Value] | None = None,  # noqa: ARG002
+        *,
+        kind: Kind = "internal",  # noqa: ARG002
+    ) -> Span:
+        return self
+
+    def set(self, name: str, value: Value) -> None:
+        pass
+
+    def end(self, error: str | None = None) -> None:
+        pass
+
+
+_NOT_RECORDED: Final = _NotRecorded()

@@ -1,0 +1,141 @@
+"""Spans on their way to a collector: never waited for, bounded, and counted when they are lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+
+from service.settings import Tracing
+from service.web.observability.tracing import collector_of, export
+from service.web.observability.tracing.export import Collector, SpanExport
+from tests.support import collector as collectors
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.anyio
+
+MOST = 20
+
+
+class Fake:
+    """A collector that takes spans only while ``takes`` is set, and waits while it is ``stuck``."""
+
+    reason = "ConnectionError"
+
+    def __init__(self) -> None:
+        self.takes = True
+        self.free = threading.Event()
+        self.free.set()
+        self.attempts: list[float] = []
+        self.got = 0
+
+    def send(self, spans: list[ReadableSpan]) -> bool:
+        self.attempts.append(time.monotonic())
+        self.free.wait()
+        self.got += len(spans) if self.takes else 0
+        return self.takes
+
+    def stop(self) -> None:
+        self.free.set()
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "GATHER", 0.01)
+
+
+@pytest.fixture
+def fake() -> Fake:
+    return Fake()
+
+
+def exporting(fake: Any) -> SpanExport:
+    made = SpanExport(fake, MOST)
+    made.start()
+    return made
+
+
+def end_spans(made: SpanExport, count: int) -> None:
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(made)
+    for number in range(count):
+        provider.get_tracer("test").start_span(f"span {number}").end()
+
+
+async def test_what_finds_no_room_is_dropped_and_counted_and_nobody_waits(fake: Fake) -> None:
+    fake.free.clear()
+    made = exporting(fake)
+    end_spans(made, 1)
+    assert eventually(lambda: bool(fake.attempts))  # one is being sent, and that takes its time
+    end_spans(made, MOST + 5)
+    assert made.dropped == 5
+    fake.free.set()
+    assert eventually(lambda: made.sent == MOST + 1)
+    await made.finish()
+
+
+async def test_a_collector_that_is_away_is_asked_ever_less_often_and_found_again(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "AT_ONCE", 1)
+    fake.takes = False
+    made = exporting(fake)
+    end_spans(made, 6)
+    assert eventually(lambda: made.dropped == 6)
+    pauses = [later - before for before, later in zip(fake.attempts, fake.attempts[1:], strict=False)]
+    assert pauses[4] > 2 * pauses[0]
+    fake.takes = True
+    end_spans(made, 3)
+    assert eventually(lambda: made.sent == 3)
+    end_spans(made, 3)
+    assert eventually(lambda: made.sent == 6)
+    await made.finish()
+
+
+async def test_a_worker_that_stops_sends_what_waits(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "GATHER", 60.0)
+    made = exporting(fake)
+    end_spans(made, 3)
+    await made.finish()
+    assert (made.sent, fake.got) == (3, 3)
+
+
+async def test_a_worker_that_stops_does_not_wait_for_a_silent_collector(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export, "FINISH_WITHIN", 0.1)
+    fake.free.clear()
+    made = exporting(fake)
+    end_spans(made, 3)
+    assert eventually(lambda: bool(fake.attempts))
+    async with asyncio.timeout(5):
+        await made.finish()
+    assert fake.free.is_set()  # it was told to give up
+
+
+async def test_what_was_never_started_ends_at_once(fake: Fake) -> None:
+    await SpanExport(fake, MOST).finish()  # type: ignore[arg-type]
+    assert not fake.attempts
+
+
+@pytest.fixture
+def busy() -> Iterator[collectors.Collector]:
+    with collectors.collecting() as found:
+        found.status = 400
+        yield found
+
+
+def test_a_collector_that_refuses_says_why_and_one_that_is_away_too(busy: collectors.Collector) -> None:
+    refusing = collector_of(Tracing(endpoint=busy.url))
+    assert not refusing.send([])
+    assert refusing.reason == "HTTP status 400"
+    busy.status = 200
+    assert refusing.send([])
+    away = Collector(Tracing(endpoint="http://127.0.0.1:9", timeout=1))
+    assert not away.send([])
+    assert away.reason == "ConnectionError"

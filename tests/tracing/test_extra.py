@@ -1,0 +1,112 @@
+"""Traces are an extra: nothing of it is imported without the setting, and its lack is told by its name."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.launch.doctor.installation import Installation
+from service.launch.doctor.tracing_checks import collector
+from service.launch.prepare import check
+from service.settings import Settings, SettingsError, Tracing, load
+from tests.support.collector import collecting
+from tests.support.running import ROOT
+
+pytestmark = pytest.mark.anyio
+
+OFF = """
+import sys
+import service.launch.commands, service.launch.doctor, service.launch.prepare, service.launch.worker
+from service.app import describe_routes
+describe_routes()  # it makes a container of its own
+print([name for name in sys.modules if name.partition(".")[0] in ("opentelemetry", "requests", "google")])
+"""
+
+
+def test_without_the_setting_no_module_of_opentelemetry_is_imported() -> None:
+    found = subprocess.run(
+        [sys.executable, "-c", OFF], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert found.stdout == "[]\n"
+
+
+def traced(endpoint: str, timeout: int = 1) -> Settings:
+    return Settings(tracing=Tracing(endpoint=endpoint, timeout=timeout))
+
+
+@pytest.fixture
+def _not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+
+
+@pytest.mark.usefixtures("_not_installed")
+def test_a_start_without_the_packages_is_refused_and_names_the_extra() -> None:
+    with pytest.raises(SettingsError, match=r"tracing.endpoint: .*portcullis\[tracing\]"):
+        check(traced("http://127.0.0.1:4318"))
+
+
+@pytest.mark.usefixtures("_not_installed")
+async def test_the_doctor_names_the_extra_too() -> None:
+    found = await collector(Installation({}, traced("http://127.0.0.1:4318")))
+    assert (found.state, found.remedy) == ("fault", "install portcullis[tracing]")
+
+
+async def test_the_doctor_tries_the_collector() -> None:
+    assert (await collector(Installation({}, Settings()))).message == "off"
+    away = await collector(Installation({}, traced("http://127.0.0.1:9")))
+    assert (away.state, away.message) == ("warning", "the collector takes no spans: ConnectionError")
+    with collecting() as running:
+        assert (await collector(Installation({}, traced(running.url, 30)))).state == "ok"
+        assert not running.spans
+
+
+def test_headers_come_from_the_setting_and_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "headers"
+    file.write_text("x-tenant=7\nauthorization=Basic a2V5OnNlY3JldA==\n")
+    found = load(
+        {
+            "PORTCULLIS_CONFIG": "",
+            "PORTCULLIS_TRACING__HEADERS": "api-key=k=1, x-more=y",
+            "PORTCULLIS_TRACING__HEADERS_FILE": str(file),
+        }
+    ).tracing
+    assert found.all_headers() == {
+        "api-key": "k=1",
+        "x-more": "y",
+        "x-tenant": "7",
+        "authorization": "Basic a2V5OnNlY3JldA==",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("HEADERS", "no header"),
+        ("HEADERS", "a b=c"),
+        ("HEADERS_FILE", "/nowhere/headers"),
+        ("CA_FILE", "/nowhere/ca.pem"),
+        ("CONTINUE_FROM", "0.0.0.0/0"),
+        ("ENDPOINT", "127.0.0.1:4318"),
+        ("RATIO", "1.1"),
+    ],
+)
+def test_a_setting_that_can_not_be_used_is_a_fault_by_its_name(name: str, given: str) -> None:
+    with pytest.raises(SettingsError) as found:
+        load({"PORTCULLIS_CONFIG": "", f"PORTCULLIS_TRACING__{name}": given})
+    (fault,) = found.value.faults
+    assert fault.name == f"tracing.{name.lower()}"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url"),
+    [
+        ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
+        ("https://c.example/", "https://c.example/v1/traces"),
+        ("https://c.example/api/otlp", "https://c.example/api/otlp"),
+    ],
+)
+def test_a_url_without_a_path_gets_the_usual_one(endpoint: str, url: str) -> None:
+    assert Tracing(endpoint=endpoint).traces_url == url
