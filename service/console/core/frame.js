@@ -33,7 +33,7 @@ export async function open() {
   list.addEventListener("click", () => document.body.classList.remove("drawn"));
   document.body.replaceChildren(
     h("a", { class: "skip", href: "#content", onclick: (/** @type {Event} */ event) => { event.preventDefault(); outlet.focus(); } }, S.frame.skip),
-    h("header", { class: "top" }, drawer, link("/", mark(), S.product)),
+    h("section", { class: "top", "aria-label": S.product }, drawer, link("/", mark(), S.product)),
     h("div", { class: "layout" }, side, shade, outlet),
     ...document.querySelectorAll("dialog"));
   document.addEventListener("keydown", pressed);

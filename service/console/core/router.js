@@ -5,6 +5,7 @@
  */
 import { S } from "../strings.js";
 import { trouble } from "../parts/dialog.js";
+import { Problem } from "./api.js";
 import { h, link, unsaved } from "./dom.js";
 import * as session from "./session.js";
 import { VIEWS } from "./views.js";
@@ -193,7 +194,7 @@ async function show({ same = false, back = false } = {}) {
   const found = match(path);
   const made = (shown = new Page(path, new URLSearchParams(search), found?.params ?? {}));
   const { signal } = made;
-  const frame = h("div", { class: "page" }, made.above, h("header", { class: "head" }, made.heading, made.actions), made.body);
+  const frame = h("div", { class: "page" }, made.above, h("div", { class: "head" }, made.heading, made.actions), made.body);
   made.body.setAttribute("aria-busy", "true");
   const place = () => {
     if (signal.aborted || frame.isConnected) return;
@@ -208,7 +209,7 @@ async function show({ same = false, back = false } = {}) {
     if (!found) refuse(made, S.frame.nothingHere, S.frame.nothingHereText);
     else if (!session.may(found.view.operation)) refuse(made, S.frame.notYours, S.frame.notYoursText(found.view.operation ?? ""));
     else {
-      const { show: view } = await found.view.load();
+      const { show: view } = await loaded(found.view);
       if (signal.aborted) return;
       const ending = (await view(made)) ?? null;
       if (signal.aborted) ending?.();
@@ -232,6 +233,15 @@ async function show({ same = false, back = false } = {}) {
   else if (!same && !document.querySelector("dialog[open]") && !outlet.querySelector(":focus")) made.heading.focus({ preventScroll: true });
 }
 
+/** Load a view; after an upgrade its file is gone, and only a new page has the new ones. @param {import("./views.js").View} view */
+async function loaded(view) {
+  try {
+    return await view.load();
+  } catch (error) {
+    throw error instanceof TypeError ? new Problem(0, { code: "outdated" }) : error;
+  }
+}
+
 /** @param {Page} made @param {string} title @param {string} text */
 function refuse(made, title, text) {
   made.title(title);
@@ -242,7 +252,7 @@ function refuse(made, title, text) {
 function focused() {
   const element = document.activeElement;
   if (!element || !outlet.contains(element)) return null;
-  for (const name of ["id", "data-key", "name", "href"]) {
+  for (const name of ["data-key", "name", "href", "id"]) {
     const value = element.getAttribute(name);
     if (value) return `[${name}="${CSS.escape(value)}"]`;
   }

@@ -16,7 +16,7 @@ export function dialog(title, ...nodes) {
   const id = `dialog-${++made}`;
   const body = h("div", { class: "dialog-body" }, nodes);
   const element = h("dialog", { "aria-labelledby": id },
-    h("header", null, h("h2", { id }, title), button(S.action.close, () => close(undefined), { icon: "close", label: true, kind: "quiet" })),
+    h("div", { class: "dialog-head" }, h("h2", { id }, title), button(S.action.close, () => close(undefined), { icon: "close", label: true, kind: "quiet" })),
     body);
   const before = document.activeElement;
   /** @type {(value: any) => void} */ let settle;
@@ -98,12 +98,9 @@ export function trouble(problem, retry) {
     return box("bad", S.trouble.inConsole, [h("p", null, String(problem))]);
   }
   const { status, code, document, detail } = problem;
-  const known = /** @type {Record<string | number, any>} */ (S.trouble)[status] ?? S.trouble.other;
-  let [title, text] = known;
-  if (code === "login_failed") [title, text] = [S.trouble.login, ""];
-  else if (code === "account_banned") [title, text] = [S.trouble.banned, ""];
-  else if (code === "account_disabled") [title, text] = [S.trouble.disabled, S.trouble.disabledText];
-  else if (code === "csrf_failed") [title, text] = [S.trouble.csrf, S.trouble.csrfText];
+  const told = /** @type {Record<string | number, any>} */ (S.trouble);
+  const [title, text] = told[code] ?? told[status] ?? S.trouble.other;
+  const repeat = code === "outdated" ? () => location.reload() : retry;
   const codes = (document.required ?? []).join(", ");
   const again = status === 0 || status === 429 || status >= 500;
   return box(status >= 500 || status === 0 ? "warn" : "bad", title, [
@@ -114,7 +111,7 @@ export function trouble(problem, retry) {
     problem.violations.length > 0 && h("ul", null, problem.violations.map((one) =>
       h("li", null, [one.row && `${one.row}: `, one.field && h("strong", null, one.field), " ", one.message]))),
     problem.retryAfter !== undefined && again && h("p", null, S.trouble.wait(problem.retryAfter)),
-    retry && again && h("p", null, button(S.action.retry, retry, { icon: "refresh" })),
+    repeat && again && h("p", null, button(S.action.retry, repeat, { icon: "refresh" })),
     problem.requestId && h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${status} ${code}`),
   ]);
 }

@@ -123,7 +123,7 @@ function row(field) {
   if (!control.id) control.id = id;
   control.setAttribute("aria-describedby", described);
   if (field.required && !group) control.setAttribute("aria-required", "true");
-  const mark = field.required ? h("span", { class: "required", "aria-hidden": "true" }, "*") : null;
+  const needed = field.required ? "needed" : "";
   /** @param {string} message */
   const fault = (message) => {
     told.textContent = message;
@@ -137,9 +137,9 @@ function row(field) {
   } else if (group || field.control) {
     control.setAttribute("aria-labelledby", `${id}-label`);
     if (group) control.setAttribute("role", "group");
-    element = h("div", { class: "field" }, h("span", { class: "label", id: `${id}-label` }, field.label, mark), help, control, told);
+    element = h("div", { class: "field" }, h("span", { class: `label ${needed}`, id: `${id}-label` }, field.label), help, control, told);
   } else {
-    element = h("div", { class: "field" }, h("label", { for: control.id }, field.label, mark), help, control, told);
+    element = h("div", { class: "field" }, h("label", { for: control.id, class: needed }, field.label), help, control, told);
   }
   return { field, element, get, set: set ?? (() => {}), fault };
 }

@@ -1,0 +1,104 @@
+"""The session of a browser: shared by its tabs, asked for again when it ends, and gone everywhere at once."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Page, Request, expect
+
+from tests.console.house import House
+from tests.console.visits import CONSOLE, Visit
+from tests.support.seeded import ADMINISTRATOR_PASSWORD
+
+
+def requests(page: Page, path: str) -> list[Request]:
+    """Return a list that grows by each request to ``path`` from now on."""
+    found: list[Request] = []
+    page.on("request", lambda request: found.append(request) if request.url.endswith(path) else None)
+    return found
+
+
+def heading(visit: Visit, text: str) -> None:
+    expect(visit.page.get_by_role("heading", level=1)).to_have_text(text)
+
+
+def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit, house: House) -> None:
+    number = house.member("pair")
+    visit.sign_in("pair", "/account/devices")
+    heading(visit, "Your devices")
+    other = visit.tab()
+    logins, refreshes = requests(other.page, "/auth/login"), requests(other.page, "/auth/refresh")
+    visit.page.on("request", lambda one: refreshes.append(one) if one.url.endswith("/auth/refresh") else None)
+    other.go("/account/devices")
+    heading(other, "Your devices")
+    expect(other.page.get_by_role("row")).to_have_count(2)  # one session, below the head
+    assert logins == []
+    # New roles: both tabs have to refresh before their next request.
+    assert house.api.patch(f"/api/user/{number}", json={"roleIds": [4]}).status_code == 200
+    for one in (visit, other):
+        one.page.evaluate("location.hash = '/account/sign-ins'")
+    for one in (visit, other):
+        heading(one, "Your sign-ins")
+        expect(one.page.get_by_role("row").nth(1)).to_contain_text("Signed in")
+    assert len(refreshes) == 1
+    other.page.get_by_label("Signed in as pair").click()
+    other.page.get_by_role("button", name="Sign out").click()
+    for one in (visit, other):
+        heading(one, "Sign in")
+    assert other.troubles == []
+
+
+def test_a_session_that_ends_while_a_form_is_open_loses_nothing(visit: Visit, house: House) -> None:
+    number = house.member("kicked")
+    visit.sign_in("kicked", "/account")
+    visit.page.get_by_label("Name", exact=True).fill("Typed before the end")
+    assert house.api.delete(f"/api/online/{number}").status_code == 200
+    visit.page.get_by_role("button", name="Save").click()
+    again = visit.page.get_by_role("dialog", name="Sign in again")
+    expect(again.get_by_label("User name")).to_have_value("kicked")
+    visit.axe()
+    again.get_by_label("Password").fill("wrong")
+    again.get_by_role("button", name="Sign in").click()
+    expect(again.get_by_role("alert")).to_contain_text("The user name or the password is wrong")
+    again.get_by_label("Password").fill(ADMINISTRATOR_PASSWORD)
+    again.get_by_role("button", name="Sign in").click()
+    expect(visit.page.get_by_role("status").get_by_text("Saved.")).to_be_visible()
+    saved = house.api.get(f"/api/user/{number}").json()["data"]
+    assert saved["nickName"] == "Typed before the end"
+
+
+def test_reloading_asks_for_a_login_and_then_shows_the_same_address(visit: Visit, house: House) -> None:
+    house.member("linked")
+    visit.sign_in("linked", "/account/sign-ins?outcome=success")
+    heading(visit, "Your sign-ins")
+    device = visit.page.evaluate("localStorage.getItem('portcullis.device')")
+    assert device.startswith("console-")
+    assert visit.page.evaluate("Object.keys(localStorage)") == ["portcullis.device"]
+    assert visit.page.evaluate("Object.keys(sessionStorage)") == []
+    visit.page.reload()
+    heading(visit, "Sign in")
+    visit.page.get_by_label("User name").fill("linked")
+    visit.page.get_by_label("Password").fill(ADMINISTRATOR_PASSWORD)
+    visit.page.keyboard.press("Enter")
+    heading(visit, "Your sign-ins")
+    assert visit.page.url.endswith(f"{CONSOLE}#/account/sign-ins?outcome=success")
+    expect(visit.page.get_by_label("Outcome")).to_have_value("success")
+    # The same browser is the same device: its earlier session was replaced, and no other one.
+    visit.page.evaluate("location.hash = '/account/devices'")
+    expect(visit.page.get_by_role("row")).to_have_count(2)
+    expect(visit.page.get_by_role("row").nth(1)).to_contain_text(device)
+    visit.axe()
+
+
+def test_one_session_of_several_is_ended_and_then_all(visit: Visit, house: House) -> None:
+    house.member("roaming")
+    with house.service.client() as client:
+        sent = {"userName": "roaming", "password": ADMINISTRATOR_PASSWORD, "device": "old-tablet"}
+        assert client.post("/api/auth/login", json=sent).status_code == 200
+    visit.sign_in("roaming", "/account/devices")
+    visit.page.get_by_role("button", name="End: old-tablet").click()
+    asked = visit.page.get_by_role("dialog", name="End the session on old-tablet?")
+    expect(asked).to_contain_text("has to sign in again")
+    asked.get_by_role("button", name="End the session").click()
+    expect(visit.page.get_by_role("row")).to_have_count(2)
+    visit.page.get_by_role("button", name="Sign out everywhere").click()
+    visit.page.get_by_role("dialog").get_by_role("button", name="Sign out everywhere").click()
+    heading(visit, "Sign in")
