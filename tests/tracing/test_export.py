@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 
 from service.settings import Tracing
 from service.web.observability.tracing import collector_of, export
 from service.web.observability.tracing.export import Collector, SpanExport
+from service.web.observability.tracing.recorder import LEFT_OUT, MOST_SPANS, Recorder
 from tests.support import collector as collectors
 from tests.support.waiting import eventually
 
@@ -139,3 +140,30 @@ def test_a_collector_that_refuses_says_why_and_one_that_is_away_too(busy: collec
     away = Collector(Tracing(endpoint="http://127.0.0.1:9", timeout=1))
     assert not away.send([])
     assert away.reason == "ConnectionError"
+
+
+class Kept(SpanProcessor):
+    """Keeps the spans that have ended."""
+
+    def __init__(self) -> None:
+        self.spans: list[ReadableSpan] = []
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self.spans.append(span)
+
+
+def test_a_request_has_a_limited_number_of_spans_and_tells_how_many_more_there_were() -> None:
+    kept = Kept()
+    request = Recorder(kept, "gate", "worker").request(7, "GET", {})
+    for _ in range(MOST_SPANS + 9):
+        within = request.child("SELECT")
+        within.set("x", 1)
+        within.end("failed")
+    request.end()
+    assert len(kept.spans) == MOST_SPANS
+    attributes = kept.spans[-1].attributes
+    assert attributes is not None
+    assert attributes[LEFT_OUT] == 10
+    within = request.child("SELECT")  # what is left out takes everything, and records nothing
+    within.child("part").end()
+    assert len(kept.spans) == MOST_SPANS

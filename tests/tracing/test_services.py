@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -9,10 +10,13 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from tests.service.conftest import variables_for
 from tests.support.collector import Collector, named
 from tests.support.databases import NewDatabase
 from tests.support.inside import inside
+from tests.support.running import running
 from tests.tracing.conftest import asked
+from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
 
@@ -64,3 +68,42 @@ async def test_the_decision_log_and_problems_name_the_trace(
     (event,) = [one for one in events if one["request_id"] == "logged-1"]
     assert event["trace_id"] == refused.json["traceId"]
     assert all(span.trace != event["trace_id"] for span in collector.spans)  # the ratio is 0
+
+
+async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as_dropped(
+    new_database: NewDatabase, published_template: str, emptied_redis_url: str
+) -> None:
+    variables = {
+        "PORTCULLIS_TRACING__ENDPOINT": "http://127.0.0.1:9",
+        "PORTCULLIS_TRACING__RATIO": "1",
+        "PORTCULLIS_TRACING__TIMEOUT": "1",
+        "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
+    }
+    async with inside(new_database(published_template), emptied_redis_url, **variables) as service:
+        dropped = 0.0
+        while not dropped:
+            assert (await service.ask("GET", "/api/user/info")).status == 200
+            text = (await service.ask("GET", "/metrics", None, token=TOKEN)).body.decode()
+            dropped = value(text, "portcullis_trace_spans_total", fate="dropped")
+            await asyncio.sleep(0.05)
+        assert value(text, "portcullis_trace_spans_total", fate="sent") == 0
+
+
+def test_a_worker_sends_its_last_spans_when_it_stops_and_its_log_names_the_traces(
+    new_database: NewDatabase,
+    published_template: str,
+    emptied_redis_url: str,
+    collector: Collector,
+    tmp_path: Path,
+) -> None:
+    variables = variables_for(new_database(published_template), emptied_redis_url) | {
+        "PORTCULLIS_TRACING__ENDPOINT": collector.url,
+        "PORTCULLIS_TRACING__RATIO": "1",
+    }
+    with running(tmp_path, "--workers", "1", **variables) as service, service.client() as client:
+        ids = [f"process-{number}" for number in range(6)]
+        for one in ids:
+            assert client.get("/api/user/info", headers={"X-Request-Id": one}).status_code == 401
+        traces = {one: service.line_of(one)["trace_id"] for one in ids}
+    found = {span.attributes.get("portcullis.request_id"): span.trace for span in collector.spans}
+    assert traces.items() <= found.items()

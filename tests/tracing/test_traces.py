@@ -192,3 +192,21 @@ async def test_an_upload_tells_the_time_of_the_object_store(traced: Inside, coll
     stored = named(spans, "object store put")
     assert stored.kind == "SPAN_KIND_CLIENT"
     assert stored.parent == spans[-1].id
+
+
+async def test_grants_and_questions_of_other_services_are_decisions_too(
+    traced: Inside, collector: Collector
+) -> None:
+    new_user = {"userName": "eve", "nickName": "Eve", "password": BOB, "roleIds": [3]}
+    await traced.ask("POST", "/api/user", new_user, ("X-Request-Id", "grant-1"))
+    grant = named(await of_request(collector, "grant-1"), "decide grant")
+    assert int(grant.attributes["portcullis.decision.questions"]) > 0
+    question = {
+        "subject": {"type": "user", "id": "eve"},
+        "action": {"name": "use"},
+        "resource": {"type": "permission", "id": "system:user:delete"},
+    }
+    answer = await traced.ask("POST", "/access/v1/evaluation", question, ("X-Request-Id", "question-1"))
+    asked_about = named(await of_request(collector, "question-1"), "decide question")
+    assert asked_about.attributes["portcullis.decision.id"] == answer.json["context"]["decisionId"]
+    assert asked_about.attributes["portcullis.decision.answer"] == "deny"
