@@ -12,7 +12,7 @@ from pathlib import Path
 
 from service import __version__
 from service.installation import InstallationError, check_installation
-from service.launch import backup, jobs, keys, policy, resource, state
+from service.launch import backup, export, jobs, keys, policy, resource, state
 from service.launch.lazy_commands import CommandParser, add_command, add_commands
 
 _SETTINGS = {
@@ -77,6 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     stated = families.add_parser("state", help="roles, menus, resources and bindings as a reviewed file")
     add_commands(stated, state.__name__, state.COMMANDS)
     add_commands(families.add_parser("keys", help="the keys that sign tokens"), keys.__name__, keys.COMMANDS)
+    exports = families.add_parser("export", help="the logs sent to other systems")
+    add_commands(exports, export.__name__, export.COMMANDS)
     works = families.add_parser("jobs", help="what the service does by itself")
     add_commands(works, jobs.__name__, jobs.COMMANDS)
     resources = families.add_parser("resource", help="resources of other services")

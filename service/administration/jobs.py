@@ -11,7 +11,13 @@ from typing import Final
 
 from service.files.object_store import ObjectStore
 from service.files.sweep import LONGEST, Sweep
-from service.jobs.housekeeping import forget_answers, forget_bans, forget_keys, remind_of_keys
+from service.jobs.housekeeping import (
+    forget_answers,
+    forget_bans,
+    forget_dead_letters,
+    forget_keys,
+    remind_of_keys,
+)
 from service.jobs.job import Job
 from service.jobs.runner import JobRunner
 from service.keyspace import SessionStore
@@ -40,7 +46,8 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
     """Return the jobs of an installation; the order is that of lists."""
 
     async def maintain_logs(database: Database) -> str:
-        upkeep = Upkeep(database, Chain(settings.oplog.chain_key), retention(settings.oplog))
+        chain, days = Chain(settings.oplog.chain_key), retention(settings.oplog)
+        upkeep = Upkeep(database, chain, days, hold_days=settings.export.hold_days)
         await upkeep.months(datetime.now(UTC).date())
         await upkeep.report_heads()
         return "the partitions of the logs are as they should be"
@@ -74,6 +81,12 @@ def jobs_of(settings: Settings, objects: ObjectStore) -> tuple[Job, ...]:
         Job("expired-answers", "Delete kept answers to requests with a key", forget_answers, _HOUR),
         Job("expired-keys", "Delete API keys that expired 30 days ago", forget_keys, _DAY),
         Job("expired-bans", "Delete bans that have ended", forget_bans, _DAY),
+        Job(
+            "expired-dead-letters",
+            "Delete dead letters of the export that are as old as `export.dead_letter_days`",
+            partial(forget_dead_letters, days=settings.export.dead_letter_days),
+            _DAY,
+        ),
         Job("key-reminders", "Log the API keys that expire within 14 days", remind_of_keys, _DAY),
     )
 

@@ -101,7 +101,13 @@ class Container:
         self.store = SessionStore(settings.redis, auth)
         self.clock_watch = ClockWatch(self.store, leeway=auth.jwt_leeway, access_timeout=auth.access_timeout)
         self.log_database = _database(database, LOG_CONNECTIONS, WITHIN)
-        self.journal = Journal(settings.oplog, self.log_database, self.store.log, worker)
+        self.journal = Journal(
+            settings.oplog,
+            self.log_database,
+            self.store.log,
+            worker,
+            hold_days=settings.export.hold_days,
+        )
         self.collector, self.exporter = self.journal.collector, _exporter(settings, worker)
         readers = max(1, database.pool_size // 2)
         self.log_snapshots = snapshots = FreshSnapshots(self.database, _replica(database, readers))

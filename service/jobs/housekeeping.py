@@ -10,6 +10,7 @@ import structlog
 
 from service.kernel.clock import rfc3339
 from service.records.database.transactions import Connection, Database
+from service.records.export import dead_letters, decisions
 from service.records.idempotency import answers
 from service.records.users import api_keys, bans
 
@@ -41,6 +42,20 @@ async def forget_keys(database: Database) -> str:
         return await api_keys.forget_expired(connection, KEYS_KEPT, most)
 
     return f"{await _forget(database, forget)} API keys deleted"
+
+
+async def forget_dead_letters(database: Database, days: int) -> str:
+    """Delete dead letters of the export that are older than ``days``, and decisions that nobody waits for.
+
+    Raises Unavailable.
+    """
+
+    async def forget(connection: Connection, most: int) -> int:
+        return await dead_letters.forget_older(connection, timedelta(days=days), most)
+
+    async with database.transaction() as connection:
+        await decisions.forget_sent(connection)
+    return f"{await _forget(database, forget)} dead letters deleted"
 
 
 async def remind_of_keys(database: Database) -> str:

@@ -36,7 +36,8 @@ class Journal:
     """Collects entries, sends them to ``stream`` and writes entries of all workers, until ``finish``.
 
     ``database`` is a pool of its own, with the time limit ``WITHIN``: no request waits for a connection that
-    writes logs. ``worker`` is a name that no other process has ever had.
+    writes logs. ``worker`` is a name that no other process has ever had. ``hold_days`` is
+    that of ``Upkeep``.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Journal:
         worker: str,
         *,
         claim_after: float = CLAIM_AFTER,
+        hold_days: int = 0,
     ) -> None:
         self._database = database
         self._stream = stream
@@ -60,7 +62,7 @@ class Journal:
         self._writer = Writer(
             stream, writing, worker, self.collector.counts, sent=self._sender.sent, claim_after=claim_after
         )
-        self._upkeep = Upkeep(database, chain, retention(settings))
+        self._upkeep = Upkeep(database, chain, retention(settings), hold_days=hold_days)
 
     async def start(self) -> None:
         """Start the background tasks."""

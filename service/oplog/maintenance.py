@@ -13,6 +13,7 @@ from service.kernel.timeline import FIRST
 from service.oplog.chain import Chain
 from service.oplog.chain_walk import HEAD_EVENT
 from service.records.database.transactions import Database
+from service.records.export import positions
 from service.records.logs import chain as log_chain
 from service.records.logs import months as log_months
 from service.records.logs.chain import Head
@@ -33,13 +34,15 @@ _log = structlog.get_logger(__name__)
 class Upkeep:
     """Maintains the tables; each step is done by the first to get its lock.
 
-    ``days`` is the retention of each log in days; 0 keeps entries for ever.
+    ``days`` is the retention of each log in days; 0 keeps entries for ever. A month that a destination of the
+    export has not got completely is kept up to ``hold_days`` longer.
     """
 
-    def __init__(self, database: Database, chain: Chain, days: dict[Log, int]) -> None:
+    def __init__(self, database: Database, chain: Chain, days: dict[Log, int], *, hold_days: int = 0) -> None:
         self._database = database
         self._chain = chain
         self._days = days
+        self._held = timedelta(days=hold_days)
         self.tried = asyncio.Event()
         """Set once the partitions of today were looked for; before, they may be missing."""
 
@@ -91,7 +94,14 @@ class Upkeep:
         async with self._database.transaction(within=WITHIN) as connection:
             if not await log_months.alone(connection):
                 return
+            too_old = await log_months.ended(connection, log, before - self._held)
             for month in await log_months.ended(connection, log, before):
+                lagging = await positions.lagging(connection, log, month)
+                if lagging and month not in too_old:
+                    _log.warning("a month of a log is held for its export", **_told(log, month, lagging))
+                    continue
+                if lagging:
+                    _log.error("a month was dropped before its export", **_told(log, month, lagging))
                 gone = await log_months.drop(connection, log, month)
                 marked = [self._chain.sealed(head) for head in gone]
                 if marked:
@@ -114,6 +124,10 @@ def head_facts(head: Head, timeline: str) -> dict[str, str | int]:
         "number": head.number,
         "hash": head.hash.hex(),
     }
+
+
+def _told(log: Log, month: date, lagging: list[str]) -> dict[str, str]:
+    return {"log": log, "month": f"{month:%Y-%m}", "destinations": ", ".join(lagging)}
 
 
 def _from(today: date, ahead: int) -> list[date]:

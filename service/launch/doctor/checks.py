@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from service.launch.doctor import (
+    export_checks,
     file_checks,
     job_checks,
     log_checks,
@@ -59,6 +60,7 @@ CHECKS: Final[Checks] = (
     ("first-administrator", user_checks.first_administrator),
     ("api-keys", job_checks.expiring_keys),
     ("jobs", job_checks.jobs_in_time),
+    ("export", export_checks.export),
 )
 """Each checks one thing; the first sentence of its docstring says why it matters."""
 

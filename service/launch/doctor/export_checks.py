@@ -1,0 +1,68 @@
+"""Check of the audit export: do the destinations get what is written?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+from urllib.parse import urlsplit
+
+from service.kernel.clock import now
+from service.kernel.text import printable
+from service.launch.doctor.findings import Finding, fault, ok, warning
+from service.launch.doctor.installation import Installation
+from service.launch.output import counted
+from service.records.export import destinations
+from service.records.export.destinations import StoredDestination
+from service.settings import Destination
+
+LATE: Final = 600.0
+"""Seconds for which an entry may wait before it is told."""
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+
+
+async def export(installation: Installation) -> Finding:
+    """What another system has not got, it can't alert on, and can't prove."""
+    configured = installation.settings.export.destinations
+    async with installation.records() as connection:
+        stored = {one.name: one for one in await destinations.all_stored(connection)}
+    if not configured and not stored:
+        return ok("there are no destinations")
+    failing = [one for name, one in stored.items() if name in _names(configured) and _is_late(one)]
+    if failing:
+        told = (f"{one.name} is behind: {printable(one.reason or 'nobody sends')}" for one in failing)
+        return fault(
+            "; ".join(told), "see the receiver, and whether the service runs; then portcullis export retry"
+        )
+    if troubles := list(_troubles(configured, stored)):
+        message, remedy = troubles[0]
+        return warning(message, remedy)
+    return ok(f"{counted(len(configured), 'destination')}, none late")
+
+
+def _names(configured: Iterable[Destination]) -> set[str]:
+    return {one.name for one in configured}
+
+
+def _is_late(one: StoredDestination) -> bool:
+    since = one.waiting_time
+    return since is not None and (now() - since).total_seconds() > LATE
+
+
+def _troubles(
+    configured: Iterable[Destination], stored: dict[str, StoredDestination]
+) -> Iterator[tuple[str, str]]:
+    """Yield what works but is a risk, and what to do about it."""
+    for one in stored.values():
+        if one.dead_letters:
+            yield (
+                f"{one.name} has {counted(one.dead_letters, 'dead letter')}",
+                "portcullis export dead-letters says why; then portcullis export retry",
+            )
+    for name in sorted(stored.keys() - _names(configured)):
+        yield (
+            f"{name} is not in the settings any more, and still holds back what it has not got",
+            f"portcullis export forget {name}",
+        )
+    for where in configured:
+        if where.transport in ("http", "syslog+tcp") and urlsplit(where.url).hostname not in _LOOPBACK:
+            yield f"{where.name} gets entries in clear text", "use https or syslog+tls"

@@ -1,0 +1,17 @@
+"""The commands ``portcullis export …``: how far each destination of the logs has got.
+
+A command is a module with ``add_arguments`` and ``run``.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from service.launch.lazy_commands import Command
+
+COMMANDS: Final = (
+    Command("status", "all destinations: how far they have got, and what fails"),
+    Command("retry", "ask a destination again at once, and send it its dead letters"),
+    Command("dead-letters", "the entries that destinations have refused"),
+    Command("forget", "delete the state of a destination that is no longer in the settings"),
+)

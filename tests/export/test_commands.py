@@ -1,0 +1,197 @@
+"""Operators see how destinations do, send dead letters again, and forget destinations."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from argparse import ArgumentParser
+from dataclasses import replace
+from datetime import date, datetime
+from types import ModuleType
+
+import pytest
+from structlog.testing import capture_logs
+
+from service.jobs.housekeeping import forget_dead_letters
+from service.kernel.operator_error import OperatorError
+from service.launch.doctor.export_checks import export
+from service.launch.doctor.installation import Installation
+from service.launch.export import dead_letters, forget, retry, status
+from service.oplog.chain import Chain
+from service.oplog.maintenance import Upkeep
+from service.records.database.server_facts import ServerFacts
+from service.records.logs import months
+from service.records.schema_revision import SchemaStanding
+from service.settings import Destination, Export, Settings
+from service.settings.destinations import Destinations
+from tests.export.conftest import SECRET, Place
+from tests.export.receiver import Answer, HttpReceiver, Request, said
+from tests.export.test_delivery import drained
+
+pytestmark = pytest.mark.anyio
+
+
+def refusing(request: Request) -> Answer:
+    return (400 if b"poison" in request.body else 200), {}
+
+
+async def run(place: Place, command: ModuleType, *arguments: str, to: Destination | None = None) -> None:
+    """Run a command with ``to`` as the only destination of its settings."""
+    table = {} if to is None else {to.name: {"url": to.url, "secret": SECRET}}
+    environ = {
+        "PORTCULLIS_CONFIG": "",
+        "DATABASE_URL": place.url,
+        "REDIS_URL": "redis://127.0.0.1:1",
+        "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
+        "PORTCULLIS_EXPORT__DESTINATIONS": json.dumps(table),
+    }
+    parser = ArgumentParser()
+    command.add_arguments(parser)
+    await asyncio.to_thread(command.run, parser.parse_args(arguments), environ)
+
+
+async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with HttpReceiver(answer=refusing).listening() as receiver:
+        to = place.destination(receiver.url)
+        delivery = await place.delivery(to)
+        written = await place.write("a", "poison", "c")
+        await drained(delivery)
+        capsys.readouterr()  # the log
+        await run(place, dead_letters, to.name, "--json", to=to)
+        (letter,) = json.loads(capsys.readouterr().out)["items"]
+        assert (letter["id"], letter["reason"]) == (written[1], "the receiver answers 400")
+        assert letter["entry"]["entry"]["action"] == "poison"
+        await run(place, dead_letters, to=to)
+        assert written[1] in capsys.readouterr().out
+
+        await run(place, retry, to.name, to=to)
+        assert "0 dead letters sent; it still refuses 1: the receiver answers 400" in capsys.readouterr().out
+        receiver.answer = said(200)
+        await run(place, retry, to.name, to=to)
+        assert "1 dead letter sent\n" in capsys.readouterr().out
+        assert sorted(receiver.taken) == sorted(written)
+        assert (await place.state(to)).dead_letters == 0
+
+
+async def test_retry_makes_the_next_attempt_due_and_says_when_a_receiver_is_away(place: Place) -> None:
+    async with HttpReceiver(answer=said(503, Retry_After="600")).listening() as receiver:
+        to = place.destination(receiver.url)
+        delivery = await place.delivery(to)
+        await place.write("a")
+        await delivery.step()
+        await run(place, retry, to.name, to=to)
+        assert (await place.state(to)).due_in is None
+        receiver.answer = refusing
+        await place.write("poison")
+        await drained(delivery)
+    with pytest.raises(OperatorError, match="can't be reached"):
+        await run(place, retry, to.name, to=to)
+    with pytest.raises(OperatorError, match="no destination 'other'"):
+        await run(place, retry, "other", to=to)
+
+
+async def test_the_status_says_what_fails_and_what_is_not_configured_any_more(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    to = place.destination("http://127.0.0.1:9/hook")
+    delivery = await place.delivery(to)
+    await place.write("a")
+    await delivery.step()
+    capsys.readouterr()  # the log
+    await run(place, status, "--json", to=to)
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)["items"]}[to.name]
+    assert (found["configured"], found["failures"], found["sent"]) == (True, 1, 0)
+    assert "can't be reached" in found["reason"]
+    await run(place, status)
+    (line,) = (one for one in capsys.readouterr().out.splitlines() if one.startswith(to.name))
+    assert line.endswith("not in the settings any more")
+
+
+async def test_only_a_destination_that_is_not_configured_can_be_forgotten(place: Place) -> None:
+    to = place.destination("http://127.0.0.1:9/hook")
+    delivery = await place.delivery(to)
+    with pytest.raises(OperatorError, match="remove it there first"):
+        await run(place, forget, to.name, to=to)
+    await delivery.close()
+    await run(place, forget, to.name)
+    with pytest.raises(OperatorError, match="no state"):
+        await run(place, forget, to.name)
+
+
+async def test_old_dead_letters_are_deleted(place: Place) -> None:
+    async with HttpReceiver(answer=refusing).listening() as receiver:
+        delivery = await place.delivery(place.destination(receiver.url))
+        await place.write("poison", "b")
+        await drained(delivery)
+    await forget_dead_letters(place.database, 30)
+    assert (await place.state(delivery)).dead_letters == 1
+    name = delivery.destination.name
+    await place.execute(
+        "UPDATE sys.export_dead_letter SET dead_time = now() - interval '31 days' WHERE destination = :name",
+        name=name,
+    )
+    assert await forget_dead_letters(place.database, 30) == "1 dead letters deleted"
+    assert (await place.state(delivery)).dead_letters == 0
+
+
+async def test_a_month_is_held_for_a_destination_that_lacks_it_and_not_for_ever(place: Place) -> None:
+    await place.execute("DELETE FROM sys.export_destination")
+    upkeep = Upkeep(place.database, Chain(), {"operation_log": 30, "login_log": 0}, hold_days=10)
+    async with HttpReceiver().listening() as receiver:
+        delivery = await place.delivery(place.destination(receiver.url))
+        start = "2020-01-31T12:00:00+00:00"
+        await place.write("old", create_time=datetime.fromisoformat(start))
+
+        async def is_there(today: date) -> bool:
+            await upkeep.months(today)
+            async with place.database.transaction() as connection:
+                return date(2020, 1, 1) in await months.present(connection, "operation_log")
+
+        with capture_logs() as logs:
+            assert await is_there(date(2020, 3, 2))  # due since it is 30 days old
+            assert "a month of a log is held for its export" in [one["event"] for one in logs]
+        await drained(delivery)
+        assert not await is_there(date(2020, 3, 2))
+
+    await place.write("old", create_time=datetime.fromisoformat(start))
+    assert await is_there(date(2020, 3, 11))
+    with capture_logs() as logs:
+        assert not await is_there(date(2020, 3, 12))
+    (told,) = (one for one in logs if one["event"] == "a month was dropped before its export")
+    assert told["destinations"] == delivery.destination.name
+    await delivery.step()  # what was lost is not waited for
+    assert (await place.state(delivery)).waiting_time is None
+
+
+async def test_the_doctor_names_what_is_behind_refused_or_sent_in_clear_text(place: Place) -> None:
+    await place.execute("DELETE FROM sys.export_destination")
+    server = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
+
+    async def found(*to: Destination) -> tuple[str, str]:
+        settings = replace(Settings(), export=Export(destinations=Destinations(to)))
+        finding = await export(Installation({}, settings, place.database, server))
+        return finding.state, finding.message
+
+    assert await found() == ("ok", "there are no destinations")
+    async with HttpReceiver(answer=refusing).listening() as receiver:
+        to = place.destination(receiver.url)
+        assert await found(to) == ("ok", "1 destination, none late")
+        delivery = await place.delivery(to)
+        await place.write("poison", "b")
+        await drained(delivery)
+        assert await found(to) == ("warning", f"{to.name} has 1 dead letter")
+        clear = place.destination("http://siem.example.com/hook")
+        await place.execute("DELETE FROM sys.export_dead_letter")
+        assert await found(to, clear) == ("warning", f"{clear.name} gets entries in clear text")
+        state, message = await found()
+        assert (state, message.split(" ")[0]) == ("warning", to.name)
+    await place.write("a")
+    await delivery.step()
+    assert (await found(to))[0] == "ok"
+    await place.execute("UPDATE sys.export_destination SET waiting_time = now() - interval '11 minutes'")
+    assert await found(to) == (
+        "fault",
+        f"{to.name} is behind: the receiver can't be reached: ConnectError",
+    )
