@@ -361,7 +361,7 @@ export interface LoginEntry {
   os: string | null;
 }
 
-/** One page of a long list, and the cursor of the next page, null at the end. `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null, since entries are not counted again. */
+/** One page of a long list, and the cursor of the next page, null at the end. `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null, since entries are not counted again. `followCursor` is for `after`: with it, what is written later can be read. A page by `nextCursor` has none. */
 export interface LoginEntryPage {
   items: LoginEntry[];
   page: number;
@@ -369,6 +369,7 @@ export interface LoginEntryPage {
   total: number | null;
   totalIsExact: boolean;
   nextCursor: string | null;
+  followCursor: string | null;
 }
 
 export type LoginEvent = "ban" | "evict" | "kick" | "lockout" | "login" | "logout" | "logout_all" | "password_change" | "password_reset" | "refresh" | "reuse" | "session_end" | "unban";
@@ -639,7 +640,7 @@ export interface OperationEntry {
   changeCount: number | null;
 }
 
-/** One page of a long list, and the cursor of the next page, null at the end. `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null, since entries are not counted again. */
+/** One page of a long list, and the cursor of the next page, null at the end. `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null, since entries are not counted again. `followCursor` is for `after`: with it, what is written later can be read. A page by `nextCursor` has none. */
 export interface OperationEntryPage {
   items: OperationEntry[];
   page: number;
@@ -647,6 +648,7 @@ export interface OperationEntryPage {
   total: number | null;
   totalIsExact: boolean;
   nextCursor: string | null;
+  followCursor: string | null;
 }
 
 /** A call as files show it. */
@@ -1701,7 +1703,7 @@ export interface Operations {
   };
   "GET /api/operation-log/list": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; page?: number; size?: number; cursor?: string };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; page?: number; size?: number; cursor?: string; after?: string };
     body: undefined;
     answer: OperationEntryPage;
   };
@@ -1719,7 +1721,7 @@ export interface Operations {
   };
   "GET /api/login-log/list": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; event?: LoginEvent[]; outcome?: LoginOutcome[]; reason?: string; device?: string; loginIp?: string; requestId?: string; page?: number; size?: number; cursor?: string };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; event?: LoginEvent[]; outcome?: LoginOutcome[]; reason?: string; device?: string; loginIp?: string; requestId?: string; page?: number; size?: number; cursor?: string; after?: string };
     body: undefined;
     answer: LoginEntryPage;
   };
@@ -1731,7 +1733,7 @@ export interface Operations {
   };
   "GET /api/user/profile/login-logs": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; event?: LoginEvent[]; outcome?: LoginOutcome[]; device?: string; page?: number; size?: number; cursor?: string };
+    query: { from?: string; to?: string; sort?: LogSort; event?: LoginEvent[]; outcome?: LoginOutcome[]; device?: string; page?: number; size?: number; cursor?: string; after?: string };
     body: undefined;
     answer: LoginEntryPage;
   };

@@ -13,6 +13,7 @@ from service.records.logs.reader import LogReader
 from service.web.content.exports import CSV, JSON, JSON_LINES, export
 from service.web.content.streams import Stream
 from service.web.content.timelines import (
+    After,
     Cursor,
     FileFormat,
     Limit,
@@ -27,7 +28,12 @@ from service.web.requests.schema import PageNumber, PageSize, Schema
 Word = Annotated[str, Meta(min_length=1, max_length=64)]
 
 # A page is found by number within the first 10,000 entries, or by cursor without a limit.
-_PAGED: Final = (("page", PageNumber, 1), ("size", PageSize, 20), ("cursor", Cursor | None, None))
+_PAGED: Final = (
+    ("page", PageNumber, 1),
+    ("size", PageSize, 20),
+    ("cursor", Cursor | None, None),
+    ("after", After | None, None),
+)
 _EXPORTED: Final = (("format", FileFormat, "csv"), ("limit", Limit, 100_000))
 
 
@@ -75,7 +81,7 @@ def list_of(view: LogView) -> type[LogEndpoint]:
     on_get.__doc__ = f"""List {view.entries}, the latest first.
 
         Follow `nextCursor` to read any number of entries. Entries logged meanwhile cause no duplicates and no
-        omissions.
+        omissions. To follow the log as it grows, ask again with `followCursor` as `after`, and so on.
         """
     on_get.__annotations__ |= {"query": _extended(view.query, _PAGED), "return": view.page}
     on_get = named(f"list{_words(view)}s")(on_get)

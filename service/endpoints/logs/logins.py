@@ -11,6 +11,7 @@ from service.records.logs.login_events import SessionEvent
 from service.records.logs.queries import LOGINS, LoginFilter
 from service.web.content.timelines import (
     Address,
+    After,
     Cursor,
     RequestId,
     TimelinePage,
@@ -87,6 +88,7 @@ class OwnLoginQuery(TimeQuery):
     page: PageNumber = 1
     size: PageSize = 20
     cursor: Cursor | None = None
+    after: After | None = None
 
 
 class OwnLogins(LogEndpoint):

@@ -6,11 +6,12 @@ without skipping many, and counted only up to ``MOST_COUNTED``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Select, Table, func, literal, select, text, tuple_
+from sqlalchemy import Column, ColumnElement, Select, Table, cast, func, literal, select, text, tuple_
+from sqlalchemy.dialects.postgresql import REGCLASS
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.errors import ValidationFailed
@@ -54,12 +55,14 @@ class LogPage(Generic[E]):
     """A page of entries.
 
     ``counted`` is the number of matching entries, at most ``MOST_COUNTED + 1``, or None if they were not
-    counted; ``following`` is the position of the next page, or None on the last one.
+    counted; ``following`` is the position of the next page, or None on the last one. ``written`` is the id up
+    to which everything that was written was read, None for a page after a position.
     """
 
     items: tuple[E, ...]
     counted: int | None
     following: Position | None
+    written: int | None = None
 
 
 class Log(Generic[E, F]):
@@ -85,7 +88,40 @@ class Log(Generic[E, F]):
         counting = select(func.count()).select_from(one_each.subquery())
         counted = (await connection.execute(counting)).scalar_one()
         statement = self.statement(wanted, None, size + 1, newest_first=newest_first).offset(offset)
-        return await self._read(connection, statement, size, counted, newest_first=newest_first)
+        found = await self._read(connection, statement, size, counted, newest_first=newest_first)
+        return replace(found, written=await self._last(connection))
+
+    async def written_after(
+        self, connection: AsyncConnection, wanted: F, written: int, *, size: int
+    ) -> LogPage[E]:
+        """Return the first ``size`` entries that were written after that with the id ``written``, in order.
+
+        An entry is written a moment after its event, and later ones may be written before it. But ids rise in
+        the order in which entries become visible: a writer holds a lock until its commit (``inserts.lock``).
+        So nothing is left out, and nothing comes twice. Raises ValidationFailed for an id that this log has
+        not reached: the database was replaced by an older one.
+        """
+        await connection.execute(_PLAN_FOR_THESE_VALUES)
+        statement = select(*self.entries.columns).where(*conditions_of(wanted), self._id > written)
+        rows = (await connection.execute(statement.order_by(self._id).limit(size))).all()
+        items = tuple(map(self.entries.of, rows))
+        if len(items) == size:
+            return LogPage(items, None, None, items[-1].id)
+        last = await self._last(connection)
+        if last < written and await self._numbered(connection) < written:
+            raise ValidationFailed(("after", "The log has not come that far: read the list again"))
+        return LogPage(items, None, None, max(last, written))
+
+    async def _last(self, connection: AsyncConnection) -> int:
+        found: int | None = (await connection.execute(select(func.max(self._id)))).scalar_one()
+        return found or 0
+
+    async def _numbered(self, connection: AsyncConnection) -> int:
+        """Return the last id that was given out; entries may have been dropped since."""
+        table = self._id.table
+        sequence = func.pg_get_serial_sequence(str(table), self._id.name)
+        found = await connection.execute(select(func.pg_sequence_last_value(cast(sequence, REGCLASS))))
+        return found.scalar_one() or 0
 
     async def after(
         self,

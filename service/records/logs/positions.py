@@ -12,6 +12,8 @@ from typing import Final
 from service.errors import ValidationFailed
 
 _FORM: Final = struct.Struct(">?qq")  # newest first; microseconds since the epoch; id
+_WRITTEN: Final = struct.Struct(">Bq")  # a letter; id
+_FOLLOWING: Final = ord("f")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _LONGEST_ID: Final = 2**63 - 1
@@ -51,5 +53,21 @@ def position_of(cursor: str, *, newest_first: bool) -> Position:
     return position
 
 
-def _refused() -> ValidationFailed:
-    return ValidationFailed(("cursor", "The cursor is not one that a list gave out"))
+def follow_cursor(written: int) -> str:
+    """Return the cursor after which the entries come that were written after that with the id ``written``."""
+    return base64.urlsafe_b64encode(_WRITTEN.pack(_FOLLOWING, written)).decode()
+
+
+def written_of(cursor: str) -> int:
+    """Return the id that ``follow_cursor`` was given. Raises ValidationFailed for any other text."""
+    try:
+        _, written = _WRITTEN.unpack(base64.urlsafe_b64decode(cursor))
+    except (binascii.Error, struct.error, ValueError):
+        raise _refused("after") from None
+    if written < 0 or follow_cursor(written) != cursor:
+        raise _refused("after")
+    return int(written)
+
+
+def _refused(field: str = "cursor") -> ValidationFailed:
+    return ValidationFailed((field, "The cursor is not one that a list gave out"))

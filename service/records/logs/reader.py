@@ -12,7 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.errors import Unavailable
 from service.records.database.replica import Snapshots
 from service.records.logs.paging import Entry, Log, LogPage
-from service.records.logs.positions import Position, position_of
+from service.records.logs.positions import Position, position_of, written_of
 
 BATCH: Final = 500
 """Entries per batch of an export: the event loop encodes them in a few milliseconds."""
@@ -40,15 +40,20 @@ class LogReader:
         *,
         page: int = 1,
         cursor: str | None = None,
+        after: str | None = None,
         size: int = 20,
         newest_first: bool = True,
     ) -> LogPage[E]:
         """Return the page after ``cursor``, or without a cursor page ``page`` with the number of entries.
 
+        With ``after``, a cursor to follow the log, what was written since, in the order of writing.
         ValidationFailed for an invalid cursor and for a page that needs a cursor. Raises Unavailable.
         """
         position = None if cursor is None else position_of(cursor, newest_first=newest_first)
+        written = None if after is None else written_of(after)
         async with self._connection(PAGE_WITHIN) as connection:
+            if written is not None:
+                return await log.written_after(connection, wanted, written, size=size)
             if position is None:
                 return await log.page(connection, wanted, page=page, size=size, newest_first=newest_first)
             return await log.after(connection, wanted, position, size=size, newest_first=newest_first)

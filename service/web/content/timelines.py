@@ -14,6 +14,7 @@ from msgspec import Meta, field
 from service.errors import ValidationFailed
 from service.kernel.field_names import camel
 from service.records.logs.paging import MOST_COUNTED, Entry, Log, Span
+from service.records.logs.positions import follow_cursor
 from service.records.logs.reader import LogReader
 from service.web.content.exports import Format
 from service.web.requests.schema import Schema
@@ -28,6 +29,14 @@ MOST_EXPORTED = 1_000_000
 Cursor = Annotated[
     str,
     Meta(max_length=64, description="The `nextCursor` of the previous page; `page` is then ignored."),
+]
+After = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        description="The `followCursor` of an earlier answer: what was written since, in that order. "
+        "`page` and `sort` are then ignored.",
+    ),
 ]
 Limit = Annotated[
     int,
@@ -50,7 +59,8 @@ class TimelinePage(Schema, Generic[T]):
     """One page of a long list, and the cursor of the next page, null at the end.
 
     `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null,
-    since entries are not counted again.
+    since entries are not counted again. `followCursor` is for `after`: with it, what is written later can be
+    read. A page by `nextCursor` has none.
     """
 
     items: list[T]
@@ -59,6 +69,7 @@ class TimelinePage(Schema, Generic[T]):
     total: int | None
     total_is_exact: bool
     next_cursor: str | None
+    follow_cursor: str | None
 
 
 class TimeQuery(Schema):
@@ -101,6 +112,7 @@ class Paged(Protocol):
     page: int
     size: int
     cursor: str | None
+    after: str | None
 
     @property
     def newest_first(self) -> bool:
@@ -121,11 +133,14 @@ async def timeline_page(
     reader: LogReader, log: Log[E, F], wanted: F, query: Paged, kind: type[W]
 ) -> TimelinePage[W]:
     """Return a page of ``log`` with entries as ``kind``; raises ValidationFailed for a bad cursor."""
+    if query.cursor is not None and query.after is not None:
+        raise ValidationFailed(("after", "Not together with cursor"))
     found = await reader.page(
         log,
         wanted,
         page=query.page,
         cursor=query.cursor,
+        after=query.after,
         size=query.size,
         newest_first=query.newest_first,
     )
@@ -136,6 +151,7 @@ async def timeline_page(
         total=None if found.counted is None else min(found.counted, MOST_COUNTED),
         total_is_exact=found.counted is not None and found.counted <= MOST_COUNTED,
         next_cursor=None if found.following is None else found.following.cursor,
+        follow_cursor=None if found.written is None else follow_cursor(found.written),
     )
 
 
