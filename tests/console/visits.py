@@ -22,6 +22,8 @@ _REPORTS: Final = """
 addEventListener("securitypolicyviolation", (event) =>
   reportTrouble(`${event.effectiveDirective} forbids ${event.blockedURI}: ${event.sample}`));
 """
+expect.set_options(timeout=PATIENCE)
+
 _REFUSED: Final = "Failed to load resource: the server responded with a status of"
 
 
@@ -74,7 +76,8 @@ class Visit:
         self.page.get_by_label("User name").fill(name)
         self.page.locator("input[type=password]").fill(password)
         self.page.get_by_role("button", name="Sign in").click()
-        expect(self.page.get_by_role("navigation").first).to_be_visible(timeout=PATIENCE)
+        expect(self.page.get_by_role("navigation").first).to_be_visible()
+        expect(self.page.get_by_role("main").get_by_role("heading", level=1)).not_to_be_empty()
 
     def axe(self) -> None:
         """Look for faults of accessibility in light, and for bad contrast in dark."""

@@ -58,6 +58,18 @@ export function link(href, ...children) {
 }
 
 /**
+ * Return a link that looks like a button: it leads to another view. `icon` and `kind` are those of `button`.
+ * @param {string} href
+ * @param {string} text
+ * @param {{kind?: string, icon?: string}} [options]
+ */
+export function linkButton(href, text, { kind, icon: shown } = {}) {
+  const element = link(href, shown && icon(shown), text);
+  element.className = `button ${kind ?? ""}`.trim();
+  return element;
+}
+
+/**
  * Return a button. `kind` is primary, danger, quiet or nothing; `icon` the name of an icon before the text. With
  * `label` the text is only an accessible name, for buttons that show an icon alone.
  * @param {string} text
@@ -147,6 +159,7 @@ const PATHS = {
   key: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12l9-9M16 7l3 3",
   close: "M6 6l12 12M18 6L6 18",
   plus: "M12 5v14M5 12h14",
+  minus: "M5 12h14",
   search: "M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14zM16 16l5 5",
   up: "M6 15l6-6 6 6",
   down: "M6 9l6 6 6-6",

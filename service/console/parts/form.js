@@ -15,6 +15,7 @@ import { trouble } from "./dialog.js";
  * @property {boolean} [required]
  * @property {boolean} [readonly]
  * @property {(string | [any, string])[]} [options] Values, or values with their text; a select that is not required gets an empty one.
+ * @property {string} [unset] The text of that empty one.
  * @property {string} [help]
  * @property {any} [value]
  * @property {Record<string, any>} [attributes] Further attributes of the control, such as `autocomplete` or `maxlength`.
@@ -161,7 +162,7 @@ function controlOf(field, id) {
     return { element: box, get: () => box.checked, set: (/** @type {any} */ on) => { box.checked = Boolean(on); } };
   }
   if (type === "select") {
-    const all = required ? options : /** @type {[any, string][]} */ ([[null, S.form.notSet], ...options]);
+    const all = required ? options : /** @type {[any, string][]} */ ([[null, field.unset ?? S.form.notSet], ...options]);
     const index = (/** @type {any} */ wanted) => String(Math.max(0, all.findIndex(([key]) => key === (wanted ?? null))));
     const select = h("select", { name, id, disabled: readonly, ...attributes, value: index(value) }, all.map(([, text], place) => h("option", { value: String(place) }, text)));
     return { element: select, get: () => all[Number(select.value)]?.[0] ?? null, set: (/** @type {any} */ chosen) => { select.value = index(chosen); } };
@@ -238,7 +239,7 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
     element.fill(Object.fromEntries(changed.filter((name) => same(mine[name], base[name])).map((name) => [name, theirs[name]])));
     const label = (/** @type {string} */ name) => made.fields.find((one) => one.name === name)?.label ?? name;
     element.notes.replaceChildren(h("section", { class: "merge", tabindex: "-1", role: "alert" },
-      h("h3", null, who ? S.form.meanwhileBy(who) : S.form.meanwhile),
+      h("h2", null, who ? S.form.meanwhileBy(who) : S.form.meanwhile),
       h("p", null, S.form.meanwhileText),
       h("dl", { class: "definition" }, changed.map((name) => h("div", null, h("dt", null, label(name)), both.includes(name)
         ? h("dd", null, h("fieldset", null, h("legend", { class: "hidden" }, label(name)), ["mine", "theirs"].map((side) => {

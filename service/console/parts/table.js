@@ -6,12 +6,12 @@ import { S } from "../strings.js";
 import { trouble } from "./dialog.js";
 
 /** @typedef {{title: string, cell: (row: any) => import("../core/dom.js").Child, sort?: string, kind?: string}} Column `sort` is a key of the server; `kind` may be number. */
-/** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], value?: string}} Filter */
+/** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], value?: string, more?: boolean}} Filter */
 /**
  * @typedef {object} Listing
  * @property {string} caption
  * @property {Column[]} columns
- * @property {Filter[]} [filters] `type` is text, select, date or check.
+ * @property {Filter[]} [filters] `type` is text, select, date or check; those with `more` are folded away while none is set.
  * @property {(query: Record<string, any>) => Promise<{items: any[], total?: number, page?: number, size?: number, nextCursor?: string | null, totalIsExact?: boolean}>} load Gets the filters, `sort`, `page` or `cursor`, and `size`.
  * @property {(row: any) => string | null} [row] The address of a row; its first cell becomes a link.
  * @property {import("../core/dom.js").Child[]} [actions]
@@ -76,9 +76,13 @@ export function listing(config) {
       }
       return h("label", { class: "filter" }, h("span", null, label), control);
     });
+    const more = controls.filter((_, place) => filters[place].more);
+    const opened = filters.some((one) => one.more && page.query.has(one.name));
     const narrow = matchMedia("(width < 40rem)").matches && !filters.some(({ name }) => page.query.has(name));
     return h("details", { class: "narrowing", open: !narrow }, h("summary", null, S.table.filters), h("form", { class: "filters", role: "search", "aria-label": caption, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); refresh(); } },
-      controls, button(S.action.reset, (event) => {
+      controls.filter((one) => !more.includes(one)),
+      more.length > 0 && h("details", { class: "more", open: opened }, h("summary", null, S.table.more), h("div", { class: "filters" }, more)),
+      button(S.action.reset, (event) => {
         const form = /** @type {HTMLFormElement} */ (/** @type {Element} */ (event.target).closest("form"));
         for (const control of form.querySelectorAll("input, select")) {
           if (control instanceof HTMLInputElement && control.type === "checkbox") control.checked = false;

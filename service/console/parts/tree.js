@@ -10,6 +10,8 @@ import { h, icon, pieces } from "../core/dom.js";
  * @property {(node: any) => import("../core/dom.js").Child} label
  * @property {(node: any) => any} [key] By default the `id` of a node.
  * @property {Set<any>} [selected] Keys; nodes then have a box. The tree changes this set.
+ * @property {(node: any) => boolean | "mixed"} [checked] Whether the box of a node is on, in place of `selected`: for boxes that say something of the nodes below.
+ * @property {(node: any) => void} [check] Turns such a box on or off; without it, boxes only show.
  * @property {(node: any) => boolean} [selectable] Which nodes have a box; by default all.
  * @property {(node: any, on: boolean) => void} [onselect] After a node was selected or not any more.
  * @property {(node: any) => void} [onopen] Enter or a click on a node without a box.
@@ -26,9 +28,10 @@ import { h, icon, pieces } from "../core/dom.js";
  * @returns {HTMLElement & {redraw: (changes?: Partial<Tree>) => void, focusOn: (key: any) => void}}
  */
 export function tree(config) {
+  const boxes = Boolean(config.selected || config.checked);
   const open = config.open ?? new Set(config.roots.map(keyOf));
   /** @type {Map<HTMLElement, any>} */ let nodes = new Map();
-  /** @type {any} */ let active;
+  /** @type {any} */ let active = config.current;
 
   /** @param {any} node */
   function keyOf(node) {
@@ -46,19 +49,21 @@ export function tree(config) {
     const key = keyOf(node);
     const below = config.children(node).filter(shown);
     const opened = below.length > 0 && (open.has(key) || Boolean(config.shows));
-    const box = config.selected && (config.selectable?.(node) ?? true);
-    const on = box && config.selected?.has(key);
+    const box = (config.selected || config.checked) && (config.selectable?.(node) ?? true);
+    const on = box && (config.checked ? config.checked(node) : config.selected?.has(key));
     const row = h("div", { class: "tree-row", ...config.attributes?.(node) },
       h("span", { class: "twist", onclick: (/** @type {Event} */ event) => { event.stopPropagation(); toggle(node); } }, below.length > 0 && icon(opened ? "down" : "right")),
-      box && h("span", { class: `tick ${on ? "on" : ""}`, "aria-hidden": "true" }, on && icon("check")),
+      box && h("span", { class: `tick ${on ? "on" : ""}`, "aria-hidden": "true" }, on && icon(on === "mixed" ? "minus" : "check")),
       h("span", { class: "tree-label" }, pieces([config.label(node)])));
     const element = h("li", {
       role: "treeitem",
       tabindex: "-1",
+      "data-key": `tree-${key}`,
       "aria-level": level,
       "aria-expanded": below.length > 0 ? String(opened) : null,
-      "aria-checked": box ? String(Boolean(on)) : null,
-      "aria-selected": config.selected ? null : String(config.current === key),
+      "aria-checked": box ? String(on || false) : null,
+      "aria-disabled": box && config.checked && !config.check ? "true" : null,
+      "aria-selected": boxes ? null : String(config.current === key),
       onclick: (/** @type {Event} */ event) => {
         event.stopPropagation();
         active = key;
@@ -82,6 +87,7 @@ export function tree(config) {
 
   /** @param {any} node */
   function choose(node) {
+    if (config.checked) return config.check?.(node);
     const key = keyOf(node);
     const on = !config.selected?.has(key);
     config.selected?.[on ? "add" : "delete"](key);
@@ -95,7 +101,7 @@ export function tree(config) {
     const focused = element.contains(document.activeElement);
     nodes = new Map();
     element.replaceChildren(...pieces(config.roots.map((one) => item(one, 1))));
-    const at = find(active) ?? nodes.keys().next().value;
+    const at = find(active) ?? /** @type {HTMLElement | null} */ (element.querySelector("[role=treeitem]"));
     at?.setAttribute("tabindex", "0");
     if (focused) at?.focus();
   }
@@ -108,12 +114,16 @@ export function tree(config) {
 
   /** @param {any} key */
   function focusOn(key) {
-    const wanted = find(key);
-    if (!wanted) return;
-    element.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
-    wanted.setAttribute("tabindex", "0");
-    wanted.focus();
-    active = key;
+    find(key)?.focus();
+  }
+
+  /** Keep the one node that Tab leads to where the focus is. @param {FocusEvent} event */
+  function entered(event) {
+    const at = /** @type {HTMLElement} */ (event.target);
+    if (!nodes.has(at)) return;
+    element.querySelector("[role=treeitem][tabindex='0']")?.setAttribute("tabindex", "-1");
+    at.setAttribute("tabindex", "0");
+    active = keyOf(nodes.get(at));
   }
 
   /** @param {KeyboardEvent} event */
@@ -145,7 +155,7 @@ export function tree(config) {
   }
 
   const element = Object.assign(h("ul", { class: "tree", role: "tree", "aria-label": config.name,
-    "aria-multiselectable": config.selected ? "true" : null, onkeydown: typed }), { redraw, focusOn });
+    "aria-multiselectable": boxes ? "true" : null, onkeydown: typed, onfocusin: entered }), { redraw, focusOn });
   redraw();
   return element;
 }

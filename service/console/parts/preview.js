@@ -1,0 +1,87 @@
+// @ts-check
+/** What a write would do, told by its dry run before it is saved; and how it is taken back. */
+import { Problem } from "../core/api.js";
+import { h } from "../core/dom.js";
+import { page as current } from "../core/router.js";
+import { S } from "../strings.js";
+import { ask, dialog, trouble } from "./dialog.js";
+
+/** @typedef {import("../types/api").AccessChange} AccessChange */
+
+/**
+ * Ask the API what a write would do, show it, and make the write if the reader agrees. What the dry run refuses is
+ * thrown before anything is asked, and so is 412; what else the write itself refuses is shown in the dialog.
+ * @param {object} change
+ * @param {string} change.title
+ * @param {string} change.confirm What the button that saves says.
+ * @param {import("../core/dom.js").Child} [change.text] What to say before what is gained and lost.
+ * @param {boolean} [change.danger]
+ * @param {(dryRun: boolean) => Promise<any>} change.write Sends the request, or its dry run.
+ * @returns {Promise<any>} The answer of the write; false if the reader did not agree.
+ */
+export async function previewed({ title, confirm, text, danger, write }) {
+  const { data } = await write(true);
+  /** @type {any} */ let answer = false;
+  /** @type {unknown} */ let changed = null;
+  const act = async () => {
+    try {
+      answer = await write(false);
+    } catch (problem) {
+      if (!(problem instanceof Problem && problem.status === 412)) throw problem;
+      changed = problem;
+    }
+  };
+  await ask({ title, text: h("div", null, text && h("p", null, text), impact(data)), confirm, danger, act });
+  if (changed) throw changed;
+  return answer;
+}
+
+/** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} found */
+export function impact({ gains, loses, sessions, warnings }) {
+  return h("div", { class: "impact" },
+    warnings.map((warning) => h("p", { class: "note warn" }, warning)),
+    !gains.length && !loses.length && h("p", null, S.preview.nothing),
+    side(S.preview.gains, gains, "good"),
+    side(S.preview.loses, loses, "bad"),
+    h("p", null, S.preview.sessions(sessions)));
+}
+
+/** @param {string} title @param {AccessChange[]} changes @param {string} kind */
+function side(title, changes, kind) {
+  if (!changes.length) return null;
+  const short = changes.length === 1 && changes[0].access.length <= 12;
+  return h("section", { class: `side ${kind}` }, h("h3", null, title), changes.map((one) =>
+    h("details", { open: short },
+      h("summary", null, one.roleCode === null ? S.preview.noRole : h("code", null, one.roleCode), " ",
+        S.preview.counts(one.users, one.access.length)),
+      h("ul", { class: "requests" }, one.access.map((request) => h("li", null, h("code", null, request)))))));
+}
+
+/**
+ * Do what a button is for, and show what the service refuses in a dialog.
+ * @param {string} title
+ * @param {() => Promise<any>} work
+ */
+export async function attempt(title, work) {
+  try {
+    return await work();
+  } catch (problem) {
+    if (!(problem instanceof DOMException && problem.name === "AbortError")) dialog(title, trouble(problem));
+    return undefined;
+  }
+}
+
+/**
+ * Return what takes a change back, for `tell`: it sends a request from whichever view is shown by then, and shows the
+ * view of the change anew if it still is.
+ * @param {string} method
+ * @param {string} template
+ * @param {import("../core/api.js").Options} options
+ */
+export function undoing(method, template, options) {
+  const { path } = current();
+  return async () => {
+    await current().call(method, template, { ...options, signal: undefined });
+    if (current().path === path) await current().reload();
+  };
+}

@@ -1,0 +1,17 @@
+// @ts-check
+/** Short tables whose rows are all known. */
+import { h } from "../core/dom.js";
+
+/**
+ * Return a table; the first cell of each row names it.
+ * @param {string} caption
+ * @param {string[]} titles An empty title is that of a column with buttons.
+ * @param {import("../core/dom.js").Child[][]} rows
+ */
+export function table(caption, titles, rows) {
+  return h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
+    h("table", { class: "table" }, h("caption", { class: "hidden" }, caption),
+      h("thead", null, h("tr", null, titles.map((title) => (title ? h("th", { scope: "col" }, title) : h("td"))))),
+      h("tbody", null, rows.map((cells) => h("tr", null, cells.map((cell, place) =>
+        h(place ? "td" : "th", { "data-label": titles[place], scope: place ? null : "row" }, cell)))))));
+}

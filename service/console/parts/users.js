@@ -1,0 +1,43 @@
+// @ts-check
+/** What the views of users share. */
+import { badge, h } from "../core/dom.js";
+import { S } from "../strings.js";
+
+const T = S.users;
+const MOST_OPTIONS = 200;
+
+/** @typedef {import("../types/api").User} User */
+
+/** Return whether a user may log in, in badges. @param {User} user */
+export function stateOf({ status, ban, kind }) {
+  return h("span", { class: "badges" },
+    badge(T.statuses[status], status === "enabled" ? "good" : "warn"),
+    ban && badge(T.bannedBadge, "bad"),
+    kind === "service" && badge(T.kinds.service, "info"));
+}
+
+/**
+ * Return the roles as options of a select, by code; null if the caller may not list them, or if there are too many.
+ * @param {import("../core/router.js").Page} page
+ * @returns {Promise<[string, string][] | null>}
+ */
+export async function roleOptions(page) {
+  if (!page.may("GET /api/role/list")) return null;
+  const { data } = await page.call("GET", "/api/role/list", { query: { size: MOST_OPTIONS, sort: "roleName" } });
+  return data.total > MOST_OPTIONS ? null : data.items.map((/** @type {import("../types/api").Role} */ one) => [one.roleCode, one.roleName]);
+}
+
+/**
+ * Read all roles, by name.
+ * @param {import("../core/router.js").Page} page
+ * @returns {Promise<import("../types/api").Role[]>}
+ */
+export async function allRoles(page) {
+  const found = [];
+  for (let number = 1, total = 1; found.length < total; number += 1) {
+    const { data } = await page.call("GET", "/api/role/list", { query: { page: number, size: 200, sort: "roleName" } });
+    total = data.items.length ? data.total : 0;
+    found.push(...data.items);
+  }
+  return found;
+}

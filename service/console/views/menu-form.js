@@ -1,0 +1,100 @@
+// @ts-check
+/** Creates a Menu or a Button, or edits one. */
+import { tell } from "../parts/dialog.js";
+import { form, merging } from "../parts/form.js";
+import { Forest, pathOf, readMenus } from "../parts/menus.js";
+import { previewed } from "../parts/preview.js";
+import { S } from "../strings.js";
+
+const T = S.menus;
+const ONE = "/api/menu/{id}";
+/** Edits of these change who may do what. */
+const RIGHTS = ["authMark", "enabled"];
+
+/** @typedef {import("../core/router.js").Page} Page */
+
+/** @param {Page} page */
+export async function show(page) {
+  const forest = new Forest(await readMenus(page));
+  page.crumbs(["/menus", T.title]);
+  if (page.params.id) await edit(page, forest);
+  else create(page, forest);
+}
+
+/** @param {Page} page @param {Forest} forest */
+function create(page, forest) {
+  const menuType = page.query.get("type") === "Button" ? "Button" : "Menu";
+  const parentId = Number(page.query.get("parent")) || null;
+  page.title(menuType === "Button" ? T.newButton : T.newMenu);
+  page.put(form({
+    fields: [parent(forest, null, parentId), ...fields({ menuType, enabled: true, sort: 0 })],
+    submit: S.action.create,
+    save: async (values, { key, form: shown }) => {
+      const { data } = await page.call("POST", "/api/menu", { body: /** @type {any} */ ({ ...values, menuType }), key });
+      shown.clean();
+      tell(T.made(data.title));
+      page.go(`/menus/${data.id}`);
+    },
+    cancel: () => page.go(parentId ? `/menus/${parentId}` : "/menus"),
+  }));
+}
+
+/** @param {Page} page @param {Forest} forest */
+async function edit(page, forest) {
+  const path = { id: page.params.id };
+  const names = (/** @type {any} */ menu) => ["parentId", ...fields(menu).map((one) => one.name)];
+  const pick = (/** @type {any} */ menu) => Object.fromEntries(names(menu).map((name) => [name, menu[name]]));
+  /** @type {Record<string, any>} */ let stored = {};
+  const made = await merging({
+    read: async () => {
+      const found = await page.call("GET", ONE, { path });
+      stored = pick(found.data);
+      return found;
+    },
+    pick,
+    form: (menu) => ({
+      fields: [parent(forest, menu.id, menu.parentId), ...fields(menu)],
+      cancel: () => page.go(`/menus/${menu.id}`),
+    }),
+    write: async (body, { etag }) => {
+      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
+      const done = await previewed({ title: T.saveTitle(stored.title), confirm: S.action.save, write });
+      if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
+      return done;
+    },
+    editor: (menu) => menu.updatedBy ?? null,
+    saved: ({ data }) => {
+      tell(T.saved(data.title));
+      page.go(`/menus/${data.id}`);
+    },
+  });
+  page.title(T.editTitle(stored.title));
+  page.put(made);
+}
+
+/** @param {Forest} forest @param {number | null} id The menu itself, once it exists. @param {number | null} value @returns {import("../parts/form.js").Field} */
+function parent(forest, id, value) {
+  const targets = forest.targets(id === null ? null : forest.places.get(id) ?? null);
+  const options = targets.map((one) => /** @type {[any, string]} */ ([one.menu.id, pathOf(one).join(" › ")]));
+  options.sort((one, other) => one[1].localeCompare(other[1]));
+  return { name: "parentId", label: T.below, type: "select", unset: T.top, value, options };
+}
+
+/** @param {any} menu @returns {import("../parts/form.js").Field[]} */
+function fields(menu) {
+  const common = [
+    { name: "sort", label: T.sort, type: "number", required: true, value: menu.sort, help: T.sortHelp },
+    { name: "enabled", label: T.enabledState, type: "check", value: menu.enabled },
+  ];
+  const title = { name: "title", label: T.titleField, required: true, value: menu.title, attributes: { maxlength: 128 } };
+  if (menu.menuType === "Button") {
+    return [title, { name: "authMark", label: T.code, required: true, value: menu.authMark, help: T.codeHelp, attributes: { maxlength: 128, spellcheck: "false" } }, ...common];
+  }
+  return [title,
+    { name: "name", label: T.name, value: menu.name, help: T.nameHelp },
+    { name: "path", label: T.path, value: menu.path, help: T.pathHelp },
+    { name: "component", label: T.component, value: menu.component, help: T.componentHelp },
+    { name: "icon", label: T.icon, value: menu.icon },
+    ...common];
+}

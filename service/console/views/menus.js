@@ -1,0 +1,160 @@
+// @ts-check
+/** The tree of Menus and Buttons, and one of them. */
+import { badge, empty, h, icon, linkButton } from "../core/dom.js";
+import { ask, tell } from "../parts/dialog.js";
+import { menuCard } from "../parts/menu-card.js";
+import { Forest, moves, pathOf, readMenus } from "../parts/menus.js";
+import { attempt } from "../parts/preview.js";
+import { tree } from "../parts/tree.js";
+import { S } from "../strings.js";
+
+const T = S.menus;
+const ONE = "/api/menu/{id}";
+
+/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../parts/menus.js").Place} Place */
+
+/** @param {Page} page */
+export async function show(page) {
+  const forest = new Forest(await readMenus(page));
+  const chosen = page.params.id ? forest.places.get(Number(page.params.id)) : null;
+  const movable = page.may("PATCH /api/menu/{id}");
+  page.title(T.title, page.may("POST /api/menu") && [
+    linkButton("/menus/new?type=Menu", T.addMenu, { icon: "plus" }), linkButton("/menus/new?type=Button", T.addButton, { icon: "plus" })]);
+  if (!forest.roots.length) return page.put(empty(T.none));
+  const moving = new Moving(page, forest);
+  const open = new Set(forest.roots.map((one) => one.menu.id));
+  for (let above = chosen?.parent; above; above = above.parent) open.add(above.menu.id);
+  const shown = tree({
+    name: T.tree,
+    roots: forest.roots,
+    children: (place) => place.children,
+    key: (place) => place.menu.id,
+    current: chosen?.menu.id,
+    open,
+    label: ({ menu }) => [icon(menu.menuType === "Menu" ? "menu" : "key"), " ", menu.title, menu.authMark && [" ", h("code", null, menu.authMark)],
+      !menu.enabled && [" ", badge(T.disabledState, "warn")]],
+    onopen: (place) => page.go(`/menus/${place.menu.id}`),
+    onkey: movable ? (event, place) => moving.key(event, place) : undefined,
+    attributes: movable ? (place) => moving.attributes(place) : undefined,
+  });
+  const wanted = h("input", { type: "search", "aria-label": T.search, placeholder: T.search, oninput: () => {
+    const text = wanted.value.trim().toLowerCase();
+    shown.redraw({ shows: text ? ({ menu }) => menu.title.toLowerCase().includes(text) || menu.authMark?.includes(text) : undefined });
+  } });
+  page.put(h("div", { class: "split" },
+    h("div", null, h("div", { class: "bar" }, wanted), shown, movable && h("p", { class: "help" }, T.moveHelp)),
+    h("div", null, !page.params.id ? empty(T.choose) : chosen ? await menuCard(page, forest, chosen, () => moving.ask(chosen)) : empty(T.gone))));
+}
+
+/** Moves menus: by drag, by keys, and by a dialog. */
+class Moving {
+  /** @param {Page} page @param {Forest} forest */
+  constructor(page, forest) {
+    this.page = page;
+    this.forest = forest;
+    /** @type {Place | null} */ this.dragged = null;
+  }
+
+  /** Return the children of a place, or the roots. @param {Place | null} parent */
+  children(parent) {
+    return parent?.children ?? this.forest.roots;
+  }
+
+  /** @param {Place} place @returns {Record<string, any>} */
+  attributes(place) {
+    const zone = (/** @type {DragEvent} */ event) => {
+      const box = /** @type {HTMLElement} */ (event.currentTarget).getBoundingClientRect();
+      const part = (event.clientY - box.top) / box.height;
+      if (place.menu.menuType === "Menu" && part > 0.25 && part < 0.75) return "into";
+      return part < 0.5 ? "before" : "after";
+    };
+    const fits = () => this.dragged && this.dragged !== place && (this.forest.targets(this.dragged).includes(place) || place.menu.menuType === "Button");
+    const mark = (/** @type {DragEvent} */ event, /** @type {string | null} */ text) => {
+      const { dataset } = /** @type {HTMLElement} */ (event.currentTarget);
+      if (text) dataset.drop = text;
+      else delete dataset.drop;
+    };
+    return {
+      draggable: "true",
+      ondragstart: (/** @type {DragEvent} */ event) => {
+        this.dragged = place;
+        event.dataTransfer?.setData("text/plain", place.menu.title);
+        event.stopPropagation();
+      },
+      ondragend: () => { this.dragged = null; },
+      ondragover: (/** @type {DragEvent} */ event) => {
+        if (!fits()) return;
+        event.preventDefault();
+        mark(event, zone(event));
+      },
+      ondragleave: (/** @type {DragEvent} */ event) => mark(event, null),
+      ondrop: (/** @type {DragEvent} */ event) => {
+        event.preventDefault();
+        mark(event, null);
+        const moved = this.dragged;
+        if (!moved || !fits()) return;
+        const where = zone(event);
+        if (where === "into") this.move(moved, place, place.children.length);
+        else this.beside(moved, place, where === "after");
+      },
+    };
+  }
+
+  /** Alt with an arrow moves a menu among its siblings, out of its Menu, or into the one before it. @param {KeyboardEvent} event @param {Place} place */
+  key(event, place) {
+    if (!event.altKey) return false;
+    const siblings = this.children(place.parent);
+    const at = siblings.indexOf(place);
+    const before = siblings[at - 1];
+    if (event.key === "ArrowUp" && before) this.beside(place, before, false);
+    else if (event.key === "ArrowDown" && siblings[at + 1]) this.beside(place, siblings[at + 1], true);
+    else if (event.key === "ArrowLeft" && place.parent) this.beside(place, place.parent, true);
+    else if (event.key === "ArrowRight" && before?.menu.menuType === "Menu") this.move(place, before, before.children.length);
+    else return event.key.startsWith("Arrow");
+    return true;
+  }
+
+  /** @param {Place} place @param {Place} other @param {boolean} after */
+  beside(place, other, after) {
+    const siblings = this.children(other.parent).filter((one) => one !== place);
+    return this.move(place, other.parent, siblings.indexOf(other) + (after ? 1 : 0));
+  }
+
+  /** Ask where to move a menu. @param {Place} place */
+  async ask(place) {
+    const targets = this.forest.targets(place).map((one) => /** @type {[any, string]} */ ([one.menu.id, pathOf(one).join(" › ")]))
+      .sort((one, other) => one[1].localeCompare(other[1]));
+    const parents = h("select", { id: "move-parent", onchange: () => fill() }, h("option", { value: "" }, T.top), targets.map(([id, text]) => h("option", { value: id }, text)));
+    const places = h("select", { id: "move-place" });
+    const siblings = () => this.children(this.forest.places.get(Number(parents.value)) ?? null).filter((one) => one !== place);
+    const fill = () => places.replaceChildren(h("option", { value: "0" }, T.first), ...siblings().map((one, index) => h("option", { value: index + 1 }, T.behind(one.menu.title))));
+    parents.value = String(place.menu.parentId ?? "");
+    fill();
+    places.value = String(this.children(place.parent).indexOf(place));
+    const done = await ask({ title: T.moveTitle(place.menu.title), confirm: T.move, text: h("div", null,
+      h("div", { class: "field" }, h("label", { for: "move-parent" }, T.below), parents),
+      h("div", { class: "field" }, h("label", { for: "move-place" }, T.where), places)) });
+    if (done) await this.move(place, this.forest.places.get(Number(parents.value)) ?? null, Number(places.value));
+  }
+
+  /** @param {Place} place @param {Place | null} parent @param {number} index Where among the others below `parent`. */
+  move(place, parent, index) {
+    return attempt(T.moveTitle(place.menu.title), async () => {
+      const { parentId, sort } = place.menu;
+      const edits = moves(place, parent, this.children(parent).filter((one) => one !== place), index);
+      const before = edits.map(({ place: { menu } }) => ({ id: menu.id, body: { parentId: menu.parentId, sort: menu.sort } }));
+      if (edits.length === 1 && (parent?.menu.id ?? null) === parentId && edits[0].body.sort === sort) return;
+      // The siblings first: should one be refused, the menu is still where it was.
+      for (const { place: { menu }, body } of edits.reverse()) {
+        await this.page.call("PATCH", ONE, { path: { id: menu.id }, body, ifMatch: `"${menu.version}"` });
+      }
+      const { page } = this;
+      tell(T.moved(place.menu.title), { undo: async () => {
+        for (const { id, body } of before) await page.call("PATCH", ONE, { path: { id }, body, signal: undefined });
+        await page.reload();
+      } });
+      await page.reload();
+    });
+  }
+}

@@ -1,0 +1,82 @@
+// @ts-check
+/** Creates a role, perhaps as a copy, or edits one. */
+import { h } from "../core/dom.js";
+import { tell } from "../parts/dialog.js";
+import { form, merging } from "../parts/form.js";
+import { previewed } from "../parts/preview.js";
+import { S } from "../strings.js";
+
+const T = S.roles;
+const ONE = "/api/role/{id}";
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  if (page.params.id) await edit(page);
+  else await create(page);
+}
+
+/** @param {import("../core/router.js").Page} page */
+async function create(page) {
+  const copied = page.query.get("copy");
+  const path = { id: copied ?? "" };
+  const [source, given] = copied ? (await Promise.all([page.call("GET", ONE, { path }), page.call("GET", "/api/role/{id}/permissions", { path })])).map((one) => one.data) : [];
+  page.crumbs(["/roles", T.title]);
+  page.title(source ? T.copyTitle(source.roleName) : T.newRole);
+  page.put(
+    source && h("p", null, T.copyText(given.permissions.length)),
+    form({
+      fields: fields({ roleName: source ? T.copyOf(source.roleName) : "", description: source?.description ?? null, enabled: true }, true),
+      submit: S.action.create,
+      save: async (values, { key, form: shown }) => {
+        const body = /** @type {any} */ (given ? { ...values, menuIds: given.menuIds } : values);
+        const { data } = await page.call("POST", "/api/role", { body, key });
+        shown.clean();
+        tell(T.made(data.roleName));
+        page.go(`/roles/${data.id}`);
+      },
+      cancel: () => page.go("/roles"),
+    }));
+}
+
+/** @param {import("../core/router.js").Page} page */
+async function edit(page) {
+  const path = { id: page.params.id };
+  const pick = (/** @type {any} */ { roleName, description, enabled }) => ({ roleName, description, enabled });
+  let stored = { roleName: "", description: null, enabled: true };
+  const made = await merging({
+    read: async () => {
+      const found = await page.call("GET", ONE, { path });
+      stored = pick(found.data);
+      return found;
+    },
+    pick,
+    form: (role) => ({ fields: fields(role, false), cancel: () => page.go(`/roles/${role.id}`) }),
+    write: async (body, { etag }) => {
+      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      if (body.enabled === stored.enabled) return write(false);
+      const on = body.enabled;
+      const done = await previewed({ title: on ? T.enableTitle(stored.roleName) : T.disableTitle(stored.roleName), confirm: S.action.save,
+        text: on ? T.enableText : T.disableText, danger: !on, write });
+      if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
+      return done;
+    },
+    editor: (role) => role.updatedBy ?? null,
+    saved: ({ data }) => {
+      tell(T.saved(data.roleName));
+      page.go(`/roles/${path.id}`);
+    },
+  });
+  page.crumbs(["/roles", T.title], [`/roles/${path.id}`, stored.roleName]);
+  page.title(T.editTitle(stored.roleName));
+  page.put(made);
+}
+
+/** @param {{roleName: string, description: string | null, enabled: boolean}} role @param {boolean} fresh @returns {import("../parts/form.js").Field[]} */
+function fields(role, fresh) {
+  return [
+    { name: "roleName", label: T.name, required: true, value: role.roleName, attributes: { maxlength: 64 } },
+    ...(fresh ? [{ name: "roleCode", label: T.code, required: true, help: T.codeHelp, attributes: { maxlength: 64, spellcheck: "false" } }] : []),
+    { name: "description", label: T.description, type: "textarea", value: role.description, attributes: { maxlength: 1000 } },
+    { name: "enabled", label: T.enabledState, type: "check", value: role.enabled, help: T.enabledHelp },
+  ];
+}

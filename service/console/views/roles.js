@@ -1,0 +1,39 @@
+// @ts-check
+/** All roles: filters, pages, and the way to each. */
+import { badge, h, linkButton } from "../core/dom.js";
+import { listing } from "../parts/table.js";
+import { time } from "../parts/time.js";
+import { exporting } from "../parts/transfer.js";
+import { S } from "../strings.js";
+
+const T = S.roles;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  page.title(T.title,
+    page.may("POST /api/role") && linkButton("/roles/new", T.add, { icon: "plus" }),
+    page.may("POST /api/role/import") && linkButton("/roles/import", S.transfer.import, { icon: "upload" }),
+    page.may("GET /api/role/export") && exporting(page, "/api/role/export", "roles"));
+  page.put(listing({
+    caption: T.caption,
+    filters: [
+      { name: "roleName", label: T.name },
+      { name: "roleCode", label: T.code },
+      { name: "enabled", label: T.state, type: "select", options: [["true", T.enabledState], ["false", T.disabledState]] },
+    ],
+    columns: [
+      { title: T.name, sort: "roleName", cell: (one) => one.roleName },
+      { title: T.code, sort: "roleCode", cell: (one) => h("code", null, one.roleCode) },
+      { title: T.description, cell: (one) => one.description },
+      { title: T.state, sort: "enabled", cell: stateOf },
+      { title: T.updated, sort: "updateTime", cell: (one) => time(one.updateTime) },
+    ],
+    row: (one) => (page.may("GET /api/role/{id}") ? `/roles/${one.id}` : null),
+    load: async (query) => (await page.call("GET", "/api/role/list", { query })).data,
+  }));
+}
+
+/** @param {{enabled: boolean}} role */
+export function stateOf({ enabled }) {
+  return badge(enabled ? T.enabledState : T.disabledState, enabled ? "good" : "warn");
+}

@@ -1,0 +1,140 @@
+// @ts-check
+/** One user: what is stored, whether they may log in, their sessions, and what can be done about them. */
+import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
+import { ask, tell } from "../parts/dialog.js";
+import { attempt, previewed, undoing } from "../parts/preview.js";
+import { table } from "../parts/rows.js";
+import { time } from "../parts/time.js";
+import { stateOf } from "../parts/users.js";
+import { S } from "../strings.js";
+
+const T = S.users;
+const STATUS = "/api/user/{id}/status";
+const BAN = "/api/online/{loginId}/ban";
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const path = { id: page.params.id };
+  /** @type {{data: import("../parts/users.js").User, etag: string | null}} */
+  const { data: user, etag } = await page.call("GET", "/api/user/{id}", { path });
+  const self = user.id === page.me.id;
+  page.crumbs(["/users", T.title]);
+  page.title(user.userName,
+    page.may("PATCH /api/user/{id}") && linkButton(`/users/${user.id}/edit`, S.action.edit, { icon: "edit" }),
+    !self && page.may("PUT /api/user/{id}/status") && button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
+    !self && page.may("POST /api/online/{loginId}/ban") && (user.ban ? button(T.unban, () => unban(page, user)) : button(T.ban, () => ban(page, user))),
+    !self && user.kind === "person" && page.may("PUT /api/user/{id}/password") && button(T.reset, () => reset(page, user), { icon: "key" }),
+    !self && page.may("DELETE /api/user/{id}") && button(S.action.delete, () => remove(page, user, etag), { kind: "danger", icon: "trash" }));
+  page.put(
+    self && h("p", { class: "note" }, T.self),
+    card(T.facts, facts(page, user)),
+    page.may("GET /api/online/list") && card(T.sessions, await sessions(page, user)));
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+function facts(page, user) {
+  const { ban: banned } = user;
+  return definition([
+    [T.status, [stateOf(user), banned && h("p", null, T.bannedBy(banned.bannedBy ?? T.somebody), " ", time(banned.createTime), ", ",
+      banned.until ? [T.until, " ", time(banned.until)] : T.noEnd, banned.reason && [": ", h("q", null, banned.reason)])]],
+    [T.nickName, user.nickName],
+    [T.email, user.email],
+    [T.phone, user.phone],
+    [T.gender, user.gender && T.genders[user.gender]],
+    [T.avatar, user.avatar],
+    [T.kind, T.kinds[user.kind]],
+    [T.service, user.service],
+    [T.roles, user.roles.length ? user.roles.map((role) => [page.may("GET /api/role/{id}") ? link(`/roles/${role.id}`, badge(role.roleName)) : badge(role.roleName), " "]) : T.noRoles],
+    [T.created, time(user.createTime)],
+    [T.updated, time(user.updateTime)],
+  ]);
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+async function sessions(page, user) {
+  const { data } = await page.call("GET", "/api/online/list", { query: { userName: user.userName, size: 200 } });
+  const open = data.items.filter((/** @type {any} */ one) => one.loginId === String(user.id));
+  if (!open.length) return empty(T.noSessions);
+  const kicks = page.may("DELETE /api/online/{loginId}/{device}");
+  return [
+    table(T.sessions, [T.device, T.browser, T.address, T.loggedIn, ...(kicks ? [""] : [])], open.map((/** @type {any} */ one) => [
+      one.device, `${one.browser}, ${one.os}`, one.loginIp, time(one.loginTime),
+      ...(kicks ? [button(T.kick, () => kick(page, user, one.device), { "aria-label": T.kickDevice(one.device) })] : [])])),
+    open.length > 1 && page.may("DELETE /api/online/{loginId}") && h("div", { class: "actions" }, button(T.kickAll, () => kick(page, user, null))),
+  ];
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
+function setStatus(page, user, etag) {
+  const on = user.status !== "enabled";
+  const title = on ? T.enableTitle(user.userName) : T.disableTitle(user.userName);
+  const path = { id: user.id };
+  return attempt(title, async () => {
+    const done = await previewed({ title, text: on ? T.enableText : T.disableText, confirm: on ? T.enable : T.disable, danger: !on,
+      write: (dryRun) => page.call("PUT", STATUS, { path, body: { status: on ? "enabled" : "disabled" }, ifMatch: etag, dryRun }) });
+    if (!done) return;
+    tell(on ? T.enabled(user.userName) : T.disabled(user.userName), { undo: undoing("PUT", STATUS, { path, body: { status: user.status }, ifMatch: done.etag }) });
+    await page.reload();
+  });
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+async function ban(page, user) {
+  const path = { loginId: user.id };
+  const done = await ask({
+    title: T.banTitle(user.userName), text: T.banText, confirm: T.banConfirm, danger: true,
+    extra: [
+      { name: "seconds", label: T.banFor, type: "select", unset: T.banNoEnd, options: T.banTimes },
+      { name: "reason", label: T.reason, help: T.reasonHelp, attributes: { maxlength: 200 } },
+    ],
+    act: ({ seconds, reason }) => page.call("POST", BAN, { path, body: { seconds, reason: reason ?? "" } }),
+  });
+  if (!done) return;
+  tell(T.banDone(user.userName), { undo: undoing("DELETE", BAN, { path }) });
+  await page.reload();
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+function unban(page, user) {
+  return attempt(T.unban, async () => {
+    await page.call("DELETE", BAN, { path: { loginId: user.id } });
+    tell(T.unbanDone(user.userName));
+    await page.reload();
+  });
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user */
+async function reset(page, user) {
+  const done = await ask({
+    title: T.resetTitle(user.userName), text: T.resetText, confirm: T.resetConfirm, danger: true,
+    extra: [{ name: "newPassword", label: T.newPassword, type: "password", required: true, attributes: { autocomplete: "new-password" } }],
+    act: (body) => page.call("PUT", "/api/user/{id}/password", { path: { id: user.id }, body }),
+  });
+  if (!done) return;
+  tell(T.resetDone(user.userName));
+  await page.reload();
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} device */
+async function kick(page, user, device) {
+  const path = { loginId: user.id, device: device ?? "" };
+  const done = await ask({
+    title: device ? T.kickTitle(user.userName, device) : T.kickAllTitle(user.userName), text: T.kickText, confirm: T.kickConfirm, danger: true,
+    act: () => page.call("DELETE", device ? "/api/online/{loginId}/{device}" : "/api/online/{loginId}", { path }),
+  });
+  if (!done) return;
+  tell(T.kicked(user.userName));
+  await page.reload();
+}
+
+/** @param {import("../core/router.js").Page} page @param {import("../parts/users.js").User} user @param {string | null} etag */
+function remove(page, user, etag) {
+  const title = T.deleteTitle(user.userName);
+  return attempt(title, async () => {
+    const done = await previewed({ title, text: T.deleteText(user.userName), confirm: T.deleteConfirm, danger: true,
+      write: (dryRun) => page.call("DELETE", "/api/user/{id}", { path: { id: user.id }, ifMatch: etag, dryRun }) });
+    if (!done) return;
+    tell(T.deleted(user.userName));
+    page.go("/users");
+  });
+}

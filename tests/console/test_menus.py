@@ -1,0 +1,99 @@
+"""The tree of Menus and Buttons, as an administrator uses it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.console.house import House
+from tests.console.test_users import UNSAFE, button, headed
+from tests.console.visits import Visit
+
+
+def made(house: House, title: str, parent: int | None = None, **more: Any) -> int:
+    body = {"menuType": "Menu", "title": title, "parentId": parent} | more
+    answer = house.api.post("/api/menu", json=body)
+    assert answer.status_code == 201, answer.text
+    number: int = answer.json()["data"]["id"]
+    return number
+
+
+def below(house: House, parent: int) -> list[str]:
+    found = house.api.get("/api/menu/list", params={"parentId": parent, "sort": "sort"}).json()["data"][
+        "items"
+    ]
+    return [one["title"] for one in found]
+
+
+def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House) -> None:
+    parent = made(house, UNSAFE, name=UNSAFE, path="/<b>", component=UNSAFE, icon=UNSAFE)
+    resource = {"resourceName": UNSAFE, "resourceCode": "herons", "method": "GET", "path": "/api/herons"}
+    assert house.api.post("/api/resource", json=resource).status_code == 201
+    page = visit.page
+    visit.sign_in(address=f"/menus/{parent}")
+    expect(page.get_by_role("treeitem", name=UNSAFE)).to_have_attribute("aria-selected", "true")
+    page.get_by_role("main").get_by_role("link", name="New Button").last.click()
+    headed(page, "New Button")
+    page.get_by_label("Title").fill("Watch herons")
+    page.get_by_label("Permission code").fill("Herons:watch")
+    button(page, "Create").click()
+    expect(page.get_by_label("Permission code")).to_be_focused()
+    page.get_by_label("Permission code").fill("herons:watch")
+    button(page, "Create").click()
+    expect(page.get_by_role("heading", name="Watch herons")).to_be_visible()
+
+    button(page, "Bind a resource").click()
+    page.get_by_label("A part of its path").fill("heron")
+    button(page, "GET /api/herons").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Every holder of the permission passes")
+    button(page.get_by_role("dialog"), "Bind").click()
+    expect(page.get_by_role("table")).to_contain_text(UNSAFE)
+    visit.axe()
+    visit.picture("menus")
+
+    button(page, "Disable").click()
+    button(page.get_by_role("dialog"), "Disable").click()
+    expect(page.locator(".card .badge", has_text="Disabled")).to_be_visible()
+    button(page, "Delete").click()
+    expect(page.get_by_role("alert")).to_contain_text("The menu is in use")
+    page.keyboard.press("Escape")
+    button(page, f"Remove {UNSAFE}").click()
+    button(page.get_by_role("dialog"), "Remove").click()
+    expect(page.get_by_text("It opens no resource.")).to_be_visible()
+    button(page, "Delete").click()
+    button(page, "Delete it").click()
+    expect(page.get_by_text("Choose a Menu or a Button")).to_be_visible()
+    assert below(house, parent) == []
+
+
+def test_menus_are_moved_by_keys_by_a_dialog_and_by_drag(visit: Visit, house: House) -> None:
+    top = made(house, "Top")
+    one, two, three = (made(house, title, top) for title in ("One", "Two", "Three"))
+    page = visit.page
+    visit.sign_in(address=f"/menus/{one}")
+    item = page.get_by_role("treeitem")
+    item.filter(has_text="One").last.focus()
+    page.keyboard.press("Alt+ArrowDown")
+    expect(page.get_by_text("One is moved.")).to_be_visible()
+    assert below(house, top) == ["Two", "One", "Three"]
+    expect(item.filter(has_text="One").last).to_be_focused()
+    page.keyboard.press("Alt+ArrowRight")
+    expect(page.get_by_text("One is moved.")).to_have_count(2)
+    assert (below(house, top), below(house, two)) == (["Two", "Three"], ["One"])
+
+    button(page, "Move to…").click()
+    page.get_by_label("Below").select_option("Top")
+    page.get_by_label("Where").select_option("After Three")
+    button(page, "Move").click()
+    expect(page.get_by_text("One is moved.")).to_have_count(3)
+    assert below(house, top) == ["Two", "Three", "One"]
+    button(page, "Undo").last.click()
+    expect(page.get_by_text("One is moved.")).to_have_count(2)
+    assert below(house, two) == ["One"]
+
+    row = page.locator(".tree-row")
+    row.filter(has_text="Three").drag_to(row.filter(has_text="Two"), target_position={"x": 60, "y": 2})
+    expect(page.get_by_text("Three is moved.")).to_be_visible()
+    assert below(house, top) == ["Three", "Two"]
+    assert three

@@ -1,0 +1,194 @@
+"""The views of roles, as an administrator uses them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+from playwright.sync_api import Page, expect
+
+from service.kernel.codes import HeldCodes
+from tests.console.house import House
+from tests.console.test_users import UNSAFE, button, headed
+from tests.console.visits import Visit
+
+CODES = (
+    "*",
+    "a",
+    "a:*",
+    "a:b",
+    "a:b:*",
+    "a:*:c",
+    "a:b:c",
+    "a:b:d",
+    "*:b",
+    "*:b:c",
+    "a:*:c:*",
+    "a:b:c:d",
+    "b:b",
+)
+HOW = """async (pairs) => {
+  const { covers } = await import(document.querySelector("script").src.replace("main.js", "parts/codes.js"));
+  return pairs.map(([held, code]) => covers(held, code));
+}"""
+
+
+def stored(house: House, code: str) -> dict[str, Any]:
+    found = house.api.get("/api/role/list", params={"roleCode": code}).json()["data"]["items"]
+    (one,) = [one for one in found if one["roleCode"] == code]
+    given: dict[str, Any] = house.api.get(f"/api/role/{one['id']}/permissions").json()["data"]
+    return {**one, **given}
+
+
+def press_until_focused(page: Page, name: str, key: str = "Tab") -> None:
+    """Press ``key`` until what is focused has the text ``name``."""
+    for _ in range(60):
+        page.keyboard.press(key)
+        if page.evaluate("document.activeElement.textContent").startswith(name):
+            return
+    raise AssertionError(name)
+
+
+def test_a_wildcard_covers_in_the_console_what_it_covers_in_the_service(visit: Visit) -> None:
+    visit.go()
+    pairs = list(product(CODES, repeat=2))
+
+    def holds(held: str, code: str) -> bool:
+        one = HeldCodes([held])
+        return (
+            one.holds_exactly(code)
+            or one.holds_everything(code)
+            or one.holds_subtree(code)
+            or one.holds_pattern(code)
+        )
+
+    assert visit.page.evaluate(HOW, json.loads(json.dumps(pairs))) == [holds(*pair) for pair in pairs]
+
+
+def test_a_role_is_made_previewed_saved_and_undone_by_the_keyboard_alone(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/roles")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    press_until_focused(page, "New role")
+    page.keyboard.press("Enter")
+    headed(page, "New role")
+    page.keyboard.press("Tab")
+    page.keyboard.type(UNSAFE)
+    page.keyboard.press("Tab")
+    page.keyboard.type("keyed")
+    page.keyboard.press("Tab")
+    page.keyboard.type(UNSAFE)
+    press_until_focused(page, "Create")
+    page.keyboard.press("Enter")
+    headed(page, UNSAFE)
+
+    press_until_focused(page, "System")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")  # opens Users
+    page.keyboard.press("l")
+    expect(page.get_by_role("treeitem", name="List users")).to_be_focused()
+    page.keyboard.press("Space")
+    expect(page.get_by_role("treeitem", name="List users")).to_have_attribute("aria-checked", "true")
+    expect(page.get_by_role("treeitem", name="System").first).to_have_attribute("aria-checked", "mixed")
+    visit.axe()
+    press_until_focused(page, "Preview and save")
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("GET /api/user/list")
+    visit.axe()
+    visit.picture("role-preview")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("is saved.")).to_be_visible()
+    assert stored(house, "keyed")["permissions"] == ["system:user:list"]
+    expect(button(page, "Preview and save")).to_have_count(0)
+    button(page, "Undo").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The role gives no permission.")).to_be_visible()
+    assert stored(house, "keyed")["permissions"] == []
+
+
+def test_a_role_shows_what_its_wildcards_cover_and_a_copy_gives_the_same(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/roles/2")
+    search = page.get_by_role("searchbox", name="Search by title or code")
+    search.fill("role:list")
+    covered = page.get_by_role("treeitem", name="List and read roles")
+    expect(covered).to_contain_text("covered by system:*")
+    expect(covered).to_have_attribute("aria-checked", "false")
+    search.fill("below system")
+    expect(page.get_by_role("treeitem", name="Everything below system")).to_contain_text("wildcard, covers")
+    visit.picture("role")
+    page.get_by_role("link", name="Copy").click()
+    headed(page, "Copy the role Administrator")
+    page.get_by_label("Code").fill("copied")
+    button(page, "Create").click()
+    headed(page, "Copy of Administrator")
+    copied, source = stored(house, "copied"), stored(house, "admin")
+    assert (copied["menuIds"], copied["permissions"]) == (source["menuIds"], source["permissions"])
+    # A Menu is chosen with all below it, but no wildcard.
+    page.get_by_role("treeitem", name="System").first.locator(".tick").first.click()
+    expect(page.locator(".difference")).to_contain_text("Adds system:file:delete")
+    expect(page.locator(".difference")).not_to_contain_text("*")
+
+    button(page, "Discard the changes").click()
+    button(page, "Delete").click()
+    button(page, "Delete this role").click()
+    headed(page, "Roles")
+    assert house.api.get("/api/role/list?roleCode=copied").json()["data"]["total"] == 0
+
+
+def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: House) -> None:
+    house.member("dunlin", "system:user:list")
+    role_id = stored(house, "dunlin")["id"]
+    page = visit.page
+    visit.sign_in(address=f"/roles/{role_id}")
+    page.get_by_role("searchbox", name="Search by title or code").fill("role:list")
+    page.get_by_role("treeitem", name="List and read roles").locator(".tick").click()
+    theirs = {"permissions": ["system:user:list", "system:menu:list"]}
+    assert house.api.put(f"/api/role/{role_id}/permissions", json=theirs).status_code == 200
+    button(page, "Preview and save").click()
+    expect(page.get_by_role("alert")).to_contain_text("system:menu:list")
+    button(page, "Preview and save").click()
+    expect(page.get_by_role("dialog")).to_contain_text("dunlin 1 user")
+    button(page.get_by_role("dialog"), "Save").click()
+    expect(page.get_by_text("is saved.")).to_be_visible()
+    assert stored(house, "dunlin")["permissions"] == [
+        "system:menu:list",
+        "system:role:list",
+        "system:user:list",
+    ]
+
+
+def test_who_gets_a_role_is_refused_before_and_allowed_after(
+    visitor: Callable[[], Visit], house: House
+) -> None:
+    user_id = house.member("whimbrel")
+    mine, theirs = visitor(), visitor()
+    theirs.sign_in("whimbrel", "/roles")
+    headed(theirs.page, "This page is not for you")
+    assert theirs.page.get_by_role("link", name="Roles").count() == 0
+
+    page = mine.page
+    mine.sign_in(address="/roles/new")
+    page.get_by_label("Name").fill("Reads roles")
+    page.get_by_label("Code").fill("reads-roles")
+    button(page, "Create").click()
+    page.get_by_role("searchbox", name="Search by title or code").fill("role:list")
+    page.get_by_role("treeitem", name="List and read roles").locator(".tick").click()
+    button(page, "Preview and save").click()
+    button(page.get_by_role("dialog"), "Save").click()
+    expect(page.get_by_text("is saved.")).to_be_visible()
+    mine.go(f"/users/{user_id}/edit")
+    page.get_by_role("checkbox", name="Reads roles").check()
+    button(page, "Save").click()
+    expect(page.get_by_role("dialog").get_by_role("heading", name="Gain access")).to_be_visible()
+    button(page.get_by_role("dialog"), "Save").click()
+    expect(page.get_by_role("link", name="Reads roles")).to_be_visible()
+
+    theirs.page.reload()
+    theirs.sign_in("whimbrel", "/roles?roleCode=reads-roles")
+    expect(theirs.page.get_by_role("table")).to_contain_text("Reads roles")
+    expect(theirs.page.get_by_role("link", name="New role")).to_have_count(0)

@@ -1,0 +1,170 @@
+"""The views of users, as an administrator uses them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.console.house import House
+from tests.console.visits import Visit
+
+UNSAFE = "<img src=x onerror=alert(1)>'\"&"
+
+
+def button(place: Page | Locator, name: str) -> Locator:
+    return place.get_by_role("button", name=name, exact=True)
+
+
+def headed(page: Page, title: str) -> None:
+    """Wait until the view with that title is shown."""
+    expect(page.get_by_role("heading", level=1)).to_have_text(title)
+
+
+def stored(house: House, name: str) -> dict[str, Any]:
+    found = house.api.get("/api/user/list", params={"userName": name}).json()["data"]["items"]
+    assert len(found) == 1
+    one: dict[str, Any] = found[0]
+    return one
+
+
+def test_an_account_is_made_kept_out_let_in_again_and_deleted(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/users")
+    page.get_by_role("link", name="New user").click()
+    headed(page, "New user")
+    page.get_by_label("User name").fill("heron")
+    page.get_by_role("textbox", name="Name", exact=True).fill(UNSAFE)
+    page.locator("input[type=password]").fill("1234")
+    page.get_by_role("checkbox", name="Auditor").check()
+    button(page, "Create").click()
+    expect(page.get_by_text("must have 8 to 128 characters")).to_be_visible()
+    expect(page.locator("input[type=password]")).to_be_focused()
+    page.locator("input[type=password]").fill("four wary herons")
+    button(page, "Create").click()
+    headed(page, "heron")
+    expect(page.get_by_text(UNSAFE)).to_be_visible()
+    assert [role["roleCode"] for role in stored(house, "heron")["roles"]] == ["auditor"]
+
+    button(page, "Disable").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="Lose access")).to_be_visible()
+    expect(dialog).to_contain_text("auditor 1 user")
+    button(dialog, "Disable").click()
+    expect(page.locator(".badge", has_text="Disabled")).to_be_visible()
+    assert stored(house, "heron")["status"] == "disabled"
+    button(page, "Undo").click()
+    expect(page.locator(".badge", has_text="Enabled")).to_be_visible()
+
+    button(page, "Ban").click()
+    page.get_by_label("For").select_option(label="1 day")
+    page.get_by_label("Reason").fill(UNSAFE)
+    button(page, "Ban this user").click()
+    expect(page.get_by_text("Banned by admin")).to_contain_text(UNSAFE)
+    assert stored(house, "heron")["ban"]["reason"] == UNSAFE
+    visit.axe()
+    visit.picture("user")
+    button(page, "Lift the ban").click()
+    expect(button(page, "Ban")).to_be_visible()
+    assert stored(house, "heron")["ban"] is None
+
+    button(page, "Delete").click()
+    expect(page.get_by_role("dialog")).to_contain_text("The account heron is deleted")
+    button(page, "Delete this user").click()
+    headed(page, "Users")
+    assert house.api.get("/api/user/list?userName=heron").json()["data"]["total"] == 0
+
+
+def test_a_list_of_users_is_filtered_and_its_address_leads_back_to_it(visit: Visit, house: House) -> None:
+    for number in range(25):
+        house.member(f"stint{number:02}")
+    page = visit.page
+    visit.sign_in(address="/users?userName=stint&sort=-userName")
+    rows = page.get_by_role("table").get_by_role("row")
+    expect(rows).to_have_count(21)
+    expect(rows.nth(1)).to_contain_text("stint24")
+    expect(page.get_by_text("of 25").first).to_be_visible()
+    button(page, "Next").click()
+    expect(rows).to_have_count(6)
+    visit.axe()
+    rows.nth(5).get_by_role("link").click()
+    headed(page, "stint00")
+    page.go_back()
+    expect(rows).to_have_count(6)
+    page.get_by_role("combobox", name="State").select_option("disabled")
+    expect(page.get_by_text("Nothing matches these filters.")).to_be_visible()
+    assert "status=disabled" in page.url
+    button(page, "Clear the filters").click()
+    expect(rows).to_have_count(21)
+    visit.picture("users")
+    page.set_viewport_size({"width": 320, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") == 320
+
+
+def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: House) -> None:
+    user_id = house.member("knot")
+    page = visit.page
+    visit.sign_in(address=f"/users/{user_id}/edit")
+    name = page.get_by_role("textbox", name="Name", exact=True)
+    expect(name).to_have_value("knot")
+    theirs = {"nickName": "Theirs", "phone": "+49 30 1234567"}
+    assert house.api.patch(f"/api/user/{user_id}", json=theirs).status_code == 200
+
+    name.fill("Mine")
+    page.get_by_label("Email").fill("knot@example.org")
+    button(page, "Save").click()
+    expect(page.get_by_role("alert")).to_contain_text("meanwhile")
+    expect(page.get_by_label("Phone")).to_have_value("+49 30 1234567")
+    visit.axe()
+    visit.picture("merge")
+    page.get_by_label(re.compile("Theirs")).check()
+    expect(name).to_have_value("Theirs")
+    button(page, "Save").click()
+    headed(page, "knot")
+    saved = stored(house, "knot")
+    assert (saved["nickName"], saved["email"]) == ("Theirs", "knot@example.org")
+    assert saved["phone"] == "+49 30 1234567"
+
+
+def test_a_session_of_a_user_is_shown_and_ended(visitor: Callable[[], Visit], house: House) -> None:
+    user_id = house.member("plover", "system:role:list")
+    theirs, mine = visitor(), visitor()
+    theirs.sign_in("plover", "/roles")
+    page = mine.page
+    mine.sign_in(address=f"/users/{user_id}")
+    page.get_by_role("button", name=re.compile("^End the session on console-")).click()
+    button(page.get_by_role("dialog"), "End").click()
+    expect(page.get_by_text("This user is not signed in.")).to_be_visible()
+    theirs.page.get_by_role("link", name="User", exact=True).click()
+    expect(theirs.page.get_by_role("heading", name="Sign in again")).to_be_visible()
+
+
+def test_the_faults_of_a_table_are_shown_by_row_before_it_is_saved(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/users/import")
+    file = page.get_by_label("A file")
+
+    def choose(text: str) -> None:
+        file.set_input_files({"name": "users.csv", "mimeType": "text/csv", "buffer": text.encode()})
+
+    choose(f"userName,nickName,roles\nruff,Ruff,auditor\nreeve,,{UNSAFE.replace(' ', '')}\n")
+    expect(page.get_by_role("alert")).to_contain_text("Nothing was saved")
+    faults = page.get_by_role("table").get_by_role("row")
+    expect(faults.nth(1)).to_contain_text("2")
+    expect(faults.nth(1)).to_contain_text("nickName")
+    visit.axe()
+    visit.picture("import")
+
+    choose(f"userName,nickName,roles\nruff,Ruff,auditor\nreeve,{UNSAFE.replace(',', '')},\n")
+    expect(page.get_by_text("2 to create")).to_be_visible()
+    assert house.api.get("/api/user/list?userName=ruff").json()["data"]["total"] == 0
+    visit.axe()
+    button(page, "Save 2 rows").click()
+    headed(page, "Users")
+    assert [role["roleCode"] for role in stored(house, "ruff")["roles"]] == ["auditor"]
+    button(page, "Export").click()
+    with page.expect_download() as download:
+        button(page.get_by_role("dialog"), "JSON Lines").click()
+    assert '"userName":"ruff"' in download.value.path().read_text(encoding="utf-8").replace(": ", ":")
