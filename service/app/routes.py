@@ -151,7 +151,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
         access_cookie=access_cookie,
     )
     add_guide(routes)
-    add_console(routes, enabled=container.console)
+    add_console(routes, enabled=container.console, token=container.token_header)
     return routes
 
 

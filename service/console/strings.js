@@ -137,8 +137,7 @@ export const S = {
     attention: "What needs attention",
     fine: "Nothing needs attention.",
     checkedAt: "Checked",
-    go: "Go to",
-    severities: /** @type {Record<string, string>} */ ({ error: "Error", warning: "Warning", info: "Note", ok: "Fine" }),
+    states: /** @type {Record<string, string>} */ ({ fault: "Fault", warning: "Warning", unknown: "Not checked", ok: "Fine" }),
   },
   account: {
     title: "Your account",

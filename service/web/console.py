@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import html
 import re
 from pathlib import Path
 from typing import Final
@@ -44,8 +45,10 @@ _REFERENCE: Final = re.compile(rb'(?<=\s)(src|href)="([^"]+)"')
 class Console:
     """The files of one release, read together when the first of them is asked for."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, token: tuple[str, str]) -> None:
+        """``token`` is the header of the access token and the text before it: the page tells its scripts."""
         self._files = Folder(folder)
+        self._token = token
         self._reading = asyncio.Lock()
         self._release: str | None = None
         self._page = Content.of(b"", HTML)
@@ -81,7 +84,9 @@ class Console:
                 return found[0]
             return b'%s="%s/%s/%s"' % (attribute, CONSOLE.encode(), release.encode(), path.encode())
 
-        return _REFERENCE.sub(led, page)
+        name, prefix = (html.escape(text) for text in self._token)
+        told = f'<html data-token-name="{name}" data-token-prefix="{prefix}" '.encode()
+        return _REFERENCE.sub(led, page).replace(b"<html ", told, 1)
 
 
 class Entrance:
@@ -110,10 +115,13 @@ class SwitchedOff:
 _OFF: Final = "The console is switched off here, by the setting console.enabled"
 
 
-def add_console(routes: Routes, *, enabled: bool, folder: Path = FILES) -> None:
-    """Serve the files of ``folder`` as the console, or refusals that say that it is switched off."""
+def add_console(routes: Routes, *, enabled: bool, token: tuple[str, str], folder: Path = FILES) -> None:
+    """Serve the files of ``folder`` as the console, or refusals that say that it is switched off.
+
+    ``token`` is the header of the access token and the text before it.
+    """
     if enabled:
-        console = Console(folder)
+        console = Console(folder, token)
         add_site(routes, CONSOLE, Entrance(console), console)
     else:
         add_site(routes, CONSOLE, SwitchedOff(), SwitchedOff())

@@ -27,10 +27,10 @@ expect.set_options(timeout=PATIENCE)
 _REFUSED: Final = "Failed to load resource: the server responded with a status of"
 
 
-def new_context(house: House) -> BrowserContext:
-    """Return a browser of its own: no session, no stored data."""
+def new_context(house: House, url: str | None = None) -> BrowserContext:
+    """Return a browser of its own, at ``url`` or the house's: no session, no stored data."""
     context = house.browser.new_context(
-        base_url=house.url,
+        base_url=url or house.url,
         viewport={"width": 1280, "height": 900},
         locale="en-GB",
         timezone_id="Europe/Berlin",

@@ -16,13 +16,15 @@ from tests.web.example_service import OpenGate
 
 pytestmark = pytest.mark.anyio
 
-PAGE = '<script type="module" src="main.js"></script>\n<link rel="icon" href="data:,"><a href="#/users">'
+TOLD = 'data-token-name="X-Token" data-token-prefix="&quot;" '
+SCRIPT = '<script type="module" src="main.js"></script>'
+PAGE = f'<html lang="en">{SCRIPT}\n<link rel="icon" href="data:,"><a href="#/users">'
 
 
 def served(folder: Path = FILES, *, enabled: bool = True) -> RequestMiddleware:
     app = Application()
     routes = Routes(app, OpenGate())
-    add_console(routes, enabled=enabled, folder=folder)
+    add_console(routes, enabled=enabled, token=("X-Token", '"'), folder=folder)
     return RequestMiddleware(app, folders=routes.folders)
 
 
@@ -58,7 +60,13 @@ async def test_the_page_of_the_package_leads_to_files_that_are_served() -> None:
 async def test_only_references_to_files_of_the_console_are_changed(folder: Path, path: str) -> None:
     page = await ask(served(folder), "GET", path)
     assert page.status == 200
-    assert re.sub(rb"/console/[0-9a-f]{16}/", b"", page.body).decode() == PAGE
+    shown = re.sub(rb"/console/[0-9a-f]{16}/", b"", page.body).decode()
+    assert shown.replace(TOLD, "", 1) == PAGE
+
+
+async def test_the_page_tells_its_scripts_where_the_access_token_belongs(folder: Path) -> None:
+    page = await ask(served(folder), "GET", "/console")
+    assert page.body.decode().startswith(f'<html {TOLD}lang="en">')
 
 
 async def test_only_a_folder_may_have_a_slash_after_it(folder: Path) -> None:

@@ -5,7 +5,7 @@ import { tell } from "../parts/dialog.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { match, start, stop } from "./router.js";
 import * as session from "./session.js";
-import { VIEWS } from "./views.js";
+import { viewOf } from "./views.js";
 
 /** @type {[string, string, string][]} */
 const OWN = [["/account", S.frame.account, "user"], ["/account/devices", S.frame.devices, "device"], ["/account/sign-ins", S.frame.logins, "log-in"]];
@@ -88,7 +88,7 @@ export async function refresh() {
  */
 function items(menus) {
   return menus.flatMap((menu) => {
-    const view = VIEWS.find((one) => one.menu && (one.menu === menu.name || `/system/${one.menu}` === menu.path || one.pattern === menu.path));
+    const view = viewOf(menu);
     const own = view && session.may(view.operation) ? [entry(view.pattern, menu.title, menu.icon ?? "file")] : [];
     const below = items(menu.children);
     if (own.length > 0 || below.length === 0) return [...own, ...below];

@@ -33,3 +33,11 @@ export const VIEWS = [
   { pattern: "/menus/{id}", load: () => import("../views/menus.js"), operation: "GET /api/menu/{id}" },
   { pattern: "/menus/{id}/edit", load: () => import("../views/menu-form.js"), operation: "PATCH /api/menu/{id}" },
 ];
+
+/**
+ * Return the view to which a menu of the caller leads: by the name that the service has given it, or by its path.
+ * @param {import("./session.js").Menu} menu
+ */
+export function viewOf({ name, path }) {
+  return VIEWS.find((one) => one.menu && [name, path].some((text) => text && [one.menu, `/system/${one.menu}`, one.pattern].includes(text)));
+}

@@ -1,23 +1,23 @@
 // @ts-check
 /** The first view: who the caller is, what they may do in words, and what needs attention. */
 import { badge, card, definition, h, icon, link } from "../core/dom.js";
-import { VIEWS } from "../core/views.js";
+import { viewOf } from "../core/views.js";
 import { menus } from "../core/session.js";
 import { trouble } from "../parts/dialog.js";
+import { time } from "../parts/time.js";
 import { S } from "../strings.js";
 
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   const { me } = page;
-  const findings = page.may("GET /api/system/findings") ? h("div", null) : null;
+  const findings = page.may("GET /api/system/findings") ? h("div", null, card(S.home.attention, h("p", { class: "loading", role: "status" }, S.frame.loading))) : null;
   page.title(S.home.title(me.nickName || me.name));
   page.put(
     findings,
-    h("div", { class: "cards" },
-      card(S.home.you, definition([[S.home.userName, me.name], [S.home.nickName, me.nickName], [S.home.email, me.email],
-        [S.home.roles, me.roles.length > 0 ? h("span", { class: "badges" }, me.roles.map((role) => badge(role))) : S.home.noRoles]])),
-      card(S.home.may, rights(page))));
-  if (findings) await attention(page, findings);
+    card(S.home.you, definition([[S.home.userName, me.name], [S.home.nickName, me.nickName], [S.home.email, me.email],
+      [S.home.roles, me.roles.length > 0 ? h("span", { class: "badges" }, me.roles.map((role) => badge(role))) : S.home.noRoles]])),
+    card(S.home.may, rights(page)));
+  if (findings) attention(page, findings);
 }
 
 /** What the caller may do, by the menus that they see, in the words of their Buttons. @param {import("../core/router.js").Page} page */
@@ -27,7 +27,7 @@ function rights(page) {
   if (areas.length === 0 && page.me.permissions.length === 0) return h("p", null, S.home.mayNothing);
   return h("ul", { class: "areas" },
     areas.map((one) => {
-      const view = VIEWS.find(({ menu }) => menu && menu === one.name);
+      const view = viewOf(one);
       const words = one.buttons.map(word);
       return h("li", null, icon(one.icon ?? "file"), h("span", null, view && page.may(view.operation ?? "") ? link(view.pattern, one.title) : h("strong", null, one.title), h("small", null, words.join(", "))));
     }));
@@ -44,10 +44,13 @@ function word(code) {
 async function attention(page, place) {
   try {
     const { data } = await page.call("GET", /** @type {string} */ ("/api/system/findings"));
-    const all = /** @type {any[]} */ (data.items ?? data.findings ?? data);
-    const bad = all.filter(({ severity }) => severity !== "ok");
-    place.replaceChildren(card(S.home.attention, bad.length === 0 ? h("p", null, badge(S.home.severities.ok, "good"), " ", S.home.fine)
-      : h("ul", { class: "findings" }, bad.map((one) => h("li", null, badge(S.home.severities[one.severity] ?? one.severity, one.severity === "error" ? "bad" : "warn"), " ", one.message ?? one.title)))));
+    const kinds = Object.keys(S.home.states);
+    const found = /** @type {any[]} */ (data.items).filter(({ state }) => state !== "ok")
+      .sort((one, other) => kinds.indexOf(one.state) - kinds.indexOf(other.state));
+    place.replaceChildren(card(S.home.attention, found.length === 0 ? h("p", null, badge(S.home.states.ok, "good"), " ", S.home.fine)
+      : h("ul", { class: "findings" }, found.map((one) => h("li", null, badge(S.home.states[one.state] ?? one.state, one.state === "fault" ? "bad" : "warn"),
+        h("div", null, h("strong", null, one.check), ` ${one.message}`, one.remedy && h("small", null, one.remedy))))),
+    h("p", { class: "help" }, S.home.checkedAt, " ", time(data.checkedTime, { ago: true }))));
   } catch (problem) {
     if (!page.signal.aborted) place.replaceChildren(trouble(problem));
   }
