@@ -93,7 +93,7 @@ class Container:
 
     def __init__(self, settings: Settings, shipped: Shipped, slot: Slot | None = None) -> None:
         database, auth, worker = settings.database, settings.auth, _worker_name()
-        self.auth, self.worker, self.console = auth, worker, settings.console.enabled
+        self.settings, self.auth, self.worker, self.console = settings, auth, worker, settings.console.enabled
         self.tracing = request_tracing(settings.tracing, worker)
         self.database = _database(
             database, database.pool_size, database.timeout, traced=self.tracing is not None

@@ -13,6 +13,9 @@ from service.app.extensions import add_extensions
 from service.app.readiness import facts
 from service.authn.oauth.client_credentials import ClientCredentials
 from service.authn.oauth.introspection import Introspection
+from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.sync import KnownRoute
+from service.diagnosis.latest import LatestFindings
 from service.endpoints.access import evaluation, forward, metadata, search
 from service.endpoints.files import files, public_links
 from service.endpoints.jobs import jobs
@@ -34,6 +37,7 @@ from service.endpoints.resources import bindings, resources
 from service.endpoints.roles import role_tables, roles
 from service.endpoints.services import openings, services
 from service.endpoints.sessions import key_set, online, own_sessions, tokens
+from service.endpoints.system import findings
 from service.endpoints.users import account_state, accounts, api_keys, own_operations, profile, user_tables
 from service.evaluation.answers import Answers
 from service.kernel.about import NAME
@@ -75,6 +79,7 @@ TAGS: Final = {
     "resource": "Registered API resources, and the Buttons that open them.",
     "role": "Roles, and the permissions that they give.",
     "service": "Other services, whose routes resources guard.",
+    "system": "What is wrong with the installation, or may soon be.",
     "user": "Users, and the caller's own account.",
 }
 """What the operations below the first segment of a path are about."""
@@ -120,6 +125,8 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     _add_rights(routes, container)
     _add_logs(routes, container)
     _add_jobs(routes, container)
+    latest = LatestFindings(container.settings, partial(_known, routes))
+    routes.add("/api/system/findings", findings.SystemFindingList(latest))
     routes.add("/api/user/info", profile.Info(container.database))
     routes.add("/api/user/operations", own_operations.OwnOperationList(container.live, routes))
     routes.add("/api/user/profile", profile.Profile(container.database, container.accounts))
@@ -168,6 +175,11 @@ def _add_outside(routes: Routes, container: Container) -> None:
     routes.add_outside("/metrics", metrics)
     routes.add_outside("/.well-known/jwks.json", key_set.KeySet(container.tokens))
     routes.add_outside("/", StartPage(container.operator_token, guide=is_built(), console=container.console))
+
+
+def _known(routes: Routes, _shipped: Shipped) -> list[KnownRoute]:
+    """Return the guarded routes, whose lines the start has compared with the code."""
+    return [KnownRoute(one.object, one.summary, one.access) for one in routes.operations]
 
 
 def _add_rights(routes: Routes, container: Container) -> None:

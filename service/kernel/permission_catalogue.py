@@ -261,6 +261,12 @@ CATALOGUE: Final = (
         ("run", "Run jobs now", "POST /api/jobs/{name}/run"),
         ("update", "Pause and resume jobs", "PUT /api/jobs/{name}/paused"),
     ),
+    _page(
+        "doctor",
+        "Doctor",
+        "stethoscope",
+        ("read", "Read what is wrong with the installation", "GET /api/system/findings"),
+    ),
 )
 """All pages, in the order of the menu."""
 

@@ -1,4 +1,4 @@
-"""Untrusted text, made safe to print on one line."""
+"""Text for people: untrusted text, made safe to print on one line, and numbers with their nouns."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ _CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 def printable(text: str) -> str:
     r"""Return ``text`` with control, line and direction characters as escapes, such as ``\x1b``."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def counted(number: int, one: str) -> str:
+    """Return ``number`` and a noun, in the plural unless the number is 1: ``3 users``."""
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"

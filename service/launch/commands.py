@@ -47,7 +47,7 @@ def _settings(_options: Namespace, _environ: Environ) -> None:
 def _migrate(_options: Namespace, environ: Environ) -> None:
     from service.authz.publishing.shipped import configured
     from service.authz.review.covered import covered_by
-    from service.launch.additions import describe_additions
+    from service.diagnosis.additions import describe_additions
     from service.launch.stores import reachable
     from service.records.migrate import additions, migrate
 

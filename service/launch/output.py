@@ -43,8 +43,3 @@ def aligned(rows: Iterable[Sequence[str]], *, indent: str = "") -> str:
     return "\n".join(
         (indent + "  ".join(starmap(str.ljust, zip(cells, widths, strict=True)))).rstrip() for cells in listed
     )
-
-
-def counted(number: int, one: str) -> str:
-    """Return ``number`` and a noun, in the plural unless the number is 1: ``3 users``."""
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"

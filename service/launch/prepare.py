@@ -27,14 +27,14 @@ from service.kernel.operator_error import OperatorError
 from service.launch.errors import PasswordError, UnpreparedError
 from service.launch.known_routes import routes_of_code
 from service.launch.parent import end_with_parent
-from service.launch.prepared import PASSWORD, FirstLogin, Prepared, Refused
+from service.launch.prepared import FirstLogin, Prepared, Refused
 from service.launch.stores import past_pooler
 from service.records import migrate
 from service.records.database.transactions import Database
 from service.records.policy import revisions
 from service.records.seed.data import ADMINISTRATOR
 from service.records.timelines import timelines
-from service.settings import Settings
+from service.settings import FIRST_PASSWORD, Settings
 from service.web.observability.log_format import configure_logging
 from service.web.observability.tracing import check_installed
 
@@ -174,4 +174,4 @@ async def _publish(settings: Settings, shipped: Shipped) -> Policy:
 def _refuse_outright(password: str, settings: Settings) -> None:
     low, high = settings.password.min_length, settings.password.max_length
     if not low <= len(password) <= high:
-        raise PasswordError(f"{PASSWORD} must be {low} to {high} characters long")
+        raise PasswordError(f"{FIRST_PASSWORD} must be {low} to {high} characters long")

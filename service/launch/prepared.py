@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
-"""The variable with the password that the operator chose."""
-
 
 @dataclass(frozen=True, slots=True)
 class FirstLogin:

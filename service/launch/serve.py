@@ -17,7 +17,6 @@ from service.launch.children import use_short_sockets
 from service.launch.hardening import OWNER_ONLY, close_to_others, forget_variable
 from service.launch.listening import listener
 from service.launch.preparation import Preparation
-from service.launch.prepared import PASSWORD
 from service.launch.stop_times import DRAIN, STOP_MARGIN
 from service.launch.stores import Stores, running
 from service.launch.supervisor import Supervisor
@@ -31,8 +30,8 @@ def serve(environ: Mapping[str, str]) -> None:
     ``ListenError``, ``EmbeddedError`` and, for all else, ``PreparationError``.
     """
     check_installation()
-    password = environ.get(PASSWORD) or None
-    forget_variable(PASSWORD)  # it is not needed any more
+    password = environ.get(table.FIRST_PASSWORD) or None
+    forget_variable(table.FIRST_PASSWORD)  # it is not needed any more
     os.umask(OWNER_ONLY)
     settings = table.load(environ)
     configure_logging(settings.log.format, settings.log.level)

@@ -11,7 +11,7 @@ from service.settings.access import Auth, Password
 from service.settings.destinations import Destination, ExportLog
 from service.settings.errors import Fault, SettingsError
 from service.settings.export import Export
-from service.settings.loading import CONFIG, configured_file, load, written_secrets
+from service.settings.loading import CONFIG, FIRST_PASSWORD, configured_file, load, written_secrets
 from service.settings.local_rotation import local_previous, rotate_local_secret
 from service.settings.markdown import markdown
 from service.settings.oplog import Oplog
@@ -31,6 +31,7 @@ def table() -> tuple[Row, ...]:
 
 __all__ = [
     "CONFIG",
+    "FIRST_PASSWORD",
     "Auth",
     "Console",
     "Database",

@@ -18,11 +18,11 @@ from service.settings.table import PREFIX, Row, table_of
 from service.settings.values import Substituted, from_toml
 
 CONFIG = "PORTCULLIS_CONFIG"
+FIRST_PASSWORD = "PORTCULLIS_ADMIN_PASSWORD"  # noqa: S105 - the name of a variable, not a password
+"""The variable with the password that the operator chose for the first administrator."""
 DEFAULT_FILE = "portcullis.toml"
 
-OUTSIDE_THE_TABLE = frozenset(
-    {CONFIG, "PORTCULLIS_ADMIN_PASSWORD", "PORTCULLIS_BACKUP_PASSPHRASE", TEST_CACHES}
-)
+OUTSIDE_THE_TABLE = frozenset({CONFIG, FIRST_PASSWORD, "PORTCULLIS_BACKUP_PASSPHRASE", TEST_CACHES})
 """Variables of this program that are not settings."""
 
 # Kubernetes sets these variables in every pod if there is a Service with the name "portcullis".

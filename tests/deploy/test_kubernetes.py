@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from service.launch.doctor.store_checks import connections_of
+from service.diagnosis.store_checks import connections_of
 from service.launch.stop_times import DRAIN, STOP_MARGIN
 from service.settings import Settings, load
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from service.launch.doctor.checks import CHECKS
+from service.diagnosis.checks import CHECKS
 from tests.docs.pages import ROOT, between, rows
 
 PAGE = (ROOT / "docs" / "guides" / "operating.md").read_text(encoding="utf-8")
 
 
 def test_the_page_lists_the_checks_as_the_doctor_makes_them() -> None:
-    assert [row[0] for row in rows(between(PAGE, "checks"))] == [name for name, _ in CHECKS]
+    assert [row[0] for row in rows(between(PAGE, "checks"))] == [check.name for check in CHECKS]
 
 
 def test_every_security_event_of_the_operator_is_on_the_page() -> None:

@@ -10,10 +10,11 @@ from typing import TypeAlias
 import psycopg
 import pytest
 
-from service.authz.publishing.shipped import configured
+from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.sync import KnownRoute
+from service.diagnosis.findings import Finding
 from service.embedded import EmbeddedStores
 from service.launch.doctor import diagnose
-from service.launch.doctor.findings import Finding
 from service.launch.prepare import publish_policy
 from service.settings import load
 from tests.support.databases import database
@@ -30,6 +31,11 @@ def variables_of(database_url: str, redis_url: str, data: Path) -> dict[str, str
         "REDIS_URL": redis_url,
         "JWT_SECRET": secrets.token_urlsafe(64),
     }
+
+
+def no_routes(_shipped: Shipped) -> list[KnownRoute]:
+    """Return no route: for checks that need none."""
+    return []
 
 
 def execute(database_url: str, statement: str) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 
-from service.launch.doctor.findings import Finding
-from service.launch.doctor.installation import Installation
-from service.launch.doctor.job_checks import jobs_in_time
+from service.diagnosis.findings import Finding
+from service.diagnosis.installation import Installation
+from service.diagnosis.job_checks import jobs_in_time
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Database
 from service.records.schema_revision import SchemaStanding
 from service.settings import Settings
-from tests.doctor.conftest import Look, execute
+from tests.doctor.conftest import Look, execute, no_routes
 
 
 def test_a_failing_job_is_a_fault_and_one_that_nobody_runs_a_warning(database_url: str) -> None:
@@ -37,7 +37,7 @@ async def found(url: str) -> Finding:
     database = Database(url, pool_size=1)
     try:
         server = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
-        return await jobs_in_time(Installation({}, Settings(), database, server))
+        return await jobs_in_time(Installation({}, Settings(), no_routes, database, server))
     finally:
         await database.close()
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from service import __version__
+from service.diagnosis.checks import CHECKS
+from service.diagnosis.findings import Finding
+from service.diagnosis.installation import Installation
 from service.launch.doctor import diagnose
-from service.launch.doctor.checks import CHECKS
-from service.launch.doctor.findings import Finding
-from service.launch.doctor.installation import Installation
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
 from service.settings import load, local_secret, rotate_local_secret
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
-from tests.doctor.conftest import Look, execute
+from tests.doctor.conftest import Look, execute, no_routes
 
 ON_TLS = {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true", "PORTCULLIS_AUTH__COOKIE_SECURE": "false"}
 EVERYWHERE = {"PORTCULLIS_SERVER__HOST": "0.0.0.0"}
@@ -30,11 +30,9 @@ def judged(check: str, folder: Path, **variables: str) -> str:
         "PORTCULLIS_SERVER__DATA": str(folder / "data"),
         "JWT_SECRET": secrets.token_urlsafe(64),
     } | variables
-    finding = dict(CHECKS)[check](
-        Installation(
-            environ, load(environ), server=ServerFacts(180000, 0, SchemaStanding("v1", "v1", known=True))
-        )
-    )
+    server = ServerFacts(180000, 0, SchemaStanding("v1", "v1", known=True))
+    (look,) = (one.look for one in CHECKS if one.name == check)
+    finding = look(Installation(environ, load(environ), no_routes, server=server))
     assert isinstance(finding, Finding)
     assert not environ["JWT_SECRET"] or environ["JWT_SECRET"] not in finding.message
     return state(finding)

@@ -12,16 +12,17 @@ import pytest
 import redis
 from psycopg.conninfo import conninfo_to_dict
 
+from service.diagnosis import store_checks
+from service.diagnosis.checks import CHECKS
+from service.diagnosis.findings import Finding
+from service.diagnosis.installation import Installation
 from service.embedded import EmbeddedStores
 from service.keyspace.inspection import StoreFacts
-from service.launch.doctor import as_json, as_text, diagnose, status_of, store_checks
-from service.launch.doctor.checks import CHECKS
-from service.launch.doctor.findings import Finding
-from service.launch.doctor.installation import Installation
+from service.launch.doctor import as_json, as_text, diagnose, status_of
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
 from service.settings import Database, Redis, Server, Settings
-from tests.doctor.conftest import Look, execute, variables_of
+from tests.doctor.conftest import Look, execute, no_routes, variables_of
 from tests.support.running import portcullis
 from tests.support.seeded import seed_database
 
@@ -182,7 +183,9 @@ def looked_at(
     """Return what a check finds in stores that no machine here can run."""
     given = Redis(url="redis://x", wait_replicas=wait_replicas)
     settings = Settings(server=Server(workers=4), database=Database(url="postgresql:///x"), redis=given)
-    finding: Finding = getattr(store_checks, check)(Installation({}, settings, server=server, store=store))
+    finding: Finding = getattr(store_checks, check)(
+        Installation({}, settings, no_routes, server=server, store=store)
+    )
     return finding
 
 

@@ -12,10 +12,10 @@ from types import ModuleType
 import pytest
 from structlog.testing import capture_logs
 
+from service.diagnosis.export_checks import export
+from service.diagnosis.installation import Installation
 from service.jobs.housekeeping import forget_dead_letters
 from service.kernel.operator_error import OperatorError
-from service.launch.doctor.export_checks import export
-from service.launch.doctor.installation import Installation
 from service.launch.export import dead_letters, forget, retry, status
 from service.oplog.chain import Chain
 from service.oplog.maintenance import Upkeep
@@ -24,6 +24,7 @@ from service.records.logs import months
 from service.records.schema_revision import SchemaStanding
 from service.settings import Destination, Export, Settings
 from service.settings.destinations import Destinations
+from tests.doctor.conftest import no_routes
 from tests.export.conftest import SECRET, Place
 from tests.export.receiver import Answer, HttpReceiver, Request, said
 from tests.export.test_delivery import drained
@@ -171,7 +172,7 @@ async def test_the_doctor_names_what_is_behind_refused_or_sent_in_clear_text(pla
 
     async def found(*to: Destination) -> tuple[str, str]:
         settings = replace(Settings(), export=Export(destinations=Destinations(to)))
-        finding = await export(Installation({}, settings, place.database, server))
+        finding = await export(Installation({}, settings, no_routes, place.database, server))
         return finding.state, finding.message
 
     assert await found() == ("ok", "there are no destinations")

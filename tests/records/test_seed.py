@@ -30,6 +30,7 @@ ACTIONS = {
     "login-log": "list export",
     "file": "upload list download delete share",
     "job": "list run update",
+    "doctor": "read",
 }
 CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for action in actions.split()}
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".
@@ -74,7 +75,12 @@ async def test_each_button_hangs_below_a_menu_and_there_is_one_root(connection: 
         (
             "auditor",
             {code for code in CODES if code.endswith((":list", ":detail"))}
-            | {"system:policy:read", "system:operation-log:export", "system:login-log:export"},
+            | {
+                "system:policy:read",
+                "system:doctor:read",
+                "system:operation-log:export",
+                "system:login-log:export",
+            },
         ),
         ("user", set()),
     ],

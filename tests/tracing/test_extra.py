@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from service.launch.doctor.installation import Installation
-from service.launch.doctor.tracing_checks import collector
+from service.diagnosis.installation import Installation
+from service.diagnosis.tracing_checks import collector
 from service.launch.prepare import check
 from service.settings import Settings, SettingsError, Tracing, load
+from tests.doctor.conftest import no_routes
 from tests.support.collector import collecting
 from tests.support.running import ROOT
 
@@ -50,16 +51,16 @@ def test_a_start_without_the_packages_is_refused_and_names_the_extra() -> None:
 
 @pytest.mark.usefixtures("_not_installed")
 async def test_the_doctor_names_the_extra_too() -> None:
-    found = await collector(Installation({}, traced("http://127.0.0.1:4318")))
+    found = await collector(Installation({}, traced("http://127.0.0.1:4318"), no_routes))
     assert (found.state, found.remedy) == ("fault", "install portcullis[tracing]")
 
 
 async def test_the_doctor_tries_the_collector() -> None:
-    assert (await collector(Installation({}, Settings()))).message == "off"
-    away = await collector(Installation({}, traced("http://127.0.0.1:9")))
+    assert (await collector(Installation({}, Settings(), no_routes))).message == "off"
+    away = await collector(Installation({}, traced("http://127.0.0.1:9"), no_routes))
     assert (away.state, away.message) == ("warning", "the collector takes no spans: ConnectionError")
     with collecting() as running:
-        assert (await collector(Installation({}, traced(running.url, 30)))).state == "ok"
+        assert (await collector(Installation({}, traced(running.url, 30), no_routes))).state == "ok"
         assert not running.spans
 
 

@@ -79,6 +79,14 @@ export interface ButtonsOfResource {
   buttons: BoundButton[];
 }
 
+/** What one check has found. `ok`; `warning`: it works, and may do harm; `fault`: it does not work, or is a security hole; `unknown`: it could not be checked. `remedy` says what to do. */
+export interface CheckFinding {
+  check: string;
+  state: FindingState;
+  message: string;
+  remedy: string | null;
+}
+
 export type CodeLayer = "grant" | "permission";
 
 /** All routes, and the enabled resources that match no request of any route. */
@@ -191,6 +199,8 @@ export interface FilePage {
 }
 
 export type FileSort = "id" | "-id" | "name" | "-name" | "size" | "-size" | "contentType" | "-contentType" | "createTime" | "-createTime";
+
+export type FindingState = "fault" | "ok" | "unknown" | "warning";
 
 /** A held code that matches the deciding line, and the predicate of the model that matches it. */
 export interface FiredCode {
@@ -1156,6 +1166,13 @@ export interface StatusOrder {
   status: UserStatus;
 }
 
+/** The findings of all checks, made at `checkedTime`; `status` is the worst state of them. */
+export interface SystemFindings {
+  status: FindingState;
+  checkedTime: string;
+  items: CheckFinding[];
+}
+
 /** An access token with its lifetime in seconds, and the refresh token that renews it. */
 export interface TokenPair {
   accessToken: string;
@@ -1754,6 +1771,12 @@ export interface Operations {
     query: {};
     body: Pause;
     answer: JobState;
+  };
+  "GET /api/system/findings": {
+    path: {};
+    query: {};
+    body: undefined;
+    answer: SystemFindings;
   };
   "GET /api/user/info": {
     path: {};

@@ -119,7 +119,7 @@ class ResourceButtons:
     @logged("resource", "bind", "UPDATE")
     @publishes
     @refuses(NotFound, PreconditionFailed)
-    @example_body({"menuIds": [13]})
+    @example_body({"menuIds": [14]})
     @tagged
     @named("setResourceButtons")
     async def on_put(self, context: RequestContext, body: ButtonIds, id: int) -> SavedButtons:

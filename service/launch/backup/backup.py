@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from service import settings as table
+from service.kernel.text import counted
 from service.launch.backup.archive import ArchiveReader
 from service.launch.backup.making import make
 from service.launch.backup.manifest import KEYS, Manifest
@@ -19,7 +20,7 @@ from service.launch.backup.sealed_keys import KeysError, asked_passphrase, unsea
 from service.launch.lazy_commands import add_data, add_json
 from service.launch.log_entry import enter
 from service.launch.operator import log_to_errors, operator_name
-from service.launch.output import aligned, counted, say
+from service.launch.output import aligned, say
 from service.launch.stores import reachable
 from service.records.logs.operation_events import OperationEvent
 from service.records.schema_revision import require_current

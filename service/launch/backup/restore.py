@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from service import settings as table
+from service.kernel.text import counted
 from service.launch.backup.archive import ArchiveReader
 from service.launch.backup.manifest import Manifest
 from service.launch.backup.restoring import Choices, Restored, restore
 from service.launch.lazy_commands import add_data
 from service.launch.operator import log_to_errors, tell_security
-from service.launch.output import aligned, counted, say
+from service.launch.output import aligned, say
 from service.launch.stores import reachable
 
 

@@ -1,6 +1,6 @@
 """``portcullis doctor``: checks an installation for operator errors, and says how to correct them.
 
-One small function per check, in the table in ``checks``. Changes nothing, prints no secret, and reports a
+The checks are in ``service.diagnosis``. Changes nothing, prints no secret, and reports a
 store that is out of reach instead of failing.
 """
 

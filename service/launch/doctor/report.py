@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Final
 
-from service.launch.doctor.diagnosis import Findings
-from service.launch.doctor.findings import State
-
-_STATES: Final[tuple[State, ...]] = ("fault", "warning", "unknown", "ok")  # the worst first
+from service.diagnosis.findings import STATES, Findings, worst_of
 
 
 def status_of(findings: Findings, *, strict: bool) -> int:
     """Return the exit status: 1 for a fault, if ``strict`` for anything that is not ok, else 0."""
-    worst = _worst(findings)
+    worst = worst_of(findings)
     return int(worst == "fault" or (strict and worst != "ok"))
 
 
@@ -27,7 +23,7 @@ def as_text(findings: Findings) -> str:
         message = " ".join(f"{one.message}{remedy}".split())
         lines.append(f"{one.state:7}  {name:{width}}  {message}")
     counts = Counter(one.state for _, one in findings)
-    total = ", ".join(f"{state} {counts[state]}" for state in _STATES if counts[state])
+    total = ", ".join(f"{state} {counts[state]}" for state in STATES if counts[state])
     return "\n".join([*lines, f"Checks: {len(findings)}; {total}."])
 
 
@@ -37,9 +33,4 @@ def as_json(findings: Findings) -> str:
         {"check": name, "state": one.state, "message": one.message, "remedy": one.remedy or None}
         for name, one in findings
     ]
-    return json.dumps({"status": _worst(findings), "checks": checks}, indent=2)
-
-
-def _worst(findings: Findings) -> State:
-    found = {one.state for _, one in findings}
-    return next(state for state in _STATES if state in found)
+    return json.dumps({"status": worst_of(findings), "checks": checks}, indent=2)

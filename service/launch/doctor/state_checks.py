@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Final
 
 from service.administration.state import stored
 from service.administration.state.edits import edits_between
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
 from service.errors import Conflict
 from service.kernel.strict_yaml import YamlError
-from service.kernel.text import printable
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
-from service.launch.output import counted
+from service.kernel.text import counted, printable
 from service.launch.state.reading import read_state
 
 _NAMED: Final = 3  # of many, in one line
 _DONE: Final = {"create": "missing", "update": "changed", "delete": "not in the file"}
 
 
-async def state_file(installation: Installation) -> Finding:
+async def state_file(path: Path, installation: Installation) -> Finding:
     """What was changed past the review is in force as well."""
-    path = installation.state_file
-    if path is None:
-        return ok("no file was given")
     try:
         wanted = read_state(path)
     except YamlError as wrong:

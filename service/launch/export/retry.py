@@ -8,10 +8,11 @@ from collections.abc import Mapping
 
 from service.export.outcomes import Failed
 from service.export.resending import Resent, resend
+from service.kernel.text import counted
 from service.launch.database import with_database
 from service.launch.export.named import ResendError, named
 from service.launch.lazy_commands import add_data
-from service.launch.output import counted, say
+from service.launch.output import say
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 from service.records.export import destinations

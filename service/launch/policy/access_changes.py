@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from service.launch.output import counted
+from service.kernel.text import counted
 from service.web.requests.dry_run import AccessChange
 
 

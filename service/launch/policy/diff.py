@@ -10,8 +10,9 @@ from msgspec import field
 from service.authz.review.diff import line_diff
 from service.authz.review.sources import NAMES, Source
 from service.endpoints.policy.access_diff import Access, DiffCaller, access_answer
+from service.kernel.text import counted
 from service.launch.lazy_commands import add_data, add_json
-from service.launch.output import counted, show
+from service.launch.output import show
 from service.launch.policy.access_changes import gains_and_losses
 from service.launch.policy.reviewing import Review, review
 from service.web.requests.schema import Schema

@@ -21,9 +21,10 @@ from service.authz.review.findings import FILE, Accepted, Finding, read_accepted
 from service.authz.review.sources import standing_of
 from service.authz.review.stored_findings import StoredResource
 from service.kernel.services import PORTCULLIS
+from service.kernel.text import counted
 from service.launch.database import with_database
 from service.launch.lazy_commands import add_data, add_json
-from service.launch.output import counted, show
+from service.launch.output import show
 from service.launch.paths import near
 from service.launch.stores import reachable
 from service.records.database.transactions import Database

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from service import settings as table
 from service.endpoints.policy.revisions import RevisionChanges, changes_answer
+from service.kernel.text import counted
 from service.launch.database import with_database
 from service.launch.lazy_commands import add_data, add_json
-from service.launch.output import ALL, counted, show
+from service.launch.output import ALL, show
 from service.launch.policy.reviewing import WITHIN
 from service.launch.stores import reachable
 from service.records.database.transactions import Database

@@ -10,8 +10,9 @@ from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import Source
 from service.endpoints.policy.matrix import matrix_answer
+from service.kernel.text import counted
 from service.launch.errors import LaunchError
-from service.launch.output import ALL, counted, say, show
+from service.launch.output import ALL, say, show
 from service.launch.policy.reviewing import Review, add_review, review_one
 from service.web.requests.schema import PageQuery
 

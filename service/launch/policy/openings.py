@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from service.authz.review.sources import Source
 from service.endpoints.policy.access import OpenRequest, openings_answer
-from service.launch.output import ALL, aligned, counted, show
+from service.kernel.text import counted
+from service.launch.output import ALL, aligned, show
 from service.launch.policy.passages import by
 from service.launch.policy.reviewing import Review, add_review, review_one
 from service.web.requests.schema import Page, PageQuery

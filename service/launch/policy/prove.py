@@ -14,8 +14,9 @@ from service.authz.review.prove import Proof, ProvedRequest, prove
 from service.authz.review.sources import LIVE, NAMES, SHIPPED, Source
 from service.endpoints.policy.access_diff import DiffCaller, DifferingRequest
 from service.errors import BadRequest, ValidationFailed
+from service.kernel.text import counted
 from service.launch.lazy_commands import add_data, add_json
-from service.launch.output import counted, show
+from service.launch.output import show
 from service.launch.policy.reviewing import Review, review
 from service.web.requests.schema import Schema
 

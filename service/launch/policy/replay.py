@@ -14,8 +14,9 @@ from typing import IO
 from service.authz.review.replay import DifferingDecisions, Replayed, replay
 from service.authz.review.sources import NAMES, Source
 from service.errors import ValidationFailed
+from service.kernel.text import counted
 from service.launch.lazy_commands import add_data, add_json
-from service.launch.output import counted, show
+from service.launch.output import show
 from service.launch.policy.reviewing import Review, review
 
 DIFFERENT = 2

@@ -9,7 +9,8 @@ from service.authz.engine.errors import PolicyError
 from service.authz.review.sources import Source
 from service.authz.review.subjects import holder_of
 from service.endpoints.policy.access import What, WhatQuery, what_answer
-from service.launch.output import ALL, aligned, counted, show
+from service.kernel.text import counted
+from service.launch.output import ALL, aligned, show
 from service.launch.policy.passages import by
 from service.launch.policy.reviewing import WITHIN, Review, add_review, review_one
 

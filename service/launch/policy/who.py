@@ -11,7 +11,8 @@ from service.authz.review.access import who
 from service.authz.review.sources import Source
 from service.endpoints.policy.access import PassingUser, Who, WhoQuery, who_answer
 from service.kernel.services import PORTCULLIS, is_own
-from service.launch.output import ALL, aligned, counted, show
+from service.kernel.text import counted
+from service.launch.output import ALL, aligned, show
 from service.launch.policy.passages import by
 from service.launch.policy.reviewing import WITHIN, Review, add_review, review_one
 from service.records.roles import holdings

@@ -7,7 +7,7 @@ from typing import Any
 
 from service.endpoints.policy.access_diff import DiffCaller
 from service.endpoints.policy.revisions import RevisionChanges
-from service.launch.output import counted
+from service.kernel.text import counted
 from service.launch.policy.diff import told
 from service.launch.report.document import Block, Cell, Paragraph, Table, told_time
 from service.launch.report.gathering import Changes, Reported

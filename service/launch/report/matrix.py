@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from service.authz.review.matrix import Matrix, MatrixRow, PassingCell
-from service.launch.output import counted
+from service.kernel.text import counted
 from service.launch.report.document import Block, Cell, Paragraph, Table
 from service.launch.report.gathering import Reported
 

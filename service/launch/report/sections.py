@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from service import __version__
 from service.authz.engine.rules import ENDPOINT, GRANT, LAYERS, PERMISSION, RESOURCE, SERVICE
-from service.launch.output import counted
+from service.kernel.text import counted
 from service.launch.policy.passages import by
 from service.launch.report import changes, matrix
 from service.launch.report.document import (

@@ -19,10 +19,11 @@ from service.administration.resources.importing import ImportPlan, ResourceImpor
 from service.administration.resources.openapi import DocumentError, Operations, operations_of
 from service.authz.publishing.shipped import configured
 from service.kernel.services import PORTCULLIS
+from service.kernel.text import counted
 from service.launch.lazy_commands import add_data, add_json
 from service.launch.log_entry import enter
 from service.launch.operator import log_to_errors, operator_name
-from service.launch.output import counted, show
+from service.launch.output import show
 from service.launch.state.units import caller_named, operator, units_of_work
 from service.launch.stores import reachable
 from service.records.database.transactions import Database

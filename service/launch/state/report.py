@@ -12,8 +12,7 @@ from service.administration.state.edits import Action, Edit, Edits
 from service.administration.state.planning import Plan
 from service.authz.review.impact import Difference, Differences
 from service.kernel.field_names import camel
-from service.kernel.text import printable
-from service.launch.output import counted
+from service.kernel.text import counted, printable
 from service.web.requests.schema import Schema
 
 _BARE: Final = re.compile(r"[\w:*./#%{}-]+")

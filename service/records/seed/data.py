@@ -23,7 +23,9 @@ class SeedRole:
 WILDCARDS: Final = (("*", "Everything"), ("system:*", "Everything below system"))
 
 READING: Final = tuple(
-    code for code in permissions() if code.endswith((":list", ":detail", "-log:export", "policy:read"))
+    code
+    for code in permissions()
+    if code.endswith((":list", ":detail", "-log:export", "policy:read", "doctor:read"))
 )
 
 ADMINISTRATOR: Final = "admin"

@@ -34,6 +34,7 @@ _ENUMERATIONS: Final = {
         "RequestMethod": "GET POST PUT PATCH DELETE",
         "RouteProtection": "public login permission outside",
         "UserKind": "person service",
+        "FindingState": "ok warning fault unknown",
         "JobOutcome": "running done failed stopped abandoned",
         "UserStatus": "enabled disabled",
     }.items()

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TypeAlias
 
 from service.authz.publishing.shipped import Shipped
+from service.authz.publishing.sync import KnownRoute
 from service.errors import Unavailable
 from service.keyspace.inspection import StoreFacts
 from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Connection, Database
 from service.settings import Settings
+
+Routes: TypeAlias = Callable[[Shipped], Sequence[KnownRoute]]
 
 WITHIN = 30.0  # seconds for one reading of the database; large policies take a few
 
@@ -25,17 +28,17 @@ class Unanswered(Exception):  # noqa: N818 - not an error of this program
 class Installation:
     """One installation.
 
-    ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults,
-    ``state_file`` if none is to be compared.
+    ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults.
+    ``routes`` returns the guarded routes of the code; FaultsError unless the lines fit them.
     """
 
     environ: Mapping[str, str]
     settings: Settings
+    routes: Routes
     database: Database | None = None
     server: ServerFacts | None = None
     store: StoreFacts | None = None
     shipped: Shipped | None = None
-    state_file: Path | None = None
 
     @asynccontextmanager
     async def records(self) -> AsyncIterator[Connection]:

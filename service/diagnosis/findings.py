@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal, TypeAlias
 
 State = Literal["ok", "warning", "fault", "unknown"]
 
@@ -18,6 +18,19 @@ class Finding:
     state: State
     message: str
     remedy: str = ""
+
+
+Findings: TypeAlias = list[tuple[str, Finding]]
+"""The name of each check with its finding."""
+
+STATES: Final[tuple[State, ...]] = ("fault", "warning", "unknown", "ok")
+"""The states, the worst first."""
+
+
+def worst_of(findings: Findings) -> State:
+    """Return the worst state of at least one finding."""
+    found = {one.state for _, one in findings}
+    return next(state for state in STATES if state in found)
 
 
 def ok(message: str) -> Finding:

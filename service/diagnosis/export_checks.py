@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
 from service.kernel.clock import now
-from service.kernel.text import printable
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
-from service.launch.output import counted
+from service.kernel.text import counted, printable
 from service.records.export import destinations
 from service.records.export.destinations import StoredDestination
 from service.settings import Destination

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
 from service.kernel.names import name_key
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
 from service.records.seed.data import ADMINISTRATOR
 from service.records.users.overview import administrators
 

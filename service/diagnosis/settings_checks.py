@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_address
 
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
-from service.launch.prepared import PASSWORD
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
+from service.settings import FIRST_PASSWORD
 
 _WIDEST = {4: 24, 6: 48}  # prefix lengths; wider public networks than these belong to more than one proxy
 
@@ -80,12 +80,13 @@ def throttling(installation: Installation) -> Finding:
 def first_password(installation: Installation) -> Finding:
     """A password in the environment can leak through processes, logs and images."""
     if (
-        installation.environ.get(PASSWORD)
+        installation.environ.get(FIRST_PASSWORD)
         and installation.server is not None
         and installation.server.schema.stored
     ):
         return warning(
-            f"{PASSWORD} is set, and has no effect any more", f"remove {PASSWORD} from the environment"
+            f"{FIRST_PASSWORD} is set, and has no effect any more",
+            f"remove {FIRST_PASSWORD} from the environment",
         )
     return ok("no password is left in the environment")
 

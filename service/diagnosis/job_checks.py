@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from service.administration.jobs import jobs_of
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
+from service.files.object_store import object_store
 from service.jobs.housekeeping import REMIND
 from service.jobs.job import Job
 from service.jobs.scheduler import LOOK_EVERY
 from service.kernel.clock import rfc3339
-from service.kernel.text import printable
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
-from service.launch.jobs.stored import all_jobs
-from service.launch.output import counted
+from service.kernel.text import counted, printable
 from service.records.jobs import jobs
 from service.records.jobs.jobs import StoredJob
 from service.records.users import api_keys
@@ -22,7 +22,8 @@ _NAMED: Final = 3  # of many, in one line
 
 async def jobs_in_time(installation: Installation) -> Finding:
     """What a job would have deleted, verified or reported is left as it is."""
-    known = all_jobs(installation.settings)
+    settings = installation.settings
+    known = jobs_of(settings, object_store(settings.objstore, settings.server.data / "files"))
     async with installation.records() as connection:
         stored = await jobs.stored(connection, [job.name for job in known])
     if not stored:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from service.diagnosis.findings import Finding, ok, warning
+from service.diagnosis.installation import Installation, Unanswered
 from service.errors import Unavailable
 from service.keyspace import LogCounts, SessionStore
-from service.launch.doctor.findings import Finding, ok, warning
-from service.launch.doctor.installation import Installation, Unanswered
 from service.records.logs import months
 from service.records.logs.inserts import Log
 

@@ -7,11 +7,11 @@ import stat
 from datetime import UTC, datetime, timedelta
 
 from service.authn.signing_keys import signing_keys
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
 from service.errors import Unavailable
 from service.files.object_store import object_store
 from service.kernel.clock import rfc3339
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
 from service.settings import SettingsError, configured_file, local_previous, local_secret, written_secrets
 
 _FEWEST_LETTERS = 10  # different ones; 32 random hexadecimal digits have fewer once in some million

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
-from service.web.observability.tracing import EXTRA, collector_of, is_installed
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
 
 
 async def collector(installation: Installation) -> Finding:
@@ -14,6 +13,8 @@ async def collector(installation: Installation) -> Finding:
     tracing = installation.settings.tracing
     if not tracing.endpoint:
         return ok("off")
+    from service.web.observability.tracing import EXTRA, collector_of, is_installed
+
     if not is_installed():
         return fault("tracing.endpoint is set, and OpenTelemetry is not installed", f"install {EXTRA}")
     opened = collector_of(tracing)

@@ -11,12 +11,11 @@ from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
 from service.authz.publishing.sync import differences
 from service.authz.review.covered import covered_by
+from service.diagnosis.additions import describe_additions
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
-from service.launch.additions import describe_additions
-from service.launch.doctor.findings import Finding, fault, ok, warning
-from service.launch.doctor.installation import Installation
-from service.launch.known_routes import known_routes
 from service.records.menus import bit_positions
 from service.records.migrate import unmigrated
 from service.records.policy import revisions, workers
@@ -32,7 +31,7 @@ def policy_files(installation: Installation) -> Finding:
     policy = installation.settings.policy
     try:
         shipped = configured(policy)
-        known_routes(policy, shipped)
+        installation.routes(shipped)
     except (PolicyError, FaultsError) as wrong:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
     return ok(
@@ -170,7 +169,7 @@ async def permission_bits(installation: Installation) -> Finding:
 async def routes(installation: Installation) -> Finding:
     """A route that is not registered is decided by the endpoint layer alone, or refused."""
     shipped = installation.policy
-    known = known_routes(installation.settings.policy, shipped)
+    known = installation.routes(shipped)
     async with installation.records() as connection:
         found = await differences(connection, known)
     problems = []

@@ -1,0 +1,74 @@
+"""The table of checks, in the order of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Final, NamedTuple, TypeAlias
+
+from service.diagnosis import (
+    export_checks,
+    file_checks,
+    job_checks,
+    log_checks,
+    policy_checks,
+    settings_checks,
+    store_checks,
+    tracing_checks,
+    user_checks,
+)
+from service.diagnosis.findings import Finding
+from service.diagnosis.installation import Installation
+
+Look: TypeAlias = Callable[[Installation], Finding | Awaitable[Finding]]
+"""Checks one thing; the first sentence of its docstring says why it matters."""
+
+
+class Check(NamedTuple):
+    """One check. The words of a ``local`` one name paths, addresses or servers of the node.
+
+    The operator of the node reads them; the API shows the state alone.
+    """
+
+    name: str
+    look: Look
+    local: bool = False
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check("signing-key", file_checks.signing_key),
+    Check("previous-key", file_checks.previous_key),
+    Check("configuration-file", file_checks.configuration_file, local=True),
+    Check("data-directory", file_checks.data_directory, local=True),
+    Check("address", settings_checks.address, local=True),
+    Check("proxies", settings_checks.proxies, local=True),
+    Check("cookie-mode", settings_checks.cookie_mode),
+    Check("deny-check", settings_checks.deny_check),
+    Check("throttling", settings_checks.throttling),
+    Check("first-password", settings_checks.first_password),
+    Check("database", store_checks.database),
+    Check("connections", store_checks.connections),
+    Check("schema", store_checks.schema),
+    Check("session-store", store_checks.session_store),
+    Check("eviction", store_checks.eviction),
+    Check("persistence", store_checks.persistence),
+    Check("clocks", store_checks.clocks),
+    Check("object-store", file_checks.objects, local=True),
+    Check("tracing", tracing_checks.collector, local=True),
+    Check("log-entries", log_checks.log_entries),
+    Check("log-months", log_checks.log_months_ahead),
+    Check("policy-files", policy_checks.policy_files),
+    Check("published-policy", policy_checks.published_policy),
+    Check("invariants", policy_checks.invariants),
+    Check("policy-workers", policy_checks.policy_workers_agree),
+    Check("policy-own-parts", policy_checks.own_parts_agree),
+    Check("policy-tampering", policy_checks.tampering),
+    Check("extensions", policy_checks.extensions),
+    Check("permission-codes", policy_checks.permission_codes),
+    Check("permission-bits", policy_checks.permission_bits),
+    Check("routes", policy_checks.routes),
+    Check("administrators", user_checks.enough_administrators),
+    Check("first-administrator", user_checks.first_administrator),
+    Check("api-keys", job_checks.expiring_keys),
+    Check("jobs", job_checks.jobs_in_time),
+    Check("export", export_checks.export, local=True),
+)

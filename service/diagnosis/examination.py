@@ -1,0 +1,75 @@
+"""Makes all checks, one after another, even if some fail."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from service.authz.engine.errors import PolicyError
+from service.authz.publishing.shipped import Shipped, configured
+from service.diagnosis.checks import Check
+from service.diagnosis.findings import Finding, Findings, fault, unknown
+from service.diagnosis.installation import WITHIN, Installation, Routes, Unanswered
+from service.errors import Unavailable
+from service.kernel.extension import ExtensionError
+from service.keyspace.inspection import StoreFacts
+from service.keyspace.inspection import inspect as ask_store
+from service.records.database.server_facts import ServerFacts, server_facts
+from service.records.database.transactions import Database
+from service.settings import Settings
+
+
+async def examine(
+    environ: Mapping[str, str], settings: Settings, routes: Routes, checks: Iterable[Check]
+) -> Findings:
+    """Return the finding of each check; raises nothing of what it finds.
+
+    ``settings`` name the stores that are there; connections of their own are opened to them. ``environ`` is
+    that of the service, ``routes`` as for ``Installation``.
+    """
+    installation = Installation(environ, settings, routes, shipped=_shipped(settings))
+    url = settings.database.direct_url or settings.database.url
+    database = Database(url, pool_size=1, timeout=settings.database.timeout) if url else None
+    if database is not None:
+        installation = replace(installation, database=database, server=await _server(database))
+    if settings.redis.url:
+        installation = replace(installation, store=await _store(settings))
+    try:
+        return [(check.name, await _made(check, installation)) for check in checks]
+    finally:
+        if database is not None:
+            await database.close()
+
+
+async def _made(check: Check, installation: Installation) -> Finding:
+    try:
+        async with asyncio.timeout(WITHIN):
+            finding = check.look(installation)
+            return await finding if inspect.isawaitable(finding) else finding
+    except Unanswered as reason:
+        return unknown(str(reason))
+    except Exception as error:  # noqa: BLE001 - a failing check must not hide the findings of the others
+        # Its message may hold a secret, such as a URL with a password.
+        return fault(f"the check itself failed: {type(error).__name__}", "please report it")
+
+
+async def _server(database: Database) -> ServerFacts | None:
+    with suppress(Unavailable):
+        async with database.transaction() as connection:
+            return await server_facts(connection)
+    return None
+
+
+async def _store(settings: Settings) -> StoreFacts | None:
+    with suppress(Unavailable):
+        return await ask_store(settings.redis)
+    return None
+
+
+def _shipped(settings: Settings) -> Shipped | None:
+    with suppress(PolicyError, ExtensionError):
+        return configured(settings.policy)
+    return None

@@ -1,0 +1,74 @@
+"""The findings of a running service, by request."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from service.diagnosis import latest
+from service.diagnosis.checks import CHECKS
+from service.diagnosis.findings import Findings, ok
+from service.diagnosis.latest import LatestFindings
+from service.endpoints.system.findings import LOCAL, ON_THE_NODE
+from service.errors import Unavailable
+from service.settings import Settings
+from tests.support.inside import Inside
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_every_check_is_made_and_its_finding_shown(service: Inside) -> None:
+    found = await service.data("GET", "/api/system/findings")
+    items = {one["check"]: one for one in found["items"]}
+    assert list(items) == [check.name for check in CHECKS]
+    assert items["database"]["state"] == items["session-store"]["state"] == "ok"
+    assert items["database"]["message"].startswith("PostgreSQL ")
+    assert "itself failed" not in str(found)
+    again = await service.data("GET", "/api/system/findings")
+    assert again == found
+
+
+async def test_paths_and_addresses_of_the_node_are_not_shown(service: Inside) -> None:
+    found = await service.data("GET", "/api/system/findings")
+    messages = {one["check"]: (one["state"], one["message"]) for one in found["items"]}
+    for name in LOCAL:
+        state, message = messages[name]
+        assert message == ("As it should be" if state == "ok" else ON_THE_NODE)
+    assert "/" not in messages["data-directory"][1]
+
+
+async def test_many_who_ask_get_the_findings_of_one_look_until_they_are_old(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks = 0
+
+    async def examine(*_arguments: object) -> Findings:
+        nonlocal looks
+        looks += 1
+        return [("clocks", ok("together"))]
+
+    monkeypatch.setattr(latest, "examine", examine)
+    findings = LatestFindings(Settings(), lambda _shipped: [], kept=0.05)
+    first = await asyncio.gather(*(findings.read() for _ in range(10)))
+    assert (len({id(one) for one in first}), looks) == (1, 1)
+    await asyncio.sleep(0.06)
+    assert (await findings.read()).begun > first[0].begun
+    assert looks == 2
+
+
+async def test_checks_that_take_too_long_are_refused_and_go_on_for_the_next_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def examine(*_arguments: object) -> Findings:
+        time.sleep(0.2)  # noqa: ASYNC251 - it has a thread of its own
+        return [("clocks", ok("together"))]
+
+    monkeypatch.setattr(latest, "examine", examine)
+    monkeypatch.setattr(latest, "WITHIN", 0.01)
+    findings = LatestFindings(Settings(), lambda _shipped: [])
+    with pytest.raises(Unavailable):
+        await findings.read()
+    monkeypatch.setattr(latest, "WITHIN", 10)
+    assert (await findings.read()).findings == [("clocks", ok("together"))]
