@@ -29,6 +29,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 if sys.version_info < (3, 11):  # noqa: UP036 - an older Python gets a sentence, not a traceback
@@ -82,6 +83,13 @@ CHECKS = (
     ("hadolint", "deploy/Dockerfile"),
     ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
     ("kubernetes-validate", "--strict", "--quiet", *MANIFESTS),
+)
+
+# What checks the alert rules, where Prometheus's own program is to be had.
+RULE_CHECKS = (
+    ("promtool", "check", "rules", "deploy/prometheus/alerts.yaml"),
+    ("promtool", "check", "config", "--syntax-only", "deploy/prometheus/prometheus.yaml"),
+    ("promtool", "test", "rules", "tests/deploy/alerts.yaml"),
 )
 
 # What checks the scripts of the console, where Node is installed.
@@ -151,6 +159,11 @@ def check() -> int:
     """Run every check, even after one has failed; returns 1 if any failed, else 0."""
     prepare(FULL)
     failed = failures(CHECKS, PYTHON.parent)
+    program = promtool()
+    if program is None:
+        print("dev.py: the alert rules are not checked: promtool is missing", file=sys.stderr)
+    else:
+        failed += failures(RULE_CHECKS, program.parent)
     modules = node_packages(CONSOLE_TOOLS)
     if modules is None:
         print("dev.py: the scripts of the console are not checked: Node or npm is missing", file=sys.stderr)
@@ -221,6 +234,28 @@ def installation_of(group: str, place: Path) -> tuple[list[str], dict[str, str]]
     """Return the command, and its variables, that installs a group of packages alone to ``place``."""
     options = ["--locked", "--only-group", group, "--no-install-project", "--quiet"]
     return [installed_uv(), "sync", *options], environment_of_uv() | {"UV_PROJECT_ENVIRONMENT": str(place)}
+
+
+@cache
+def promtool() -> Path | None:
+    """Return Prometheus's checker of rules: of the machine, or of Debian's package, unpacked into .tools.
+
+    Nothing is installed, so no server runs. None where neither is to be had.
+    """
+    unpacked = TOOLS / "prometheus" / "usr" / "bin" / "promtool"
+    if found := shutil.which("promtool"):
+        return Path(found)
+    if not unpacked.exists() and shutil.which("apt-get") and shutil.which("dpkg"):
+        with only_one(), tempfile.TemporaryDirectory(dir=TOOLS) as folder:
+
+            def does(*command: str) -> bool:
+                return not subprocess.run(command, cwd=folder, check=False, capture_output=True).returncode
+
+            download = ("apt-get", "-qq", "download", "prometheus")
+            if does(*download) or (does("apt-get", "-qq", "update") and does(*download)):
+                (package,) = Path(folder).glob("*.deb")
+                does("dpkg", "-x", package.name, str(TOOLS / "prometheus"))
+    return unpacked if unpacked.exists() else None
 
 
 def long_files() -> list[str]:

@@ -28,9 +28,14 @@ WITHIN: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class InDatabase:
-    """What the database knows; ``newest`` is the number of the newest policy revision."""
+    """What the database knows.
+
+    ``newest`` is the number of the newest policy revision; ``tamperings`` counts revisions that replaced
+    lines which somebody had changed past the service.
+    """
 
     newest: int
+    tamperings: int
     workers: Collection[PolicyWorker]
     jobs: Collection[StoredJob]
     entries: Mapping[Log, int]
@@ -65,6 +70,7 @@ class Installation:
             stored = await jobs.stored(connection, self._job_names)
             found = InDatabase(
                 newest=0 if latest is None else latest.revision,
+                tamperings=await revisions.tampering_count(connection),
                 workers=await policy_workers.present(connection),
                 jobs=[stored[name] for name in self._job_names if name in stored],
                 entries=await log_chain.lengths(connection),
@@ -81,6 +87,7 @@ class Installation:
 def samples_of_database(found: InDatabase) -> Iterator[Sample]:
     """Yield the samples of what the database knows."""
     yield Sample("portcullis_policy_newest_revision", found.newest, {})
+    yield Sample("portcullis_policy_tamperings_total", found.tamperings, {})
     behind = sum(one.revision < found.newest for one in found.workers)
     yield Sample("portcullis_policy_workers", len(found.workers), {})
     yield Sample("portcullis_policy_workers_behind", behind, {})

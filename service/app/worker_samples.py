@@ -90,5 +90,4 @@ def _policy(container: Container) -> Iterator[Sample]:
     yield Sample("portcullis_policy_own_info", 1, {"digest": own_parts.digest})
     yield Sample("portcullis_policy_workers_differing", own_parts.differing, {})
     yield Sample("portcullis_policy_workers_not_allowed", own_parts.not_allowed, {})
-    yield Sample("portcullis_policy_tamperings_total", watch.tamperings, {})
     yield Sample("portcullis_permission_bit_highest", policy.permission_map.highest, {})

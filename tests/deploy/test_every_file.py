@@ -15,7 +15,7 @@ UNTRACKED = {"deploy/.env"}
 FILES = sorted(
     {str(path.relative_to(ROOT)) for path in (ROOT / "deploy").rglob("*") if path.is_file()} - UNTRACKED
 )
-CHECKED = {word for check in dev.CHECKS for word in check if word.startswith("deploy/")}
+CHECKED = {word for check in (*dev.CHECKS, *dev.RULE_CHECKS) for word in check if word.startswith("deploy/")}
 TESTED = {
     "deploy/.env.example": "tests/deploy/test_compose.py",
     "deploy/.gitignore": "tests/deploy/test_compose.py",
@@ -24,6 +24,7 @@ TESTED = {
     "deploy/systemd/*": "tests/deploy/test_systemd.py",
     "deploy/caddy/Caddyfile": "tests/deploy/test_proxies.py",
     "deploy/nginx/portcullis.conf": "tests/deploy/test_proxies.py",
+    "deploy/grafana/portcullis.json": "tests/deploy/test_monitoring.py",
     "deploy/kubernetes/components/*": "tests/deploy/test_kubernetes.py",
     "deploy/kubernetes/*/kustomization.yaml": "tests/deploy/test_kubernetes.py",
 }

@@ -161,8 +161,7 @@ async def test_lines_changed_past_the_service_are_replaced_told_and_counted(
     assert changed["tampered"] == 2
     assert changed["addedLines"] == ["p, resource, GET /api/report/{id}, @login"]
     assert changed["removedLines"] == []
-    told = [one for one in metrics.splitlines() if one.startswith("portcullis_policy_tamperings_total{")]
-    assert "1" in [one.split()[-1] for one in told]  # beside the worker that has ended
+    assert "portcullis_policy_tamperings_total 1" in metrics.splitlines()
 
 
 async def test_a_dry_run_raises_no_alarm_about_lines_that_it_does_not_replace(service: Inside) -> None:

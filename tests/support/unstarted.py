@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from service.app import Container
 from service.authz.publishing.shipped import read_shipped
-from service.settings import Settings
+from service.settings import load
 
 
 @contextmanager
 def unstarted() -> Iterator[Container]:
-    """Yield a container whose stores are nowhere."""
-    settings = Settings()
-    nowhere = replace(
-        settings,
-        database=replace(settings.database, url="postgresql:///"),
-        redis=replace(settings.redis, url="unix:///dev/null"),
-        auth=replace(settings.auth, jwt_secret=secrets.token_hex(32)),
-        policy=replace(settings.policy, decision_log="stdout"),
-    )
-    container = Container(nowhere, read_shipped())
+    """Yield a container whose stores are nowhere, with all that counts only where it is set."""
+    destination = {"url": "file:///dev/null", "logs": ["operations", "logins", "decisions"]}
+    variables = {
+        "PORTCULLIS_CONFIG": "",
+        "DATABASE_URL": "postgresql:///",
+        "REDIS_URL": "unix:///dev/null",
+        "JWT_SECRET": secrets.token_hex(32),
+        "PORTCULLIS_POLICY__DECISION_LOG": "stdout",
+        "PORTCULLIS_EXPORT__DESTINATIONS": json.dumps({"archive": destination}),
+        "PORTCULLIS_TRACING__ENDPOINT": "http://127.0.0.1:9",
+    }
+    container = Container(load(variables), read_shipped())
     try:
         yield container
     finally:

@@ -21,6 +21,7 @@ from tests.support.unstarted import unstarted
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 FOUND = InDatabase(
     newest=7,
+    tamperings=0,
     workers=[PolicyWorker(name, revision, None, NOW, "d") for name, revision in (("a", 7), ("b", 6))],
     jobs=[
         StoredJob("late", False, -30.0, NOW, None, True, None),

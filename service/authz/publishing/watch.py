@@ -93,8 +93,6 @@ class PolicyWatch:
         self._seen: tuple[int, str] | None = None  # number and digest of what the last look found in force
         self._reported: tuple[int, str | None] | None = None
         self._report_again = 0.0
-        self.tamperings = 0
-        """How many revisions have replaced lines that somebody had changed past the service."""
         self.fault: str | None = None
         """Why the policy in force is not known to be the newest; None if it is."""
 
@@ -219,7 +217,6 @@ class PolicyWatch:
             await policy_workers.report(connection, self._worker, *now, own_digest=self.own_parts.digest)
             await bit_positions.report_life(connection, self._token_life)
             present = await policy_workers.present(connection)
-            self.tamperings = await revisions.tampering_count(connection)
         self.own_parts.observe(present)
         self._live.confirm(since)
         self._reported, self._report_again = now, monotonic() + REPORT_EVERY

@@ -81,9 +81,6 @@ OF_WORKERS: Final = {
         "gauge",
         "Workers of all nodes whose own part of the policy the setting policy.own_digests does not name.",
     ),
-    "portcullis_policy_tamperings_total": Family(
-        "counter", "Revisions that replaced policy lines which somebody had changed past the service."
-    ),
     "portcullis_permission_bit_highest": Family(
         "gauge", "The highest bit position of a permission code; -1: none."
     ),
@@ -131,6 +128,9 @@ OF_WORKERS: Final = {
 OF_ALL: Final = {
     "portcullis_sessions_open": Family("gauge", "Device sessions that are open."),
     "portcullis_policy_newest_revision": Family("gauge", "The newest policy revision."),
+    "portcullis_policy_tamperings_total": Family(
+        "counter", "Revisions that replaced policy lines which somebody had changed past the service."
+    ),
     "portcullis_policy_workers": Family("gauge", "Workers of all nodes that have reported lately."),
     "portcullis_policy_workers_behind": Family("gauge", "Those that do not use the newest revision."),
     "portcullis_job_failing": Family(
