@@ -63,6 +63,7 @@ class Delivery:
         self._lease = 2 * destination.timeout + _LEASE_MARGIN
         self._leased_until = 0.0
         self._receiver: Receiver | None = None
+        self._fails = False  # as the log was told
 
     async def run(self) -> None:
         """Look and send until cancelled; raises nothing else."""
@@ -161,7 +162,8 @@ class Delivery:
             return "none"
         waiting, pauses = [], CooperativeYield()
         for place, stored in enumerate(found):
-            waiting.append(Waiting(stored.id, stored.create_time, entry_of(log, stored)))
+            entry = entry_of(log, stored)
+            waiting.append(Waiting(stored.id, stored.create_time, entry, len(encoded(entry))))
             if place % _PART == _PART - 1:
                 await pauses.give_way()
         batch = _fitting(waiting, self.destination.batch)
@@ -187,7 +189,8 @@ class Delivery:
                 await decisions.forget_sent(connection)
         self.counts["sent"] += len(batch) - len(refused)
         self.counts["dead"] += len(refused)
-        if state.failures:
+        if self._fails:
+            self._fails = False
             _log.info("an export works again", destination=self.destination.name)
         return "all" if rest is None else "more"
 
@@ -250,7 +253,8 @@ class Delivery:
             held = await destinations.fail(
                 connection, name, self._worker, reason=reason, again_in=wait, waiting_time=first.create_time
             )
-        if state.reason != reason:
+        if not self._fails or state.reason != reason:
+            self._fails = True
             _log.warning("an export fails", destination=name, reason=reason, again_in=round(wait, 1))
         return _Later(wait) if held else _TakenOver()
 
@@ -280,7 +284,7 @@ def _fitting(waiting: Sequence[Waiting], most: int) -> Sequence[Waiting]:
     """Return the first entries, for one batch: at most ``most`` of at most ``MOST_BYTES``; at least one."""
     length = 0
     for place, one in enumerate(waiting[:most]):
-        length += len(encoded(one.entry))
+        length += one.length
         if length > MOST_BYTES:
             return waiting[: max(1, place)]
     return waiting[:most]

@@ -32,11 +32,12 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An entry that waits to be sent, and its position in its log."""
+    """An entry that waits to be sent, its position in its log, and its bytes in the own format."""
 
     position: int
     create_time: datetime
     entry: Entry
+    length: int
 
 
 _encode: Final = msgspec.json.Encoder().encode

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
+from service.export.encoding import Encoding
 from service.export.entry import Entry, encoded
 from service.export.ocsf import ocsf_event
 from service.settings import Destination
@@ -24,8 +25,6 @@ class Receiver(Protocol):
     async def close(self) -> None:
         """Release what is open."""
 
-
-Encoding = Callable[[Entry], bytes]
 
 _ENCODINGS: Final[dict[str, Encoding]] = {"json": encoded, "ocsf": ocsf_event}
 

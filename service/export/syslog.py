@@ -12,11 +12,12 @@ import errno
 import json
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from service import __version__
+from service.export.encoding import Encoding, encoded_all
 from service.export.entry import Entry
 from service.export.outcomes import Failed, Refused
 from service.settings import Destination
@@ -31,7 +32,7 @@ _MSGIDS: Final = {"operations": "OPERATION", "logins": "LOGIN", "decisions": "DE
 class Syslog:
     """Sends each entry as one message, whose text is its JSON in ASCII."""
 
-    def __init__(self, destination: Destination, encoding: Callable[[Entry], bytes]) -> None:
+    def __init__(self, destination: Destination, encoding: Encoding) -> None:
         self._transport = destination.transport
         self._path = destination.path
         parts = urlsplit(destination.url)
@@ -49,7 +50,9 @@ class Syslog:
 
     async def send(self, entries: Sequence[Entry]) -> None:
         """Send ``entries``; see ``Receiver``."""
-        messages = [message(one, self._encoding(one), self._host) for one in entries]
+        lines = await encoded_all(entries, self._encoding)
+        made = zip(entries, lines, strict=True)
+        messages = [message(entry, line, self._host) for entry, line in made]
         work = self._to_local if self._transport == "syslog+unix" else self._to_server
         try:
             async with asyncio.timeout(self._timeout):

@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import ssl
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -17,13 +17,12 @@ from typing import Final
 import httpx
 
 from service import __version__
+from service.export.encoding import Encoding, encoded_all
 from service.export.entry import Entry
 from service.export.outcomes import Failed, Refused
 from service.settings import Destination
 from service.settings.destinations import signing_keys
 
-MOST_BYTES: Final = 1_048_576
-"""Bytes of a body; a longer batch is cut before it is sent (``service.export.delivery``)."""
 MOST_ANSWERED: Final = 65_536
 """Bytes that are read of an answer, so that its connection can be used again."""
 _OK: Final = range(200, 300)
@@ -35,7 +34,7 @@ _INTERNAL: Final = 500
 class Webhook:
     """Posts each batch as one JSON array. It follows no redirect, and uses no proxy of the environment."""
 
-    def __init__(self, destination: Destination, encoding: Callable[[Entry], bytes]) -> None:
+    def __init__(self, destination: Destination, encoding: Encoding) -> None:
         self._url = destination.url
         self._timeout = destination.timeout
         self._encoding = encoding
@@ -59,7 +58,7 @@ class Webhook:
 
     async def send(self, entries: Sequence[Entry]) -> None:
         """Post ``entries``; see ``Receiver``."""
-        body = b"[" + b",".join(map(self._encoding, entries)) + b"]"
+        body = b"[" + b",".join(await encoded_all(entries, self._encoding)) + b"]"
         headers = signed_headers(self._keys, message_id(entries), int(time.time()), body)
         try:
             async with (

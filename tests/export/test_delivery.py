@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 
 import pytest
+from sqlalchemy import text
 from structlog.testing import capture_logs
 
 from service.export import delivery as module
 from service.export.delivery import LONGEST_ASKED, Delivery, backoff
+from service.records.export import entries
 from tests.export.conftest import Place
 from tests.export.receiver import HttpReceiver, Request, said
+from tests.export.test_receivers import SyslogServer, messages_of, tcp
 from tests.oplog.conftest import until
 
 pytestmark = pytest.mark.anyio
@@ -150,18 +154,31 @@ async def test_only_one_worker_sends_until_its_lease_is_over(place: Place) -> No
         assert (await place.state(where)).worker == "w2"
 
 
+SENDING = """
+import asyncio, sys
+from service.export.delivery import Delivery
+from service.records.database.transactions import Database
+from service.settings import Destination
+
+url, to, name, secret = sys.argv[1:]
+delivery = Delivery(Destination(name=name, url=to, secret=secret, timeout=5.0), Database(url), "w1")
+asyncio.run(delivery.run())
+"""
+
+
 async def test_a_worker_killed_within_a_batch_has_it_sent_again_by_another_one(place: Place) -> None:
     async with HttpReceiver(hangs=True).listening() as receiver:
         where = place.destination(receiver.url)
-        one, two = await place.delivery(where, "w1"), await place.delivery(where, "w2")
+        await (await place.delivery(where, "w0")).close()
         written = await place.write("a", "b")
-        sending = asyncio.create_task(one.step())
+        words = [sys.executable, "-c", SENDING, place.url, where.url, where.name, where.secret]
+        worker = await asyncio.create_subprocess_exec(*words)
         await until(lambda: bool(receiver.requests))
-        sending.cancel()  # nothing is released, as after kill -9
-        await asyncio.gather(sending, return_exceptions=True)
+        worker.kill()
+        await worker.wait()
         receiver.hangs = False
-        await two.step()
-        assert receiver.taken == []
+        two = await place.delivery(where, "w2")
+        assert receiver.taken == []  # the lease of the first one is not over
         await place.execute(
             "UPDATE sys.export_destination SET lease_time = now() WHERE name = :name", name=where.name
         )
@@ -274,3 +291,34 @@ async def test_an_entry_is_complete(place: Place) -> None:
     }
     assert entry["chain"]["number"] > 0
     assert len(bytes.fromhex(entry["chain"]["hash"])) == 32
+
+
+async def test_a_syslog_server_that_is_restarted_within_a_batch_gets_it_again(place: Place) -> None:
+    listener, address = tcp()
+    async with SyslogServer(stops=True).listening(listener) as server:
+        to = await place.delivery(place.destination(f"syslog+tcp://{address}"))
+        written = await place.write(*map(str, range(90)), params={"text": "x" * 1000})
+        await to.step()
+        assert (await place.state(to)).failures == 1
+        server.stops = False
+        await place.due(to)
+        await drained(to)
+    texts = messages_of(b"".join(server.received))
+    assert [json.loads(one.partition("] ")[2])["id"] for one in texts] == written
+
+
+async def test_entries_are_found_by_their_id_in_each_month_and_never_by_reading_a_log(place: Place) -> None:
+    await place.execute(
+        "INSERT INTO sys.operation_log"
+        " (create_time, event_id, module, action, kind, method, url, status, elapsed_ms)"
+        " SELECT now() - n * interval '3 hours', gen_random_uuid(), 'm', 'a', 'k', 'GET', '/', 200, 1"
+        " FROM generate_series(1, 5000) AS n"
+    )
+    await place.execute("ANALYZE sys.operation_log")
+    async with place.database.transaction() as connection:
+        statement = entries._statement("operations", 100, 101).compile(
+            place.database._engine.sync_engine, compile_kwargs={"literal_binds": True}
+        )
+        plan = "\n".join((await connection.execute(text(f"EXPLAIN {statement}"))).scalars())
+    assert "Merge Append" in plan
+    assert "Seq Scan" not in plan
