@@ -6,6 +6,7 @@
     python3 dev.py bench compare OLD.json NEW.json
     python3 dev.py check
     python3 dev.py docs
+    python3 dev.py sbom [FILE]
     python3 dev.py portcullis [arguments of the command line]
 
 test runs all tests but the extended ones. --fast also leaves out the tests that need a store. --extended runs
@@ -15,6 +16,8 @@ runs them with the caches of a guarded request off, or of one entry: every answe
 bench measures; without a name everything, and then it writes docs/reference/performance.md.
 
 docs builds the site of the documentation, which `run` then serves at /docs/guide; a warning is an error.
+
+sbom lists the packages that the service is run with, as CycloneDX, in FILE or on standard output.
 
 The packages that uv.lock names go to .venv, uv itself to .tools, downloads to the cache of uv.
 """
@@ -41,6 +44,8 @@ ENVIRONMENT = ROOT / ".venv"
 PYTHON = ENVIRONMENT / "bin" / "python"
 DOCS_ENVIRONMENT = TOOLS / "docs"
 PEERS_ENVIRONMENT = TOOLS / "peers"
+SBOM_ENVIRONMENT = TOOLS / "sbom"
+LISTED_ENVIRONMENT = TOOLS / "listed"
 STAMP = ENVIRONMENT / ".synced"
 UV = "0.13.8"
 LONG = 400  # lines of a file: above this, `check` asks about it
@@ -66,12 +71,10 @@ SELECTIONS = {
 NOT_MEASURED = {"compare", "publish", "faults", "-h", "--help"}  # benchmarks that need no other frameworks
 CACHES = {"off": 0, "one": 1}  # entries
 CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
-MANIFESTS = sorted(
-    str(path.relative_to(ROOT))
-    for folder in ("base", "overlays")
-    for path in (ROOT / "deploy" / "kubernetes" / folder).rglob("*.yaml")
-    if path.name != "kustomization.yaml"
-)
+MANIFESTS = {
+    "base": "account autoscaler backup configuration deployment disruption migration network service",
+    "overlays/example": "configuration ingress namespace stores",
+}
 CHECKS = (
     ("ruff", "check"),
     ("ruff", "format", "--check"),
@@ -82,7 +85,14 @@ CHECKS = (
     ("python", "-m", "tests.contract"),
     ("hadolint", "deploy/Dockerfile"),
     ("check-jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml"),
-    ("kubernetes-validate", "--strict", "--quiet", *MANIFESTS),
+    (
+        *("kubernetes-validate", "--strict", "--quiet"),
+        *(
+            f"deploy/kubernetes/{folder}/{name}.yaml"
+            for folder, names in MANIFESTS.items()
+            for name in names.split()
+        ),
+    ),
 )
 
 # What checks the alert rules, where Prometheus's own program is to be had.
@@ -107,6 +117,8 @@ def main(arguments: list[str]) -> int:
         return check()
     if command == "docs":
         return docs()
+    if command == "sbom":
+        return sbom(*rest)
     extent, words = PROGRAMS.get(command, (PLAIN, []))
     if command == "test":
         os.chdir(ROOT)
@@ -219,6 +231,18 @@ def docs() -> int:
         run("the packages can't be installed", *installation_of("docs", DOCS_ENVIRONMENT))
     python = DOCS_ENVIRONMENT / "bin" / "python"
     return subprocess.run([str(python), "-m", "docs.site.build"], cwd=ROOT, check=False).returncode
+
+
+def sbom(output: str = "-") -> int:
+    """Write the bill of materials to the file ``output``, or to standard output; returns the exit status."""
+    with only_one():
+        run("the packages can't be installed", *installation_of("sbom", SBOM_ENVIRONMENT))
+        here = {"UV_PROJECT_ENVIRONMENT": str(LISTED_ENVIRONMENT), "UV_COMPILE_BYTECODE": "0"}
+        words = [installed_uv(), "sync", "--locked", "--no-dev", "--no-install-project", "--quiet"]
+        run("the packages can't be installed", words, environment_of_uv() | here)
+    words = [str(SBOM_ENVIRONMENT / "bin" / "cyclonedx-py"), "environment", str(LISTED_ENVIRONMENT)]
+    options = ["--pyproject", "pyproject.toml", "--mc-type", "application", "--output-reproducible"]
+    return subprocess.run([*words, *options, "--output-file", output], cwd=ROOT, check=False).returncode
 
 
 def prepare_peers() -> None:
