@@ -23,6 +23,10 @@ FORBIDDEN = {
 }
 """What a script may not contain, and why."""
 
+FIRST_LOAD = 200_000
+"""Bytes, uncompressed."""
+
+_STATIC_IMPORT = re.compile(r"""^(?:import|export)\s(?:[^"';]*\sfrom\s+)?["']([^"']+)["']""", re.MULTILINE)
 _IMPORT = re.compile(r"""(?:\bfrom\s+|\bimport\s*\(\s*|^import\s+)["']([^"']+)["']""", re.MULTILINE)
 
 
@@ -49,16 +53,34 @@ def test_each_forbidden_thing_is_noticed() -> None:
         assert any(re.search(pattern, text) for pattern in FORBIDDEN.values()), text
 
 
-def test_imports_lead_to_files_and_every_view_is_reached() -> None:
-    reached, open_ends = set(), [CONSOLE / "main.js"]
+def reached_from(*starts: str, imports: re.Pattern[str] = _IMPORT) -> set[Path]:
+    """Return the scripts that ``starts`` load, themselves included; each must exist."""
+    reached: set[Path] = set()
+    open_ends = [CONSOLE / start for start in starts]
     while open_ends:
         script = open_ends.pop()
         if script in reached:
             continue
         assert script.is_file(), script
         reached.add(script)
-        open_ends += [(script.parent / path).resolve() for path in _IMPORT.findall(code_of(script))]
-    assert {script for script in SCRIPTS if script.parent.name != "parts"} <= reached
+        open_ends += [(script.parent / path).resolve() for path in imports.findall(code_of(script))]
+    return reached
+
+
+def test_imports_lead_to_files_and_every_view_is_reached() -> None:
+    assert {script for script in SCRIPTS if script.parent.name != "parts"} <= reached_from("main.js")
+
+
+@pytest.mark.parametrize(
+    ("starts", "most"),
+    [(("main.js", "views/sign-in.js"), 12), (("main.js", "core/frame.js", "views/home.js"), 14)],
+    ids=["sign-in", "home"],
+)
+def test_what_is_shown_first_is_small(starts: tuple[str, ...], most: int) -> None:
+    page = [CONSOLE / name for name in ("index.html", "icon.svg", "style/console.css")]
+    files = [*page, *reached_from(*starts, imports=_STATIC_IMPORT)]
+    assert len(files) <= most, sorted(files)
+    assert sum(file.stat().st_size for file in files) <= FIRST_LOAD
 
 
 def test_pages_and_styles_hold_no_script_no_handler_and_nothing_from_elsewhere() -> None:

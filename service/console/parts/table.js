@@ -41,6 +41,17 @@ export function listing(config) {
   const place = h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, table);
   const pager = h("nav", { class: "pager", "aria-label": S.table.pages });
   const status = h("p", { class: "hidden", role: "status" });
+
+  const filtered = () => filters.some(({ name }) => page.query.has(name));
+  const clear = button(S.action.reset, () => {
+    const controls = /** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (bar?.querySelectorAll("[role=search] input, [role=search] select"));
+    for (const control of controls) {
+      if (control instanceof HTMLInputElement && control.type === "checkbox") control.checked = false;
+      else control.value = "";
+    }
+    controls[0].focus();
+    return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
+  }, { kind: "quiet", hidden: true });
   const bar = filters.length > 0 || actions.length > 0 ? h("div", { class: "bar" }, search(), h("div", { class: "actions" }, actions)) : null;
 
   /** @param {Record<string, any>} changes */
@@ -78,18 +89,11 @@ export function listing(config) {
     });
     const more = controls.filter((_, place) => filters[place].more);
     const opened = filters.some((one) => one.more && page.query.has(one.name));
-    const narrow = matchMedia("(width < 40rem)").matches && !filters.some(({ name }) => page.query.has(name));
+    const narrow = matchMedia("(width < 40rem)").matches && !filtered();
     return h("details", { class: "narrowing", open: !narrow }, h("summary", null, S.table.filters), h("form", { class: "filters", role: "search", "aria-label": caption, onsubmit: (/** @type {Event} */ event) => { event.preventDefault(); refresh(); } },
       controls.filter((one) => !more.includes(one)),
       more.length > 0 && h("details", { class: "more", open: opened }, h("summary", null, S.table.more), h("div", { class: "filters" }, more)),
-      button(S.action.reset, (event) => {
-        const form = /** @type {HTMLFormElement} */ (/** @type {Element} */ (event.target).closest("form"));
-        for (const control of form.querySelectorAll("input, select")) {
-          if (control instanceof HTMLInputElement && control.type === "checkbox") control.checked = false;
-          else /** @type {HTMLInputElement} */ (control).value = "";
-        }
-        return set(Object.fromEntries(filters.map(({ name }) => [name, null])));
-      }, { kind: "quiet" })));
+      clear));
   }
 
   function heads() {
@@ -162,8 +166,8 @@ export function listing(config) {
       rows = found.items;
       heads();
       body.replaceChildren(...rows.map(line));
-      const filtered = filters.some(({ name }) => page.query.has(name));
-      place.replaceChildren(rows.length > 0 ? table : filtered ? empty(S.table.noMatch)
+      clear.hidden = !filtered();
+      place.replaceChildren(rows.length > 0 ? table : filtered() ? empty(S.table.noMatch)
         : config.empty instanceof Node ? config.empty : empty(String(config.empty || S.table.none)));
       pages(found);
     } catch (problem) {

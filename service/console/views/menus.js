@@ -20,7 +20,7 @@ export async function show(page) {
   const chosen = page.params.id ? forest.places.get(Number(page.params.id)) : null;
   const movable = page.may("PATCH /api/menu/{id}");
   page.title(T.title, page.may("POST /api/menu") && [
-    linkButton("/menus/new?type=Menu", T.addMenu, { icon: "plus" }), linkButton("/menus/new?type=Button", T.addButton, { icon: "plus" })]);
+    linkButton("/menus/new?type=Menu", T.addMenu, { icon: "plus", kind: "primary" }), linkButton("/menus/new?type=Button", T.addButton, { icon: "plus" })]);
   if (!forest.roots.length) return page.put(empty(T.none));
   const moving = new Moving(page, forest);
   const open = new Set(forest.roots.map((one) => one.menu.id));

@@ -11,7 +11,7 @@ const T = S.roles;
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   page.title(T.title,
-    page.may("POST /api/role") && linkButton("/roles/new", T.add, { icon: "plus" }),
+    page.may("POST /api/role") && linkButton("/roles/new", T.add, { icon: "plus", kind: "primary" }),
     page.may("POST /api/role/import") && linkButton("/roles/import", S.transfer.import, { icon: "upload" }),
     page.may("GET /api/role/export") && exporting(page, "/api/role/export", "roles"));
   page.put(listing({

@@ -13,7 +13,7 @@ const T = S.users;
 export async function show(page) {
   const roles = await roleOptions(page);
   page.title(T.title,
-    page.may("POST /api/user") && linkButton("/users/new", T.add, { icon: "plus" }),
+    page.may("POST /api/user") && linkButton("/users/new", T.add, { icon: "plus", kind: "primary" }),
     page.may("POST /api/user/import") && linkButton("/users/import", S.transfer.import, { icon: "upload" }),
     page.may("GET /api/user/export") && exporting(page, "/api/user/export", "users"));
   page.put(listing({
