@@ -39,6 +39,7 @@ export class Problem extends Error {
  * @property {boolean} [raw] Return the `Response` as `data`, for downloads.
  * @property {string} [key] The `Idempotency-Key`; by default a new one for each creating POST.
  * @property {AbortSignal} [signal]
+ * @property {(sent: number, all: number) => void} [progress] Is told how many bytes of the body have been sent.
  * @property {Record<string, string>} [headers]
  */
 /** @typedef {{data: any, etag: string | null, status: number, headers: Headers}} Answer */
@@ -61,7 +62,8 @@ export async function send(method, template, options = {}) {
   else if (options.type) headers.set("Content-Type", options.type);
   let response;
   try {
-    response = await fetch(address(template, options), {
+    const transmit = options.progress ? transfer(options.progress) : fetch;
+    response = await transmit(address(template, options), {
       method,
       headers,
       body: body === undefined || asIs ? body : JSON.stringify(body),
@@ -79,6 +81,30 @@ export async function send(method, template, options = {}) {
   if (options.raw) return { data: response, etag, status, headers: response.headers };
   const text = await response.text();
   return { data: text === "" ? null : JSON.parse(text).data, etag, status, headers: response.headers };
+}
+
+/**
+ * Return what sends a request as `fetch` does, and tells how far its body has come, which `fetch` can't.
+ * @param {(sent: number, all: number) => void} progress
+ * @returns {(url: string, init: any) => Promise<Response>}
+ */
+function transfer(progress) {
+  return (url, { method, headers, body, signal }) => new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const abort = () => request.abort();
+    request.open(method, url);
+    for (const [name, value] of headers) request.setRequestHeader(name, value);
+    request.responseType = "blob";
+    request.upload.onprogress = ({ loaded, total }) => progress(loaded, total);
+    request.onload = () => resolve(new Response(request.response, { status: request.status,
+      headers: request.getAllResponseHeaders().trim().split("\r\n").map((line) => /** @type {[string, string]} */ (line.split(/: (.*)/s).slice(0, 2))) }));
+    request.onerror = () => reject(new TypeError("no answer"));
+    request.onabort = () => reject(new DOMException("stopped", "AbortError"));
+    request.onloadend = () => signal?.removeEventListener("abort", abort);
+    signal?.addEventListener("abort", abort);
+    if (signal?.aborted) abort();
+    else request.send(body);
+  });
 }
 
 /**

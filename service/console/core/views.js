@@ -32,6 +32,9 @@ export const VIEWS = [
   { pattern: "/menus/new", load: () => import("../views/menu-form.js"), operation: "POST /api/menu" },
   { pattern: "/menus/{id}", load: () => import("../views/menus.js"), operation: "GET /api/menu/{id}" },
   { pattern: "/menus/{id}/edit", load: () => import("../views/menu-form.js"), operation: "PATCH /api/menu/{id}" },
+  { pattern: "/files", load: () => import("../views/files.js"), operation: "GET /api/file/list", menu: "file" },
+  { pattern: "/online", load: () => import("../views/online.js"), operation: "GET /api/online/list", menu: "online" },
+  { pattern: "/users/{id}/keys", load: () => import("../views/keys.js"), operation: "GET /api/user/{id}/keys" },
 ];
 
 /**

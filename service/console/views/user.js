@@ -23,6 +23,7 @@ export async function show(page) {
     page.may("PATCH /api/user/{id}") && linkButton(`/users/${user.id}/edit`, S.action.edit, { icon: "edit" }),
     !self && page.may("PUT /api/user/{id}/status") && button(user.status === "enabled" ? T.disable : T.enable, () => setStatus(page, user, etag)),
     !self && page.may("POST /api/online/{loginId}/ban") && (user.ban ? button(T.unban, () => unban(page, user)) : button(T.ban, () => ban(page, user))),
+    user.kind === "service" && page.may("GET /api/user/{id}/keys") && linkButton(`/users/${user.id}/keys`, T.keys, { icon: "key" }),
     !self && user.kind === "person" && page.may("PUT /api/user/{id}/password") && button(T.reset, () => reset(page, user), { icon: "key" }),
     !self && page.may("DELETE /api/user/{id}") && button(S.action.delete, () => remove(page, user, etag), { kind: "danger", icon: "trash" }));
   page.put(

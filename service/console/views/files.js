@@ -1,0 +1,129 @@
+// @ts-check
+/** Files: upload with progress, download, public links, delete. */
+import { Problem } from "../core/api.js";
+import { button, h } from "../core/dom.js";
+import { ask, tell, trouble } from "../parts/dialog.js";
+import { once } from "../parts/once.js";
+import { listing } from "../parts/table.js";
+import { time, timeText } from "../parts/time.js";
+import { save } from "../parts/transfer.js";
+import { S } from "../strings.js";
+
+const T = S.files;
+const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
+
+/** @param {number} bytes */
+function size(bytes) {
+  const step = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(bytes, 1)) / 3));
+  return new Intl.NumberFormat(undefined, { style: "unit", unit: UNITS[step], unitDisplay: step ? "short" : "long", maximumSignificantDigits: 3 }).format(bytes / 1000 ** step);
+}
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const mayUpload = page.may("POST /api/file");
+  const transfers = h("div", { class: "transfers" });
+  const chosen = h("input", { type: "file", multiple: true, hidden: true, tabindex: "-1", "aria-label": T.upload, onchange: () => uploadAll([...(chosen.files ?? [])]) });
+  page.title(T.title, mayUpload && [chosen, button(T.upload, () => chosen.click(), { icon: "upload", kind: "primary" })]);
+  const list = listing({
+    caption: T.caption,
+    columns: [
+      { title: T.name, cell: (one) => one.name, sort: "name" },
+      { title: T.size, cell: (one) => h("span", { class: "tight", title: `${one.size}` }, size(one.size)), sort: "size", kind: "number" },
+      { title: T.type, cell: (one) => one.contentType, sort: "contentType" },
+      { title: T.owner, cell: (one) => one.ownerName },
+      { title: T.created, cell: (one) => time(one.createTime, { ago: true }), sort: "createTime" },
+      { title: T.link, cell: (one) => one.linkExpireTime && [T.until, time(one.linkExpireTime)] },
+    ],
+    filters: [{ name: "name", label: T.name }, { name: "contentType", label: T.type }],
+    load: async (query) => (await page.call("GET", "/api/file/list", { query })).data,
+    sort: "-createTime",
+    buttons: (one) => [
+      page.may("GET /api/file/{id}") && button(T.download, () => download(one), { icon: "download", label: true, "aria-label": `${T.download}: ${one.name}` }),
+      page.may("POST /api/file/{id}/public-link") && button(T.share, () => share(one), { "aria-label": `${T.share}: ${one.name}` }),
+      one.linkExpireTime && page.may("DELETE /api/file/{id}/public-link") && button(T.unshare, () => unshare(one), { "aria-label": `${T.unshare}: ${one.name}` }),
+      page.may("DELETE /api/file/{id}") && button(S.action.delete, () => remove(one), { icon: "trash", label: true, kind: "quiet", "aria-label": `${S.action.delete}: ${one.name}` }),
+    ],
+    empty: h("p", { class: "empty" }, T.none),
+  });
+  page.put(mayUpload && h("p", { class: "help" }, T.dropped), transfers, list);
+  if (mayUpload) dropping();
+
+  function dropping() {
+    const target = page.body;
+    target.addEventListener("dragover", (event) => { if (event.dataTransfer?.types.includes("Files")) event.preventDefault(); });
+    target.addEventListener("drop", (event) => {
+      if (!event.dataTransfer?.files.length) return;
+      event.preventDefault();
+      uploadAll([...event.dataTransfer.files]);
+    });
+  }
+
+  /** @param {File[]} files One after the other: the service takes few at a time of one user. */
+  async function uploadAll(files) {
+    chosen.value = "";
+    for (const file of files) await upload(file);
+    if (!page.signal.aborted) await list.reload();
+  }
+
+  /** @param {File} file */
+  async function upload(file) {
+    const stop = new AbortController();
+    const bar = h("progress", { max: "1", "aria-label": T.sending(file.name) });
+    const line = h("div", { class: "transfer" }, h("span", null, T.sending(file.name)), bar, button(T.stop, () => stop.abort(), { "aria-label": `${T.stop}: ${file.name}` }));
+    transfers.append(line);
+    const body = new FormData();
+    body.append("file", file);
+    try {
+      await page.call("POST", "/api/file", { body, signal: AbortSignal.any([page.signal, stop.signal]), progress: (sent, all) => { bar.value = all ? sent / all : 1; } });
+      line.remove();
+      tell(T.sent(file.name));
+    } catch (problem) {
+      if (problem instanceof Problem) line.replaceChildren(h("strong", null, file.name), trouble(problem));
+      else line.remove();
+      if (stop.signal.aborted) tell(T.stopped(file.name));
+    }
+  }
+
+  /** @param {import("../types/api").File} file */
+  async function download({ id, name }) {
+    try {
+      const { data } = await page.call("GET", "/api/file/{id}", { path: { id }, raw: true });
+      save(await data.blob(), name);
+    } catch (problem) {
+      transfers.replaceChildren(trouble(problem));
+    }
+  }
+
+  /** @param {import("../types/api").File} file */
+  async function share({ id, name }) {
+    /** @type {import("../types/api").Link | undefined} */ let made;
+    const asked = await ask({
+      title: T.shareTitle(name),
+      text: T.shareText,
+      confirm: T.share,
+      extra: [{ name: "expiresIn", label: T.expires, type: "select", unset: T.usual, options: S.lifetimes }],
+      act: async ({ expiresIn }) => { ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", { path: { id }, body: { expiresIn } })); },
+    });
+    if (!asked || !made) return;
+    await once(T.made, T.madeText(timeText(made.expireTime)), new URL(made.url, location.origin).href);
+    await list.reload();
+  }
+
+  /** @param {import("../types/api").File} file */
+  async function unshare({ id, name }) {
+    const path = { id };
+    if (await ask({ title: T.unshareTitle(name), text: T.unshareText, confirm: T.unshare, danger: true, act: () => page.call("DELETE", "/api/file/{id}/public-link", { path }) })) {
+      tell(T.unshared);
+      await list.reload();
+    }
+  }
+
+  /** @param {import("../types/api").File} file */
+  async function remove({ id, name }) {
+    const path = { id };
+    if (await ask({ title: T.deleteTitle(name), text: T.deleteText, confirm: S.action.delete, danger: true, act: () => page.call("DELETE", "/api/file/{id}", { path }) })) {
+      tell(T.deleted(name));
+      await list.reload();
+    }
+  }
+}

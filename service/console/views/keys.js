@@ -1,0 +1,65 @@
+// @ts-check
+/** The API keys of a service account. A new key is shown once. */
+import { badge, button, h } from "../core/dom.js";
+import { ask, tell } from "../parts/dialog.js";
+import { once } from "../parts/once.js";
+import { listing } from "../parts/table.js";
+import { time } from "../parts/time.js";
+import { S } from "../strings.js";
+
+const T = S.keys;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const { id } = page.params;
+  const name = page.may("GET /api/user/{id}") ? (await page.call("GET", "/api/user/{id}", { path: { id } })).data.userName : id;
+  page.title(T.title(name), page.may("POST /api/user/{id}/keys") && button(T.make, make, { icon: "plus", kind: "primary" }));
+  if (page.may("GET /api/user/{id}")) page.crumbs([`/users/${id}`, name]);
+  const list = listing({
+    caption: T.caption,
+    columns: [
+      { title: T.name, cell: (one) => one.name },
+      { title: T.prefix, cell: (one) => h("code", null, one.prefix) },
+      { title: T.scopes, cell: (one) => (one.scopes ? one.scopes.join(", ") : T.everything) },
+      { title: T.expires, cell: (one) => (one.expireTime ? [time(one.expireTime), " ", Date.parse(one.expireTime) < Date.now() && badge(T.expired, "bad")] : T.never) },
+      { title: T.used, cell: (one) => time(one.lastUseTime, { ago: true }) ?? T.unused },
+      { title: T.created, cell: (one) => time(one.createTime) },
+    ],
+    load: async () => {
+      const { data: { items } } = await page.call("GET", "/api/user/{id}/keys", { path: { id } });
+      return { items, total: items.length, size: Math.max(items.length, 1) };
+    },
+    buttons: (one) => page.may("DELETE /api/user/{id}/keys/{keyId}") && button(T.delete, () => remove(one), { "aria-label": `${T.delete}: ${one.name}` }),
+    empty: h("p", { class: "empty" }, T.none),
+  });
+  page.put(list);
+
+  async function make() {
+    /** @type {import("../types/api").NewKeyOfUser | undefined} */ let made;
+    const asked = await ask({
+      title: T.make,
+      confirm: T.make,
+      extra: [
+        { name: "name", label: T.name, required: true, attributes: { maxlength: 64 } },
+        { name: "expiresIn", label: T.expiresAfter, type: "select", unset: T.noEnd, options: S.lifetimes },
+        { name: "scopes", label: T.scopes, type: "textarea", help: T.scopesHelp },
+      ],
+      act: async ({ name: called, expiresIn, scopes }) => {
+        const codes = scopes?.split(/\s+/).filter(Boolean);
+        const body = { name: called, expiresIn, scopes: codes?.length ? codes : null };
+        ({ data: made } = await page.call("POST", "/api/user/{id}/keys", { path: { id }, body }));
+      },
+    });
+    if (!asked || !made) return;
+    await once(T.made, T.madeText, made.key);
+    await list.reload();
+  }
+
+  /** @param {import("../types/api").KeyOfUser} key */
+  async function remove({ id: keyId, name: called }) {
+    const path = { id, keyId };
+    if (!(await ask({ title: T.deleteTitle(called), text: T.deleteText, confirm: T.delete, danger: true, act: () => page.call("DELETE", "/api/user/{id}/keys/{keyId}", { path }) }))) return;
+    tell(T.deleted(called));
+    await list.reload();
+  }
+}

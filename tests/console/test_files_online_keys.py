@@ -1,0 +1,117 @@
+"""Files, online users and API keys: the main journey of each view."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import expect
+
+from tests.console.house import House
+from tests.console.visits import Visit
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def test_a_file_is_uploaded_shared_downloaded_and_deleted(visit: Visit, house: House, tmp_path: Path) -> None:
+    name = f"{MARKUP.replace('/', '')}.txt"
+    (tmp_path / name).write_text("what is in it")
+    house.member(
+        "filer", *(f"system:file:{action}" for action in ("list", "upload", "download", "delete", "share"))
+    )
+    page = visit.page
+    visit.sign_in("filer", "/files")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Files")
+    page.locator("input[type=file]").set_input_files(tmp_path / name)
+    row = page.get_by_role("row").filter(has_text=name)
+    expect(row).to_be_visible()
+    expect(row).to_contain_text("13 bytes")
+
+    page.get_by_role("button", name=f"Share: {name}").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Expires after").select_option(label="1 hour")
+    dialog.get_by_role("button", name="Share").click()
+    link = page.get_by_role("textbox", name="The link")
+    expect(link).to_have_value(re.compile("/api/public/file/"))
+    assert httpx.get(link.input_value(), trust_env=False).text == "what is in it"
+    page.keyboard.press("Escape")
+    expect(row).to_contain_text("until ")
+    visit.axe()
+    visit.picture("files")
+
+    with page.expect_download() as saved:
+        page.get_by_role("button", name=f"Download: {name}").click()
+    assert saved.value.path().read_text() == "what is in it"
+
+    page.get_by_role("button", name=f"Delete: {name}").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(row).to_have_count(0)
+    assert [one["name"] for one in house.api.get("/api/file/list").json()["data"]["items"]] == []
+
+
+def test_a_refused_upload_says_why(visit: Visit, house: House, tmp_path: Path) -> None:
+    (tmp_path / "program.exe").write_bytes(b"MZ" + bytes(100))
+    house.member("uploader", "system:file:list", "system:file:upload")
+    page = visit.page
+    visit.sign_in("uploader", "/files")
+    page.locator("input[type=file]").set_input_files(tmp_path / "program.exe")
+    alert = page.get_by_role("alert").filter(has_text="415")
+    expect(alert).to_be_visible()
+
+
+def test_a_session_is_ended_and_its_user_banned(visitor: Callable[[], Visit], house: House) -> None:
+    house.member("guard", "system:online:list", "system:online:kick", "system:online:ban")
+    house.member("heron")
+    seen, kicked = visitor(), visitor()
+    kicked.sign_in("heron")
+    seen.sign_in("guard", "/online?userName=heron")
+    row = seen.page.get_by_role("row").filter(has_text="heron")
+    expect(row).to_have_count(1)
+    seen.axe()
+    seen.picture("online")
+    row.get_by_role("button", name="End: heron").click()
+    seen.page.get_by_role("button", name="End the session").click()
+    expect(row).to_have_count(0)
+    kicked.page.goto("/console#/account/devices")
+    expect(kicked.page.get_by_label("User name")).to_be_visible()
+
+    other = visitor()
+    other.sign_in("heron")
+    seen.page.get_by_role("button", name="Read again").click()
+    row.get_by_role("button", name="Ban: heron").click()
+    dialog = seen.page.get_by_role("dialog")
+    dialog.get_by_label("For").select_option(label="1 hour")
+    dialog.get_by_label("Reason").fill(MARKUP)
+    dialog.get_by_role("button", name="Ban this user").click()
+    expect(row).to_have_count(0)
+    found = house.api.get("/api/user/list", params={"userName": "heron"}).json()["data"]["items"]
+    assert [one["ban"]["reason"] for one in found] == [MARKUP]
+
+
+def test_a_key_is_made_shown_once_works_and_is_deleted(visit: Visit, house: House) -> None:
+    made = house.api.post("/api/user", json={"userName": "nightly", "nickName": "Nightly", "kind": "service"})
+    assert made.status_code == 201, made.text
+    number = made.json()["data"]["id"]
+    page = visit.page
+    visit.sign_in(address=f"/users/{number}/keys")
+    page.get_by_role("button", name="Make a key").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("job")
+    dialog.get_by_label("Limited to").fill("system:user:list\nsystem:role:list")
+    dialog.get_by_role("button", name="Make a key").click()
+    key = page.get_by_role("textbox", name="The new key").input_value()
+    headers = {"Authorization": f"Bearer {key}"}
+    info = f"{house.url}/api/user/info"
+    assert httpx.get(info, headers=headers, trust_env=False).json()["data"]["userName"] == "nightly"
+    page.keyboard.press("Escape")
+    row = page.get_by_role("row").filter(has_text="job")
+    expect(row).to_contain_text("system:role:list, system:user:list")
+    assert key not in page.content()
+    visit.axe()
+    visit.picture("keys")
+    row.get_by_role("button", name="Delete: job").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(row).to_have_count(0)
+    assert httpx.get(info, headers=headers, trust_env=False).status_code == 401
