@@ -20,11 +20,21 @@ _CUT_OFF: Final = 0
 _DENYING: Final = (RESOURCE, ENDPOINT, GRANT)
 
 
+def _statuses(kind: type[Refusal]) -> Iterator[int]:
+    """Yield the statuses of all refusals of a kind."""
+    for one in kind.__subclasses__():
+        yield from _statuses(one)
+        if hasattr(one, "status"):
+            yield one.status
+
+
+_STATUSES: Final = (_CUT_OFF, *_SUCCESSES, *sorted({*_statuses(Refusal)}))
+
+
 class Traffic:
     """Counts requests by status, by route and status, their durations by route, and denials by layer."""
 
     def __init__(self) -> None:
-        self._statuses = Counter(dict.fromkeys((_CUT_OFF, *_SUCCESSES, *sorted(set(_statuses(Refusal)))), 0))
         self._requests: Counter[tuple[str, int]] = Counter()
         self._durations: dict[str, Durations] = {}
         self._denials = Counter(dict.fromkeys(_DENYING, 0))
@@ -38,7 +48,6 @@ class Traffic:
         """Count a finished request; status 0 means that the client disconnected before an answer."""
         self._in_flight -= 1
         route = OTHER if context.operation is None else context.operation.object
-        self._statuses[context.status] += 1
         self._requests[route, context.status] += 1
         durations = self._durations.get(route)
         if durations is None:
@@ -50,21 +59,16 @@ class Traffic:
     def samples(self) -> Iterator[Sample]:
         """Yield the counts since the worker started."""
         yield Sample("portcullis_http_requests_in_flight", self._in_flight, {})
-        statuses = {str(status): number for status, number in self._statuses.items()}
-        yield from counted("portcullis_http_responses_total", "status", statuses)
+        statuses = Counter(dict.fromkeys(_STATUSES, 0))
+        for (_, status), number in self._requests.items():
+            statuses[status] += number
+        named = {str(status): number for status, number in statuses.items()}
+        yield from counted("portcullis_http_responses_total", "status", named)
         for (route, status), number in self._requests.items():
             yield Sample("portcullis_http_requests_total", number, {**_route(route), "status": str(status)})
         for route, durations in self._durations.items():
             yield from durations.samples("portcullis_http_request_duration_seconds", _route(route))
         yield from counted("portcullis_denials_total", "layer", self._denials)
-
-
-def _statuses(kind: type[Refusal]) -> Iterator[int]:
-    """Yield the statuses of all refusals of a kind."""
-    for one in kind.__subclasses__():
-        yield from _statuses(one)
-        if hasattr(one, "status"):
-            yield one.status
 
 
 def _route(route: str) -> dict[str, str]:
