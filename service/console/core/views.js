@@ -35,6 +35,9 @@ export const VIEWS = [
   { pattern: "/files", load: () => import("../views/files.js"), operation: "GET /api/file/list", menu: "file" },
   { pattern: "/online", load: () => import("../views/online.js"), operation: "GET /api/online/list", menu: "online" },
   { pattern: "/users/{id}/keys", load: () => import("../views/keys.js"), operation: "GET /api/user/{id}/keys" },
+  { pattern: "/logs/operations", menu: "operation-log", operation: "GET /api/operation-log/list", load: () => import("../views/operations.js") },
+  { pattern: "/logs/operations/{id}", operation: "GET /api/operation-log/{id}", load: () => import("../views/operation.js") },
+  { pattern: "/logs/logins", menu: "login-log", operation: "GET /api/login-log/list", load: () => import("../views/login-log.js") },
 ];
 
 /**

@@ -14,13 +14,14 @@ const TYPES = /** @type {Record<string, string>} */ ({ csv: "text/csv", json: "a
  * @param {import("../core/router.js").Page} page
  * @param {string} template Such as `/api/user/export`.
  * @param {string} name The name of the file, without its extension.
+ * @param {{filters?: () => Record<string, any>, text?: string}} [limits] What the file is limited to, and what says so.
  */
-export function exporting(page, template, name) {
+export function exporting(page, template, name, { filters = () => ({}), text = T.exportText } = {}) {
   return button(T.export, () => {
-    const box = dialog(T.exportTitle, h("p", null, T.exportText), h("div", { class: "actions" },
+    const box = dialog(T.exportTitle, h("p", null, text), h("div", { class: "actions" },
       Object.keys(TYPES).map((format) => button(T.formats[format], async () => {
         try {
-          const { data } = await page.call("GET", template, { query: { format }, raw: true });
+          const { data } = await page.call("GET", template, { query: { ...filters(), format }, raw: true });
           save(await data.blob(), `${name}.${format}`);
           box.close();
         } catch (problem) {

@@ -1,0 +1,69 @@
+// @ts-check
+/** Follows a log as it grows: the list is read again whenever something was written. */
+import { button } from "../core/dom.js";
+import { S } from "../strings.js";
+import { tell } from "./dialog.js";
+
+const PAUSE = 2_000; // milliseconds between two looks
+const LONGEST = 30_000;
+
+/**
+ * Return a button that turns following on and off, `read`, which the list is to load its pages by, as it notes where
+ * the log ends, and `filters`, which returns those of the list. The address remembers the choice.
+ * @param {import("../core/router.js").Page} page
+ * @param {(query: Record<string, any>) => Promise<any>} ask Sends the request of the list.
+ * @param {() => Promise<void>} reload
+ */
+export function following(page, ask, reload) {
+  /** @type {string | null} */ let end = null;
+  /** @type {Record<string, any>} */ let filters = {};
+  let timer = 0;
+  let pause = PAUSE;
+  let on = page.query.get("follow") === "true";
+  page.signal.addEventListener("abort", () => clearTimeout(timer));
+
+  /** @param {Record<string, any>} query */
+  async function read(query) {
+    filters = without(query, ["follow", "page", "cursor", "size", "sort"]);
+    const found = await ask(without(query, ["follow"]));
+    end = found.followCursor ?? end;
+    return found;
+  }
+
+  async function look() {
+    try {
+      if (end !== null && !document.hidden) {
+        const { items, followCursor } = await ask({ ...filters, after: end, size: 100 });
+        end = followCursor ?? end;
+        if (items.length > 0) {
+          tell(S.live.more(items.length));
+          await reload();
+        }
+      }
+      pause = PAUSE;
+    } catch {
+      pause = Math.min(LONGEST, pause * 2); // the list itself shows what is wrong when it is read again
+    }
+    wait();
+  }
+
+  function wait() {
+    clearTimeout(timer);
+    if (on && !page.signal.aborted) timer = setTimeout(look, pause);
+  }
+
+  const toggle = button(S.live.follow, () => {
+    on = !on;
+    toggle.setAttribute("aria-pressed", String(on));
+    page.setQuery({ follow: on ? "true" : null }, { show: false });
+    if (on) reload();
+    wait();
+  }, { icon: "activity", "aria-pressed": String(on) });
+  wait();
+  return { toggle, read, filters: () => filters };
+}
+
+/** @param {Record<string, any>} query @param {string[]} names */
+function without(query, names) {
+  return Object.fromEntries(Object.entries(query).filter(([name]) => !names.includes(name)));
+}

@@ -1,0 +1,45 @@
+// @ts-check
+/** The login log: what happened to sessions and passwords, of all users. */
+import { badge, link } from "../core/dom.js";
+import { following } from "../parts/live.js";
+import { listing } from "../parts/table.js";
+import { time } from "../parts/time.js";
+import { exporting } from "../parts/transfer.js";
+import { S } from "../strings.js";
+
+const T = S.logins;
+const L = S.operations;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const live = following(page, async (query) => (await page.call("GET", "/api/login-log/list", { query })).data, () => list.reload());
+  const mayRead = page.may("GET /api/user/{id}");
+  const list = listing({
+    caption: L.logins,
+    columns: [
+      { title: T.time, cell: (one) => time(one.createTime) },
+      { title: L.user, cell: (one) => (one.userId !== null && mayRead ? link(`/users/${one.userId}`, one.userName ?? one.userId) : one.userName ?? L.nobody) },
+      { title: T.event, cell: (one) => T.events[one.event] ?? one.event },
+      { title: T.outcome, cell: (one) => badge(T.outcomes[one.outcome] ?? one.outcome, one.outcome === "success" ? "good" : "bad") },
+      { title: T.reason, cell: (one) => one.reason },
+      { title: T.device, cell: (one) => one.device },
+      { title: T.address, cell: (one) => one.loginIp },
+      { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
+    ],
+    filters: [
+      { name: "userName", label: L.user },
+      { name: "event", label: T.event, type: "select", options: Object.entries(T.events) },
+      { name: "outcome", label: T.outcome, type: "select", options: Object.entries(T.outcomes) },
+      { name: "reason", label: T.reason, more: true },
+      { name: "device", label: T.device, more: true },
+      { name: "loginIp", label: T.address, more: true },
+      { name: "requestId", label: L.request, more: true },
+      { name: "from", label: T.from, type: "date", more: true },
+      { name: "to", label: T.to, type: "date", more: true },
+    ],
+    load: live.read,
+    empty: T.none,
+  });
+  page.title(L.logins, live.toggle, page.may("GET /api/login-log/export") && exporting(page, "/api/login-log/export", "login-log", { filters: live.filters, text: L.exportText }));
+  page.put(list);
+}
