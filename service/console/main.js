@@ -1,11 +1,13 @@
 // @ts-check
 /** Starts the console: finds the session of this browser, or asks for a login, and shows the view of the address. */
+import { Problem } from "./core/api.js";
 import * as session from "./core/session.js";
 import { h } from "./core/dom.js";
 import { trouble } from "./parts/dialog.js";
 import { S } from "./strings.js";
 
 session.hooks.signIn = async (problem) => {
+  if (!session.me) throw problem ?? new Problem(401, { code: "unauthenticated" }); // nothing is shown yet, or any more
   const { again } = await import("./views/sign-in.js");
   await again(problem);
 };
@@ -27,7 +29,8 @@ async function begin() {
     const { open } = await import("./core/frame.js");
     await open();
   } catch (problem) {
-    if (!document.querySelector("main")?.childElementCount) {
+    if (problem instanceof Problem && problem.status === 401) await ask();
+    else if (!document.querySelector("main")?.childElementCount) {
       document.body.replaceChildren(h("main", { class: "alone" }, trouble(problem, () => location.reload())));
     }
   }

@@ -56,9 +56,11 @@ export function close() {
 
 /** Read who the caller is and what they may do, and show the navigation for that. */
 export async function refresh() {
+  const before = session.me;
   await session.identify();
   const { me, menus } = session;
   if (!me) return;
+  if (before && before.id !== me.id) location.reload(); // another tab has signed in as somebody else
   const rights = JSON.stringify([me.roles, me.permissions, menus]);
   if (held && rights !== held) tell(S.frame.changes);
   held = rights;

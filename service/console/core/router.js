@@ -194,7 +194,7 @@ async function show({ same = false, back = false } = {}) {
   const found = match(path);
   const made = (shown = new Page(path, new URLSearchParams(search), found?.params ?? {}));
   const { signal } = made;
-  const frame = h("div", { class: "page" }, made.above, h("div", { class: "head" }, made.heading, made.actions), made.body);
+  const frame = h("div", { class: "page", dataset: { path } }, made.above, h("div", { class: "head" }, made.heading, made.actions), made.body);
   made.body.setAttribute("aria-busy", "true");
   const place = () => {
     if (signal.aborted || frame.isConnected) return;

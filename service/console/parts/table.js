@@ -38,7 +38,11 @@ export function listing(config) {
   const body = h("tbody");
   const head = h("tr");
   const table = h("table", { class: "table" }, h("caption", { class: "hidden" }, caption), h("thead", null, head), body);
-  const place = h("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, table);
+  const place = h("div", { class: "scroll", role: "region", "aria-label": caption }, table);
+  new ResizeObserver(() => { // what scrolls can be scrolled by the keyboard
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+    else place.removeAttribute("tabindex");
+  }).observe(place);
   const pager = h("nav", { class: "pager", "aria-label": S.table.pages });
   const status = h("p", { class: "hidden", role: "status" });
 

@@ -1,0 +1,67 @@
+"""What holds for every view: hostile texts of records stay texts, and 320 pixels are enough."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from playwright.sync_api import Dialog, expect
+
+from tests.console.house import House
+from tests.console.test_scripts import CONSOLE as FILES
+from tests.console.visits import Visit
+
+HOSTILE: Final = "<img src=x onerror=alert(1)>'\"><script>alert(2)</script>"
+VIEWS: Final = re.findall(r'pattern: "([^"]+)"', (FILES / "core" / "views.js").read_text(encoding="utf-8"))
+NARROW: Final = 320
+"""CSS pixels: WCAG 2.2, 1.4.10 (Reflow)."""
+RECORDS: Final = {
+    "users": ("/api/user", {"userName": "hostile", "nickName": HOSTILE, "password": "four wary herons"}),
+    "roles": ("/api/role", {"roleCode": "hostile", "roleName": HOSTILE, "description": HOSTILE}),
+    "menus": ("/api/menu", {"menuType": "Menu", "title": HOSTILE}),
+    "resources": (
+        "/api/resource",
+        {"resourceCode": "hostile", "resourceName": HOSTILE, "method": "GET", "path": "/hostile/{x}"},
+    ),
+}
+"""How a record of each kind is made, by the first segment of the paths of its views."""
+FOUND: Final = """() => ({
+  width: document.documentElement.scrollWidth,
+  markup: document.querySelectorAll("main img, main script, body script").length,
+})"""
+
+
+def paths(house: House) -> list[str]:
+    """Return the paths of all views, those of one record with the id of a hostile one."""
+    ids = {}
+    for kind, (path, body) in RECORDS.items():
+        answer = house.api.post(path, json=body)
+        assert answer.status_code == 201, answer.text
+        ids[kind] = str(answer.json()["data"]["id"])
+    known = [pattern for pattern in VIEWS if "{" not in pattern or pattern.split("/")[1] in ids]
+    return [re.sub(r"\{\w+\}", ids.get(pattern.split("/")[1], ""), pattern) for pattern in known]
+
+
+def test_hostile_texts_stay_texts_and_no_view_is_too_wide(visit: Visit, house: House) -> None:
+    page = visit.page
+    ran: list[str] = []
+
+    def note(dialog: Dialog) -> None:
+        ran.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", note)
+    for path in [*paths(house), "/%3Cimg%20src=x%20onerror=alert(1)%3E"]:
+        if path == "/":
+            visit.sign_in()
+            page.set_viewport_size({"width": NARROW, "height": 640})
+        page.evaluate("path => { location.hash = path; }", path)
+        shown = page.locator(f'main .page[data-path="{path}"]')
+        expect(shown).to_be_visible()
+        expect(shown.locator("[aria-busy=true]")).to_have_count(0)
+        expect(shown.get_by_role("heading", level=1)).not_to_be_empty()
+        expect(shown.get_by_role("alert")).to_have_count(0)
+        found = page.evaluate(FOUND)
+        assert found == {"width": NARROW, "markup": 0}, path
+    expect(page.get_by_role("heading", level=1)).to_have_text("There is no such page")
+    assert ran == []
