@@ -75,6 +75,8 @@ export const S = {
     needsAll: (/** @type {string} */ codes) => `All of these permissions are needed: ${codes}`,
     wait: (/** @type {number} */ seconds) => `Try again in ${count(seconds, "second", "seconds")}.`,
     inConsole: "The console failed",
+    conflicts: { users: "Users", children: "Below it", roles: "Roles that give it", resources: "Resources that it opens", lockedOut: "Closed to everybody", faults: "Faults" },
+    andMore: (/** @type {number} */ n) => ` and ${n.toLocaleString()} more`,
   },
   table: {
     filters: "Filters",
@@ -285,7 +287,7 @@ export const S = {
     addMenu: "New Menu", addButton: "New Button", newMenu: "New Menu", newButton: "New Button",
     type: "Type", types: /** @type {Record<string, string>} */ ({ Menu: "Menu (a page)", Button: "Button (a permission)" }),
     below: "Below", top: "The top level", code: "Permission code", state: "State", enabledState: "Enabled", disabledState: "Disabled",
-    titleField: "Title", name: "Name", path: "Path", component: "Component", icon: "Icon", sort: "Order", service: "Service",
+    titleField: "Title", name: "Name", path: "Path", component: "Component", icon: "Icon", sort: "Order",
     sortHelp: "Smaller numbers come first.", nameHelp: "By which your user interface knows the page.", pathHelp: "Where the page is, such as /reports.",
     componentHelp: "What your user interface shows there.",
     codeHelp: "Segments of a-z, 0-9, _ and -, joined by colons, such as orders:read. A * stands for a whole segment.",

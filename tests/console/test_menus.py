@@ -7,7 +7,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.console.house import House
-from tests.console.test_users import UNSAFE, button, headed
+from tests.console.test_users import button, headed
 from tests.console.visits import Visit
 
 
@@ -27,18 +27,24 @@ def below(house: House, parent: int) -> list[str]:
 
 
 def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House) -> None:
-    parent = made(house, UNSAFE, name=UNSAFE, path="/<b>", component=UNSAFE, icon=UNSAFE)
-    resource = {"resourceName": UNSAFE, "resourceCode": "herons", "method": "GET", "path": "/api/herons"}
+    parent = made(house, "Birds", name="birds", path="/birds")
+    resource = {
+        "resourceName": "List herons",
+        "resourceCode": "herons",
+        "method": "GET",
+        "path": "/api/herons",
+    }
     assert house.api.post("/api/resource", json=resource).status_code == 201
     page = visit.page
     visit.sign_in(address=f"/menus/{parent}")
-    expect(page.get_by_role("treeitem", name=UNSAFE)).to_have_attribute("aria-selected", "true")
+    expect(page.get_by_role("treeitem", name="Birds")).to_have_attribute("aria-selected", "true")
     page.get_by_role("main").get_by_role("link", name="New Button").last.click()
     headed(page, "New Button")
     page.get_by_label("Title").fill("Watch herons")
     page.get_by_label("Permission code").fill("Herons:watch")
     button(page, "Create").click()
     expect(page.get_by_label("Permission code")).to_be_focused()
+    visit.axe()
     page.get_by_label("Permission code").fill("herons:watch")
     button(page, "Create").click()
     expect(page.get_by_role("heading", name="Watch herons")).to_be_visible()
@@ -48,7 +54,7 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
     button(page, "GET /api/herons").click()
     expect(page.get_by_role("dialog")).to_contain_text("Every holder of the permission passes")
     button(page.get_by_role("dialog"), "Bind").click()
-    expect(page.get_by_role("table")).to_contain_text(UNSAFE)
+    expect(page.get_by_role("table")).to_contain_text("List herons")
     visit.axe()
     visit.picture("menus")
 
@@ -57,8 +63,9 @@ def test_a_button_is_made_bound_disabled_and_deleted(visit: Visit, house: House)
     expect(page.locator(".card .badge", has_text="Disabled")).to_be_visible()
     button(page, "Delete").click()
     expect(page.get_by_role("alert")).to_contain_text("The menu is in use")
+    expect(page.get_by_role("alert")).to_contain_text("Resources that it opens: herons")
     page.keyboard.press("Escape")
-    button(page, f"Remove {UNSAFE}").click()
+    button(page, "Remove List herons").click()
     button(page.get_by_role("dialog"), "Remove").click()
     expect(page.get_by_text("It opens no resource.")).to_be_visible()
     button(page, "Delete").click()

@@ -110,10 +110,21 @@ export function trouble(problem, retry) {
     codes && h("p", null, document.needed === "all" ? S.trouble.needsAll(codes) : S.trouble.needsAny(codes)),
     problem.violations.length > 0 && h("ul", null, problem.violations.map((one) =>
       h("li", null, [one.row && `${one.row}: `, one.field && h("strong", null, one.field), " ", one.message]))),
+    conflicts(document),
     problem.retryAfter !== undefined && again && h("p", null, S.trouble.wait(problem.retryAfter)),
     repeat && again && h("p", null, button(S.action.retry, repeat, { icon: "refresh" })),
     problem.requestId && h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${status} ${code}`),
   ]);
+}
+
+/** Return what stands against a change: what uses a record, what it would close, which statements it would break. @param {Record<string, any>} document */
+function conflicts(document) {
+  const counts = /** @type {Record<string, number>} */ ({ users: document.userCount, children: document.childCount, roles: document.roleCount, resources: document.resourceCount });
+  const lists = Object.entries(S.trouble.conflicts).filter(([name]) => document[name]?.length).map(([name, title]) =>
+    h("p", null, h("strong", null, title), ": ", document[name].join(", "), counts[name] > document[name].length && S.trouble.andMore(counts[name] - document[name].length)));
+  const broken = (document.brokenInvariants ?? []).map((/** @type {{name: string, reason: string, finding: string}} */ one) =>
+    h("p", null, h("strong", null, one.name), ": ", one.finding, " (", one.reason, ")"));
+  return [lists, broken];
 }
 
 /** @param {string} kind @param {string} title @param {import("../core/dom.js").Child[]} children */

@@ -12,6 +12,7 @@ const T = S.menus;
 const ONE = "/api/menu/{id}";
 const BOUND = "/api/menu/{id}/resources";
 const MOST_FOUND = 20;
+const OWN = "portcullis";
 
 /** @typedef {import("../core/router.js").Page} Page */
 /** @typedef {import("./menus.js").Place} Place */
@@ -97,12 +98,12 @@ async function resources(page, menu) {
   });
   const shown = data.resources.map((/** @type {Resource} */ one) => [
     page.may("GET /api/resource/{id}") ? link(`/resources/${one.id}`, one.resourceName) : one.resourceName,
-    h("code", null, `${one.method} ${one.path}`), one.service, badge(one.enabled ? T.enabledState : T.disabledState, one.enabled ? "good" : "warn"),
-    binds && button(T.unbind, () => bind(T.unbindTitle(one.resourceName), T.unbind, data.resourceIds.filter((/** @type {number} */ id) => id !== one.id), T.unbound(one.resourceName)),
-      { "aria-label": T.unbindOne(one.resourceName) }),
+    [h("code", null, `${one.method} ${one.path}`), one.service !== OWN && [" ", badge(one.service, "info")], !one.enabled && [" ", badge(T.disabledState, "warn")]],
+    ...(binds ? [button(T.unbind, () => bind(T.unbindTitle(one.resourceName), T.unbind, data.resourceIds.filter((/** @type {number} */ id) => id !== one.id), T.unbound(one.resourceName)),
+      { "aria-label": T.unbindOne(one.resourceName) })] : []),
   ]);
   return [
-    shown.length ? table(T.opens, [T.resource, T.request, T.service, T.state, ""], shown) : empty(T.opensNothing),
+    shown.length ? table(T.opens, [T.resource, T.request, ...(binds ? [""] : [])], shown) : empty(T.opensNothing),
     binds && page.may("GET /api/resource/list") && h("div", { class: "actions" }, button(T.bind, async () => {
       const found = await choose(page, data.resourceIds);
       if (found) await bind(T.bindTitle(found.resourceName), T.bindConfirm, [...data.resourceIds, found.id], T.bound(found.resourceName));

@@ -1,0 +1,81 @@
+"""Texts of users, roles, menus and resources are shown as they are, and never become markup."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.house import House
+from tests.console.test_users import button, headed
+from tests.console.visits import Visit
+
+UNSAFE: Final = "<img src=x onerror=alert(1)><svg/onload=alert(2)>'\"&{{7*7}}"
+
+
+@pytest.fixture
+def made(house: House) -> dict[str, int]:
+    """The ids of records with such text in every field that takes any."""
+
+    def make(at: str, **body: Any) -> int:
+        answer = house.api.post(at, json=body)
+        assert answer.status_code in (200, 201), answer.text
+        number: int = answer.json()["data"].get("id", 0)
+        return number
+
+    menu = make(
+        "/api/menu", menuType="Menu", title=UNSAFE, name=UNSAFE, path="/<b>", component=UNSAFE, icon=UNSAFE
+    )
+    code = make("/api/menu", menuType="Button", title=UNSAFE, parentId=menu, authMark="unsafe:text")
+    resource = make(
+        "/api/resource",
+        resourceName=UNSAFE,
+        resourceCode="unsafe.text",
+        method="GET",
+        path="/api/unsafe",
+        description=UNSAFE,
+    )
+    bound = {"resourceIds": [resource]}
+    assert house.api.put(f"/api/menu/{code}/resources", json=bound).status_code == 200
+    role = make("/api/role", roleName=UNSAFE, roleCode="unsafe", description=UNSAFE, menuIds=[menu, code])
+    user = make(
+        "/api/user",
+        userName=UNSAFE,
+        nickName=UNSAFE,
+        password="four wary herons",
+        roleIds=[role],
+    )
+    make(f"/api/online/{user}/ban", reason=UNSAFE)
+    return {"menu": menu, "code": code, "role": role, "user": user}
+
+
+def test_no_text_of_a_record_becomes_markup(visit: Visit, made: dict[str, int]) -> None:
+    page = visit.page
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    visit.sign_in(address=f"/users?roleCode=unsafe&userName={UNSAFE[:4]}")
+    expect(page.get_by_role("table").get_by_role("row")).to_have_count(2)
+    expect(page.get_by_role("table")).to_contain_text(UNSAFE)
+    visit.go(f"/users/{made['user']}")
+    headed(page, UNSAFE)
+    expect(page.locator("q")).to_have_text(UNSAFE)
+    button(page, "Delete").click()
+    expect(page.get_by_role("dialog")).to_contain_text(UNSAFE)
+    page.keyboard.press("Escape")
+    visit.go(f"/users/{made['user']}/edit")
+    expect(page.get_by_role("checkbox", name=UNSAFE)).to_be_checked()
+    visit.go("/roles?roleCode=unsafe")
+    expect(page.get_by_role("table")).to_contain_text(UNSAFE)
+    visit.go(f"/roles/{made['role']}")
+    headed(page, UNSAFE)
+    button(page, "Disable").click()
+    expect(page.get_by_role("dialog")).to_contain_text(UNSAFE)
+    page.keyboard.press("Escape")
+    visit.go(f"/menus/{made['code']}")
+    expect(page.get_by_role("heading", name=UNSAFE)).to_be_visible()
+    expect(page.get_by_role("table")).to_contain_text(UNSAFE)
+    visit.go(f"/menus/{made['menu']}")
+    expect(page.locator("dd", has_text=UNSAFE)).to_have_count(3)
+    button(page, "Delete").click()
+    expect(page.get_by_role("alert")).to_contain_text(UNSAFE)
+    assert page.locator("img, main svg:not(.icon), dialog svg:not(.icon)").count() == 0
