@@ -25,6 +25,8 @@ TESTED = {
     "deploy/caddy/Caddyfile": "tests/deploy/test_proxies.py",
     "deploy/nginx/portcullis.conf": "tests/deploy/test_proxies.py",
     "deploy/grafana/portcullis.json": "tests/deploy/test_monitoring.py",
+    "deploy/grafana/da*.yaml": "tests/deploy/test_compose.py",
+    "deploy/prometheus/containers.yaml": "tests/deploy/test_compose.py",
     "deploy/ready.py": "tests/deploy/test_image.py",
     "deploy/kubernetes/components/*": "tests/deploy/test_kubernetes.py",
     "deploy/kubernetes/*/kustomization.yaml": "tests/deploy/test_kubernetes.py",
