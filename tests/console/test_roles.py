@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
@@ -163,35 +162,3 @@ def test_what_others_gave_to_a_role_meanwhile_is_merged(visit: Visit, house: Hou
         "system:role:list",
         "system:user:list",
     ]
-
-
-def test_who_gets_a_role_is_refused_before_and_allowed_after(
-    visitor: Callable[[], Visit], house: House
-) -> None:
-    user_id = house.member("tattler")
-    mine, theirs = visitor(), visitor()
-    theirs.sign_in("tattler", "/roles")
-    headed(theirs.page, "This page is not for you")
-    assert theirs.page.get_by_role("link", name="Roles").count() == 0
-
-    page = mine.page
-    mine.sign_in(address="/roles/new")
-    page.get_by_label("Name").fill("Reads roles")
-    page.get_by_label("Code").fill("reads-roles")
-    button(page, "Create").click()
-    page.get_by_role("searchbox", name="Search by title or code").fill("role:list")
-    page.get_by_role("treeitem", name="List and read roles").locator(".tick").click()
-    button(page, "Preview and save").click()
-    button(page.get_by_role("dialog"), "Save").click()
-    expect(page.get_by_text("is saved.")).to_be_visible()
-    mine.go(f"/users/{user_id}/edit")
-    page.get_by_role("checkbox", name="Reads roles").check()
-    button(page, "Save").click()
-    expect(page.get_by_role("dialog").get_by_role("heading", name="Gain access")).to_be_visible()
-    button(page.get_by_role("dialog"), "Save").click()
-    expect(page.get_by_role("link", name="Reads roles")).to_be_visible()
-
-    theirs.page.reload()
-    theirs.sign_in("tattler", "/roles?roleCode=reads-roles")
-    expect(theirs.page.get_by_role("table")).to_contain_text("Reads roles")
-    expect(theirs.page.get_by_role("link", name="New role")).to_have_count(0)

@@ -23,7 +23,7 @@ def button(place: Page | Locator, name: str) -> Locator:
     return place.get_by_role("button", name=name, exact=True)
 
 
-def headed(page: Page, title: str) -> None:
+def headed(page: Page, title: str | re.Pattern[str]) -> None:
     """Wait until the view with that title is shown."""
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
 
