@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Final, Protocol
 
 from service.kernel.change_record import ChangeRecord
 from service.kernel.delegated import Delegated
@@ -24,6 +24,10 @@ class Origin(Protocol):
     """What was asked about the rights of the caller, beyond the admission of the request."""
 
     @property
+    def acting(self) -> str | None:
+        """The name of the caller, as it is in the token; None before somebody is admitted."""
+
+    @property
     def address(self) -> str:
         """The address of the client; "" if unknown."""
 
@@ -34,3 +38,12 @@ class Origin(Protocol):
 
 ORIGIN: ContextVar[Origin | None] = ContextVar("origin", default=None)
 """The request that is being served; tasks that it starts inherit it."""
+
+OPERATOR: Final = "@operator"
+"""Who edits outside of requests: somebody at the machine."""
+
+
+def acting() -> str | None:
+    """Return who edits records now: the user name of the caller, ``OPERATOR`` outside of requests."""
+    origin = ORIGIN.get()
+    return OPERATOR if origin is None else origin.acting

@@ -42,6 +42,8 @@ async def test_a_new_menu_is_answered_whole(service: Inside) -> None:
         "bitPosition": None,
         "enabled": True,
         "version": 1,
+        "updateTime": data["updateTime"],
+        "updatedBy": "admin",
     }
     assert await service.data("GET", f"/api/menu/{data['id']}") == data
 
@@ -66,6 +68,8 @@ async def test_a_patch_changes_what_it_has_and_null_removes(shared: Inside) -> N
     )
 
     changed = {"title": "Archive", "parentId": 1, "icon": None, "version": 2}
+    assert saved["updateTime"] > made["updateTime"]
+    changed |= {"updateTime": saved["updateTime"]}
     assert saved == made | changed | {"policyRevision": saved["policyRevision"]}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,8 @@ from service.kernel.codes import HeldCodes
 from service.records.menus.menus import Menu
 from tests.policies.stock import MODEL
 
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
 
 def page(number: int, parent: int | None = None, *, enabled: bool = True) -> Menu:
     return Menu(
@@ -26,6 +29,8 @@ def page(number: int, parent: int | None = None, *, enabled: bool = True) -> Men
         sort=0,
         enabled=enabled,
         version=1,
+        update_time=NOW,
+        updated_by=None,
     )
 
 
@@ -40,6 +45,8 @@ def button(number: int, parent: int | None, code: str, *, enabled: bool = True) 
         sort=0,
         enabled=enabled,
         version=1,
+        update_time=NOW,
+        updated_by=None,
     )
 
 

@@ -36,6 +36,8 @@ CODES = {f"system:{page}:{action}" for page, actions in ACTIONS.items() for acti
 # What each seeded route asks of its caller by its own declaration; the empty set is "a login".
 REQUIRED = {
     "GET /api/user/info": set(),
+    "GET /api/user/operations": set(),
+    "GET /api/user/profile": set(),
     "GET /api/user/list": {"system:user:list"},
     "GET /api/user/{id}": {"system:user:detail"},
     "GET /api/user/export": {"system:user:export"},

@@ -29,7 +29,7 @@ async def test_a_new_user_is_answered_whole_and_may_log_in(house: Inside) -> Non
     assert (answer.status, answer.header("etag")) == (201, '"1"')
     assert set(data) == {
         *("id", "userName", "nickName", "email", "phone", "gender", "avatar", "status", "roles"),
-        *("kind", "service", "version", "createTime", "updateTime"),
+        *("kind", "service", "ban", "version", "createTime", "updateTime", "updatedBy"),
     }
     assert data["roles"] == [{"id": auditor, "roleCode": "auditor", "roleName": "Auditor"}]
     assert (data["status"], data["email"]) == ("enabled", None)

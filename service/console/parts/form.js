@@ -223,7 +223,7 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
         if (!(problem instanceof Problem) || problem.status !== 412) throw problem;
         const fresh = await read();
         const theirs = pick(fresh.data);
-        show(values, theirs, (await editor?.(fresh.data)) ?? null, problem);
+        show(values, theirs, (await editor?.(fresh.data)) ?? fresh.data.updatedBy ?? null, problem);
         [data, etag, base] = [fresh.data, fresh.etag, theirs];
         throw new DOMException("", "AbortError"); // shown already
       }

@@ -430,6 +430,8 @@ export interface Menu {
   sort: number;
   enabled: boolean;
   version: number;
+  updateTime: string;
+  updatedBy: string | null;
 }
 
 /** One page of a list; `total` counts the items of all pages. */
@@ -879,6 +881,7 @@ export interface Resource {
   version: number;
   createTime: string;
   updateTime: string;
+  updatedBy: string | null;
 }
 
 /** The ids of all resources that the Button opens. */
@@ -953,6 +956,7 @@ export interface Role {
   version: number;
   createTime: string;
   updateTime: string;
+  updatedBy: string | null;
 }
 
 /** All menus and Buttons that the role gives, and the codes of these Buttons. Menus only show pages. */
@@ -1036,6 +1040,8 @@ export interface SavedMenuAnswer {
   sort: number;
   enabled: boolean;
   version: number;
+  updateTime: string;
+  updatedBy: string | null;
   policyRevision: number;
 }
 
@@ -1052,6 +1058,7 @@ export interface SavedResource {
   version: number;
   createTime: string;
   updateTime: string;
+  updatedBy: string | null;
   policyRevision: number;
 }
 
@@ -1073,6 +1080,7 @@ export interface SavedService {
   version: number;
   createTime: string;
   updateTime: string;
+  updatedBy: string | null;
   policyRevision: number;
 }
 
@@ -1098,6 +1106,7 @@ export interface Service {
   version: number;
   createTime: string;
   updateTime: string;
+  updatedBy: string | null;
 }
 
 /** An opening: `object` is a resource of the service, or what is not registered there. */
@@ -1197,6 +1206,7 @@ export interface User {
   version: number;
   createTime: string;
   updateTime: string;
+  updatedBy: string | null;
 }
 
 /** A new user; a person, and enabled, by default. A person needs a `password`. A service account (`kind` is `service`) has none; it may be bound to a `service`. */

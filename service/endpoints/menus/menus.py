@@ -34,11 +34,13 @@ from service.web.requests.schema import (
     ONE_LINE,
     SEVERAL,
     Id,
+    Moment,
     Page,
     PageQuery,
     Published,
     Revision,
     Schema,
+    UpdatedBy,
     page_answer,
     sort_keys,
 )
@@ -74,6 +76,8 @@ class Menu(Schema):
     sort: Sort
     enabled: bool
     version: Annotated[int, Meta(ge=1, examples=[3])]
+    update_time: Moment
+    updated_by: UpdatedBy
 
 
 class SavedMenuAnswer(Menu):

@@ -41,6 +41,7 @@ from service.web.requests.schema import (
     Published,
     Revision,
     Schema,
+    UpdatedBy,
     page_answer,
     sort_keys,
 )
@@ -60,6 +61,7 @@ class Resource(Schema):
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
+    updated_by: UpdatedBy
 
 
 class SavedResource(Resource):

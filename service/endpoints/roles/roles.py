@@ -28,15 +28,7 @@ from service.web.requests.marks import (
     tagged,
 )
 from service.web.requests.preconditions import answer_tag, content_tag, require_match, version_tag
-from service.web.requests.schema import (
-    Id,
-    Moment,
-    Page,
-    PageQuery,
-    Schema,
-    page_answer,
-    sort_keys,
-)
+from service.web.requests.schema import Id, Moment, Page, PageQuery, Schema, UpdatedBy, page_answer, sort_keys
 
 MOST = 10_000
 """The most menus and Buttons of a role in one request."""
@@ -53,6 +45,7 @@ class Role(Schema):
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
+    updated_by: UpdatedBy
 
 
 Permission = Annotated[str, Meta(max_length=MAX_CODE_LENGTH, examples=["system:role:list"])]

@@ -38,6 +38,7 @@ from service.web.requests.schema import (
     Published,
     Revision,
     Schema,
+    UpdatedBy,
     page_answer,
     sort_keys,
 )
@@ -66,6 +67,7 @@ class Service(Schema):
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
+    updated_by: UpdatedBy
 
 
 class SavedService(Service):

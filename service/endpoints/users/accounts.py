@@ -30,7 +30,17 @@ from service.web.requests.marks import (
     tagged,
 )
 from service.web.requests.preconditions import answer_tag, unchanged, version_tag
-from service.web.requests.schema import SEVERAL, Id, Moment, Page, PageQuery, Schema, page_answer, sort_keys
+from service.web.requests.schema import (
+    SEVERAL,
+    Id,
+    Moment,
+    Page,
+    PageQuery,
+    Schema,
+    UpdatedBy,
+    page_answer,
+    sort_keys,
+)
 
 
 class RoleOfUser(Schema):
@@ -73,6 +83,7 @@ class User(Schema):
     version: Annotated[int, Meta(ge=1, examples=[3])]
     create_time: Moment
     update_time: Moment
+    updated_by: UpdatedBy
 
 
 Name = Annotated[str, Meta(max_length=MAX_NAME_LENGTH, examples=["heron"])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Final, Literal
 
 from sqlalchemy import func, select
@@ -53,6 +54,8 @@ class Menu(MenuValues):
     sort: int
     enabled: bool
     version: int
+    update_time: datetime
+    updated_by: str | None
 
 
 @dataclass(frozen=True, slots=True)

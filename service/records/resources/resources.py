@@ -55,6 +55,7 @@ class Resource(ResourceValues):
     version: int
     create_time: datetime
     update_time: datetime
+    updated_by: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ class Role(RoleValues):
     version: int
     create_time: datetime
     update_time: datetime
+    updated_by: str | None
 
 
 @dataclass(frozen=True, slots=True)

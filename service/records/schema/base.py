@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import BigInteger, CheckConstraint, Column, DateTime, Identity, Integer, MetaData, func, text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Identity,
+    Integer,
+    MetaData,
+    Text,
+    func,
+    text,
+)
+
+from service.kernel.origin import acting
 
 SCHEMA: Final = "sys"
 
@@ -33,11 +46,16 @@ def identity() -> Column[Any]:
     return Column("id", BigInteger, Identity(always=True), primary_key=True)
 
 
-def versioned() -> tuple[Column[Any], CheckConstraint, Column[Any], Column[Any]]:
-    """Return the columns of an editable record; ``version`` rises with each edit, to prevent lost updates."""
+def versioned() -> tuple[Column[Any], CheckConstraint, Column[Any], Column[Any], Column[Any]]:
+    """Return the columns of an editable record; ``version`` rises with each edit, to prevent lost updates.
+
+    ``updated_by`` is who has made or last edited it (``service.kernel.origin``), set by each statement that
+    does not say otherwise; None for what a start has seeded, and for edits before the column was there.
+    """
     return (
         Column("version", Integer, nullable=False, server_default=text("1")),
         CheckConstraint("version > 0", name="version"),
         moment("create_time"),
         moment("update_time"),
+        Column("updated_by", Text, default=acting, onupdate=acting),
     )

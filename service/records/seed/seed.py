@@ -82,5 +82,6 @@ def _gives(granted: SeedRole, page: Page) -> bool:
 
 
 def _insert(connection: Connection, table: Table, **values: Any) -> int:
-    made: int = connection.execute(insert(table).values(**values).returning(table.c.id)).scalar_one()
+    written = insert(table).values(**values, updated_by=None).returning(table.c.id)
+    made: int = connection.execute(written).scalar_one()
     return made

@@ -42,6 +42,7 @@ class StoredService(ServiceValues):
     version: int
     create_time: datetime
     update_time: datetime
+    updated_by: str | None
 
     @property
     def router(self) -> Service:

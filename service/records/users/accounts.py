@@ -132,7 +132,7 @@ async def set_password_hash(
     statement = (
         update(user)
         .where(user.c.id == user_id, user.c.password_hash == expected_hash)
-        .values(password_hash=password_hash)
+        .values(password_hash=password_hash, updated_by=user.c.updated_by)
     )
     return (await connection.execute(statement)).rowcount == 1
 

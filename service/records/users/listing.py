@@ -86,6 +86,7 @@ class User(UserValues):
     version: int
     create_time: datetime
     update_time: datetime
+    updated_by: str | None
     roles: tuple[GivenRole, ...] = ()
     ban: BanInForce | None = None
 

@@ -102,6 +102,11 @@ class RequestContext:
         return self.caller
 
     @property
+    def acting(self) -> str | None:
+        """The name of the caller; None on a public route."""
+        return None if self.caller is None else self.caller.user_name
+
+    @property
     def address(self) -> str:
         """The address of the client."""
         return self._address_of(self.scope)

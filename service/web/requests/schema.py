@@ -24,6 +24,16 @@ Id = Annotated[int, Meta(ge=1, le=MAX_ID, examples=[1])]
 Revision = Annotated[int, Meta(ge=1, examples=[12])]
 """A policy revision."""
 
+UpdatedBy = Annotated[
+    str | None,
+    Meta(
+        examples=["admin"],
+        description="Who has made or last edited the record: the user name at that time, `@operator` for an "
+        "operator's command, null for what a start has seeded.",
+    ),
+]
+"""Who has made or last edited a record."""
+
 T = TypeVar("T")
 F = TypeVar("F")
 W = TypeVar("W", bound="Schema")

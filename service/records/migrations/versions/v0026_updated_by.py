@@ -1,0 +1,16 @@
+"""Who has made or last edited a record."""
+
+from __future__ import annotations
+
+from alembic import op
+
+revision = "v0026"
+down_revision = "v0025"
+kind = "expand"
+least_version = "0.2.0"
+
+
+def upgrade() -> None:
+    """Take the step."""
+    for table in ("user", "role", "menu", "service", "resource"):
+        op.execute(f'ALTER TABLE sys."{table}" ADD COLUMN updated_by TEXT')

@@ -1,0 +1,75 @@
+"""Who has made or last edited a record: on every way of writing it, and nobody for what is no edit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.inside import Inside
+from tests.support.members import Member, member
+
+pytestmark = pytest.mark.anyio
+
+ROLE = {"roleCode": "clerk", "roleName": "Clerk"}
+BUTTON = {"menuType": "Button", "title": "Read", "authMark": "report:read", "parentId": None}
+RESOURCE = {"resourceCode": "report", "resourceName": "Report", "method": "GET", "path": "/api/report/{id}"}
+USER = {"userName": "newcomer", "nickName": "Newcomer", "password": "three wary otters"}
+
+
+async def editor(service: Inside) -> Member:
+    return await member(service, "editor", "*")
+
+
+async def who(service: Inside, path: str) -> Any:
+    return (await service.data("GET", path))["updatedBy"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "change"),
+    [
+        ("/api/user", USER, {"nickName": "Other"}),
+        ("/api/role", ROLE, {"description": "Other"}),
+        ("/api/menu", BUTTON, {"title": "Other"}),
+        ("/api/resource", RESOURCE, {"description": "Other"}),
+        ("/api/service", {"name": "orders"}, None),
+    ],
+)
+async def test_a_record_names_who_made_it_and_who_edited_it_last(
+    service: Inside, path: str, body: dict[str, Any], change: dict[str, Any] | None
+) -> None:
+    made = await service.data("POST", path, body)
+    one = f"{path}/{made['id']}"
+    assert (made["updatedBy"], await who(service, one)) == ("admin", "admin")
+    if change is None:
+        return
+    other = await editor(service)
+    saved = await other.ask("PATCH", one, change)
+    assert saved.status == 200, saved.body
+    assert await who(service, one) == "editor"
+    listed = (await service.data("GET", f"{path}/list?sort=-id"))["items"]
+    assert [entry["updatedBy"] for entry in listed if entry["id"] == made["id"]] == ["editor"]
+
+
+async def test_an_import_names_who_imported(service: Inside) -> None:
+    other = await editor(service)
+    table = {"users": [{"userName": "imported", "nickName": "Imported", "password": "three wary otters"}]}
+    done = await other.ask("POST", "/api/user/import", table)
+    assert done.status == 200, done.body
+    (found,) = (await service.data("GET", "/api/user/list?userName=imported"))["items"]
+    assert found["updatedBy"] == "editor"
+
+
+async def test_what_a_start_has_seeded_names_nobody_and_a_login_is_no_edit(service: Inside) -> None:
+    assert await who(service, "/api/role/1") is None
+    service.token = await service.log_in()
+    assert await who(service, "/api/user/1") is None
+
+
+async def test_the_own_profile_and_a_status_name_the_caller(service: Inside) -> None:
+    other = await editor(service)
+    await other.ask("PUT", "/api/user/profile", {"nickName": "Me"})
+    assert await who(service, f"/api/user/{other.user_id}") == "editor"
+    done = await service.ask("PUT", f"/api/user/{other.user_id}/status", {"status": "disabled"})
+    assert done.status == 200, done.body
+    assert await who(service, f"/api/user/{other.user_id}") == "admin"
