@@ -11,6 +11,7 @@ from functools import partial
 from service.app.container import Container
 from service.app.lifespan import Lifespan
 from service.app.routes import add_routes
+from service.app.worker_samples import worker_samples
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.kernel.operator_error import OperatorError
 from service.kernel.permission_catalogue import codes_by_endpoint
@@ -28,6 +29,7 @@ __all__ = ["Container", "Lifespan", "check_routes", "create_app", "describe_rout
 def create_app(settings: Settings, shipped: Shipped, slot: Slot | None = None) -> RequestMiddleware:
     """Return the ASGI application of one worker; it connects when its lifespan starts."""
     container = Container(settings, shipped, slot)
+    container.metrics.add(partial(worker_samples, container))
     app = Application()
     routes = add_routes(app, container, shipped.extensions)
     routes.check(shipped.endpoints, codes_by_endpoint(shipped.catalogue))

@@ -27,7 +27,6 @@ from service.administration.users.password_reset import PasswordReset
 from service.app.installation_samples import Installation
 from service.app.readiness import readiness
 from service.app.surroundings import Surroundings
-from service.app.worker_samples import worker_samples
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
 from service.authn.authenticate import Authenticator
@@ -200,7 +199,7 @@ class Container:
             OperatorToken(settings.server.metrics_token),
         )
         self.metrics, self.installation = (
-            WorkerMetrics(slot, partial(worker_samples, self)),
+            WorkerMetrics(slot),
             Installation(self.database, self.store, self.scheduler.jobs, settings.oplog.stream_limit),
         )
         self.authenticator = Authenticator(auth, tokens, self.store, self.key_callers)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import msgspec
 
+from service.app.container import Container
 from service.export.exporter import Exporter
 from service.kernel.metrics import Sample, counted
-
-if TYPE_CHECKING:  # the container makes what these functions are given
-    from service.app.container import Container
 
 
 def worker_samples(container: Container) -> Iterator[Sample]:

@@ -37,10 +37,14 @@ class WorkerMetrics:
     without a slot is the only one that it knows.
     """
 
-    def __init__(self, slot: Slot | None, source: Source) -> None:
+    def __init__(self, slot: Slot | None) -> None:
         self._slot = slot
-        self._source = source
+        self._sources: list[Source] = []
         self._too_long = False
+
+    def add(self, source: Source) -> None:
+        """Show what ``source`` yields, too."""
+        self._sources.append(source)
 
     async def run(self) -> None:
         """Leave a snapshot every ``EVERY`` seconds, until cancelled."""
@@ -59,16 +63,19 @@ class WorkerMetrics:
         if self._slot is not None:
             number = self._slot.number
             found = {one: _decode(snapshot) for one, snapshot in self._slot.board.read().items()}
-        found[number] = list(self._source())
+        found[number] = self._own()
         return [
             Sample(sample.name, sample.value, {"worker": str(number), **sample.labels})
             for number, samples in sorted(found.items())
             for sample in samples
         ]
 
+    def _own(self) -> list[Sample]:
+        return [sample for source in self._sources for sample in source()]
+
     def _post(self, slot: Slot) -> None:
         try:
-            slot.board.write(slot.number, _encode(list(self._source())))
+            slot.board.write(slot.number, _encode(self._own()))
         except ValueError as error:
             if not self._too_long:
                 _log.error("other workers can't show the metrics of this one", reason=str(error))
