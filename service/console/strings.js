@@ -228,7 +228,7 @@ export const S = {
     banNoEnd: "Without an end", reason: "Reason", reasonHelp: "Other administrators see it.",
     banConfirm: "Ban this user", banDone: (/** @type {string} */ name) => `${name} is banned.`, unbanDone: (/** @type {string} */ name) => `The ban of ${name} is lifted.`,
     reset: "Set a password", resetTitle: (/** @type {string} */ name) => `Set a new password for ${name}?`,
-    resetText: "All sessions of this user end at once. Only the new password works then: tell it to the user on a safe way.",
+    resetText: "All sessions of this user end at once. Only the new password works then: tell it to the user in a safe way.",
     keys: "API keys",
     newPassword: "New password", resetConfirm: "Set the password", resetDone: (/** @type {string} */ name) => `${name} has a new password.`,
     kick: "End", kickDevice: (/** @type {string} */ device) => `End the session on ${device}`, kickAll: "End all sessions",

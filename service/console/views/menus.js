@@ -1,9 +1,10 @@
 // @ts-check
 /** The tree of Menus and Buttons, and one of them. */
 import { badge, empty, h, icon, linkButton } from "../core/dom.js";
+import { page as current } from "../core/router.js";
 import { ask, tell } from "../parts/dialog.js";
 import { menuCard } from "../parts/menu-card.js";
-import { Forest, moves, pathOf, readMenus } from "../parts/menus.js";
+import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
 import { attempt } from "../parts/preview.js";
 import { tree } from "../parts/tree.js";
 import { S } from "../strings.js";
@@ -69,7 +70,7 @@ class Moving {
       if (place.menu.menuType === "Menu" && part > 0.25 && part < 0.75) return "into";
       return part < 0.5 ? "before" : "after";
     };
-    const fits = () => this.dragged && this.dragged !== place && (this.forest.targets(this.dragged).includes(place) || place.menu.menuType === "Button");
+    const fits = () => this.dragged && ![...within(this.dragged)].includes(place);
     const mark = (/** @type {DragEvent} */ event, /** @type {string | null} */ text) => {
       const { dataset } = /** @type {HTMLElement} */ (event.currentTarget);
       if (text) dataset.drop = text;
@@ -149,12 +150,11 @@ class Moving {
       for (const { place: { menu }, body } of edits.reverse()) {
         await this.page.call("PATCH", ONE, { path: { id: menu.id }, body, ifMatch: `"${menu.version}"` });
       }
-      const { page } = this;
       tell(T.moved(place.menu.title), { undo: async () => {
-        for (const { id, body } of before) await page.call("PATCH", ONE, { path: { id }, body, signal: undefined });
-        await page.reload();
+        for (const { id, body } of before) await current().call("PATCH", ONE, { path: { id }, body, signal: undefined });
+        if (current().path === this.page.path) await current().reload();
       } });
-      await page.reload();
+      await this.page.reload();
     });
   }
 }

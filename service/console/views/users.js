@@ -38,7 +38,7 @@ export async function show(page) {
       { title: T.status, sort: "status", cell: stateOf },
       { title: T.created, sort: "createTime", cell: (one) => time(one.createTime) },
     ],
-    row: (one) => `/users/${one.id}`,
+    row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
     load: async (query) => (await page.call("GET", "/api/user/list", { query })).data,
   }));
 }
