@@ -97,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor = families.add_parser("doctor", parents=[data], help="check the installation for operator errors")
     doctor.add_argument("--json", action="store_true", help="as JSON, for programs")
     doctor.add_argument("--strict", action="store_true", help="exit with 1 for warnings as well")
+    doctor.add_argument("--url", metavar="URL", help="also say what arrives of requests to this address")
     doctor.add_argument("--state", metavar="FILE", type=Path, help="name what is not as in this state file")
     return parser
 

@@ -38,7 +38,7 @@ def check_installation(path: Sequence[str] | None = None) -> None:
     if installed is None:
         raise InstallationError(f"The package {_DISTRIBUTION} is not installed. {_repair(_DISTRIBUTION)}")
     remedy = _repair(f"{_DISTRIBUTION}=={installed.version}", again=True)
-    digests = _recorded(installed)
+    digests = _recorded(installed, f"{_MODULE}/", ".py")
     if not digests:
         raise InstallationError(f"The package {_DISTRIBUTION} has no list of its files. {remedy}")
     changed = [name for name, digest in digests.items() if not _is_intact(installed, name, digest)]
@@ -51,15 +51,27 @@ def check_installation(path: Sequence[str] | None = None) -> None:
     _check_origin(installed, path)
 
 
-def _recorded(distribution: Distribution) -> dict[str, str]:
-    """Return the module's files and their digests from RECORD.
+def changed_files(distribution: str, below: str, path: Sequence[str] | None = None) -> tuple[str, ...] | None:
+    """Return the files of an installed ``distribution`` in ``below`` that are missing or not as installed.
+
+    None if it is not installed as a package: a checkout has no list of its files.
+    """
+    installed = next(
+        iter(distributions(name=distribution, path=list(sys.path if path is None else path))), None
+    )
+    digests = {} if installed is None else _recorded(installed, below, "")
+    if installed is None or not digests:
+        return None
+    return tuple(name for name, digest in digests.items() if not _is_intact(installed, name, digest))
+
+
+def _recorded(distribution: Distribution, begin: str, end: str) -> dict[str, str]:
+    """Return the files whose names begin and end so, and their digests from RECORD.
 
     ``Distribution.files`` is no use here: since Python 3.12 it leaves out missing files.
     """
     rows = csv.reader((distribution.read_text("RECORD") or "").splitlines())
-    return {
-        name: digest for name, digest, _ in rows if name.startswith(f"{_MODULE}/") and name.endswith(".py")
-    }
+    return {name: digest for name, digest, _ in rows if name.startswith(begin) and name.endswith(end)}
 
 
 def _check_origin(installed: Distribution, path: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ import os
 import secrets
 import socket
 from functools import partial
+from typing import Any
 
 from service.administration.delegation import Delegation
 from service.administration.jobs import jobs_of, runner_of
@@ -25,7 +26,7 @@ from service.administration.users.importing import UserImport
 from service.administration.users.kicks import Kicks
 from service.administration.users.password_reset import PasswordReset
 from service.app.installation_samples import Installation
-from service.app.readiness import readiness
+from service.app.readiness import node_facts, readiness
 from service.app.surroundings import Surroundings
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.assertions import Assertions
@@ -71,6 +72,7 @@ from service.records.logs.reader import LogReader
 from service.records.policy import lines
 from service.settings import Auth, Settings
 from service.settings import Database as DatabaseSettings
+from service.settings.shared import shared_digests
 from service.web.observability.board import Slot
 from service.web.observability.decision_log import decision_log
 from service.web.observability.metrics import WorkerMetrics
@@ -139,6 +141,7 @@ class Container:
             token_life=auth.access_timeout,
             own_digests=settings.policy.own_digests,
             mend=self.changes.mend,
+            facts=partial(node_facts, shared_digests(settings, auth.jwt_secret), self._troubles),
         )
         self.acknowledged = Acknowledgements(self.watch)
         self.passwords = Passwords(settings.password)
@@ -225,6 +228,9 @@ class Container:
             scheduler=self.scheduler,
             surroundings=self.surroundings,
         )
+
+    def _troubles(self) -> dict[str, dict[str, Any]]:
+        return self.readiness.troubles()
 
     async def close(self) -> None:
         """Release threads and connections."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from service.keyspace import ClockWatch, SessionStore
 from service.oplog.journal import Journal
 from service.records.database.health import database_health
 from service.records.database.transactions import Database
+from service.records.policy.workers import NodeFacts
 from service.web.observability.health import Check, ReadinessChecks
 
 VITAL: Final = ("database", "sessions", "policy", "clock")
@@ -57,6 +58,13 @@ def readiness(
         **surroundings.checks,
     }
     return ReadinessChecks(checks, VITAL)
+
+
+def node_facts(
+    settings: Mapping[str, str], troubles: Callable[[], Mapping[str, Mapping[str, Any]]]
+) -> NodeFacts:
+    """Return what a worker says of its node: the digests of its settings, and the parts that are not up."""
+    return NodeFacts(version=__version__, settings=settings, parts=troubles())
 
 
 async def facts(worker: str, watch: PolicyWatch) -> dict[str, Any]:

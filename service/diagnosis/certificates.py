@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -95,10 +96,10 @@ def certificates_of(settings: Settings) -> dict[Endpoint, Certificate]:
 class CertificateWatch:
     """Looks at the certificates of ``settings`` in the background, every ``every`` seconds at most."""
 
-    def __init__(self, settings: Settings, every: float = EVERY) -> None:
+    def __init__(self, settings: Settings, every: float | None = None) -> None:
         self._settings = settings
-        self._every = every
-        self._began = -every
+        self._every = EVERY if every is None else every
+        self._began = -math.inf
         self._looking: asyncio.Future[dict[Endpoint, Certificate]] | None = None
         self.found: Certificates = {}
         """What the last look has found."""

@@ -26,7 +26,7 @@ def signing_key(installation: Installation) -> Finding:
         if not auth.jwt_algorithm.startswith("HS"):
             signing_keys(auth)
             return ok(f"{auth.jwt_algorithm}, a pair of keys that fit")
-        secret = auth.jwt_secret or _kept_secret(installation)
+        secret = auth.jwt_secret or kept_secret(installation)
     except SettingsError as wrong:
         return fault(
             "; ".join(one.message for one in wrong.faults), "see docs/reference/settings.md, section auth"
@@ -41,7 +41,7 @@ def signing_key(installation: Installation) -> Finding:
     return ok(f"{auth.jwt_algorithm}, {len(secret.encode())} bytes")
 
 
-def _kept_secret(installation: Installation) -> str:
+def kept_secret(installation: Installation) -> str:
     """Return the data directory's secret, "" if it has none; SettingsError if it is open to others."""
     data = installation.settings.server.data
     return local_secret(data, 1) if os.path.lexists(data / _LOCAL_FILE) else ""

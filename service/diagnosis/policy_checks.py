@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from service.authz.engine.errors import PolicyError
-from service.authz.engine.rules import UNREGISTERED
 from service.authz.publishing.invariant_guard import broken_invariants
 from service.authz.publishing.publisher import derived_policy, drift
 from service.authz.publishing.shipped import configured
@@ -14,6 +13,7 @@ from service.authz.review.covered import covered_by
 from service.diagnosis.additions import describe_additions
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
+from service.installation import changed_files
 from service.kernel.operator_error import FaultsError
 from service.kernel.permission_catalogue import permissions
 from service.records.menus import bit_positions
@@ -22,6 +22,8 @@ from service.records.policy import revisions, workers
 from service.records.seed import catalogue
 
 _NAMED = 3  # of many, in one line
+_DISTRIBUTION = "portcullis"
+_SHIPPED = "service/shipped/"
 _LATELY = timedelta(days=30)
 _HIGH = 8_192  # bits: 1.4 kB of a token, of which a cookie holds 4 kB
 
@@ -36,6 +38,20 @@ def policy_files(installation: Installation) -> Finding:
         return fault("; ".join(wrong.faults), "portcullis policy check tells them one by one")
     return ok(
         f"model, {len(shipped.base)} base lines and {len(shipped.endpoints)} endpoint lines fit the code"
+    )
+
+
+def shipped_files(_installation: Installation) -> Finding:
+    """No reviewer has seen what was edited inside the package, and the next update undoes it."""
+    changed = changed_files(_DISTRIBUTION, _SHIPPED)
+    if changed is None:
+        return ok("it runs from a checkout, which has no list of its files")
+    if not changed:
+        return ok("model and lines are as they were installed")
+    more = ", …" if len(changed) > _NAMED else ""
+    return fault(
+        f"not as installed: {', '.join(changed[:_NAMED])}{more}",
+        "install the package again; name files of your own in policy.model and policy.folder",
     )
 
 
@@ -173,10 +189,9 @@ async def routes(installation: Installation) -> Finding:
     async with installation.records() as connection:
         found = await differences(connection, known)
     problems = []
-    if missing := len(found.proposed) + len(found.unbindable):
-        left = any(rule.object == UNREGISTERED for rule in shipped.base)
-        what = "left to the endpoint layer alone" if left else "closed to everybody"
-        problems.append(f"{missing} routes are not registered, so {what} (policy.unregistered)")
+    missing = len(found.proposed) + len(found.unbindable)
+    if missing and not shipped.leaves_unregistered:
+        problems.append(f"{missing} routes are not registered, so closed to everybody (policy.unregistered)")
     if stray := found.unrouted:
         problems.append(f"{len(stray)} resources fit no route, {stray[0].method} {stray[0].path} for one")
     if problems:
@@ -184,4 +199,6 @@ async def routes(installation: Installation) -> Finding:
             "; ".join(problems),
             "portcullis policy sync registers what is missing and names what fits no route",
         )
+    if missing:
+        return ok(f"{missing} are not registered: the endpoint layer decides them, by the codes of each")
     return ok(f"all {len(known)} are registered, or public")

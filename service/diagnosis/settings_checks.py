@@ -20,7 +20,7 @@ def cookie_mode(installation: Installation) -> Finding:
         return ok("on, over TLS only")
     message = "on, and cookies travel without TLS"
     remedy = "set auth.cookie_secure to true, and a proxy that speaks TLS in front"
-    alone = _is_local(installation.settings.server.host) and not installation.settings.server.trusted_proxies
+    alone = is_local(installation.settings.server.host) and not installation.settings.server.trusted_proxies
     return warning(message, remedy) if alone else fault(message, remedy)
 
 
@@ -48,7 +48,7 @@ def proxies(installation: Installation) -> Finding:
 def address(installation: Installation) -> Finding:
     """The service speaks plain HTTP: only a proxy that speaks TLS should reach it."""
     server = installation.settings.server
-    if _is_local(server.host):
+    if is_local(server.host):
         return ok(f"{server.host}, for this machine only")
     if server.trusted_proxies:
         return ok(f"{server.host}, behind a proxy")
@@ -99,7 +99,8 @@ def _collapsed(networks: tuple[IPv4Network | IPv6Network, ...]) -> list[IPv4Netw
     ]
 
 
-def _is_local(host: str) -> bool:
+def is_local(host: str) -> bool:
+    """Return whether only this machine reaches the address ``host``."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

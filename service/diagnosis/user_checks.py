@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
+from service.diagnosis.upkeep_checks import NEW
 from service.kernel.names import name_key
 from service.records.seed.data import ADMINISTRATOR
 from service.records.users.overview import administrators
 
 _MANY = 5
+_FIRST_PASSWORD = timedelta(days=1)
 
 
 async def enough_administrators(installation: Installation) -> Finding:
@@ -21,6 +25,8 @@ async def enough_administrators(installation: Installation) -> Finding:
             "no enabled user holds *",
             "portcullis admin reset-password NAME --enable, or portcullis admin create NAME --role super",
         )
+    if len(found) == 1 and found[0].now - found[0].create_time < NEW:
+        return ok(f"only {names} holds *; the installation is new")
     if len(found) == 1:
         return warning(f"only {names} holds *", "give a second person a role with it")
     if len(found) > _MANY:
@@ -38,9 +44,11 @@ async def first_administrator(installation: Installation) -> Finding:
     if not first:
         return ok(f"no administrator is called {ADMINISTRATOR}")
     if not first[0].edited:
-        days = (first[0].now - first[0].create_time).days
+        age = first[0].now - first[0].create_time
+        if age < _FIRST_PASSWORD:
+            return ok(f"{ADMINISTRATOR} has the password of the first start, less than a day old")
         return warning(
-            f"{ADMINISTRATOR} still has the password of the first start, {days} days old",
+            f"{ADMINISTRATOR} still has the password of the first start, {age.days} days old",
             f"portcullis admin reset-password {ADMINISTRATOR}",
         )
     return ok(f"{ADMINISTRATOR} has been changed since the first start")

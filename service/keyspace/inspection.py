@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +21,8 @@ class StoreFacts:
 
     ``version`` is the Redis version, which Valkey reports too. ``memory`` is the limit in bytes (0: none),
     and ``policy`` what the server does at the limit. ``appends`` (AOF) and ``snapshots`` (RDB) say how data
-    is persisted. ``ahead``: seconds that its clock is ahead of this machine's. ``replicas`` are attached.
+    is persisted. ``ahead``: seconds that its clock is ahead of this machine's. ``replicas`` are attached;
+    ``replica_lags`` are the seconds since each was heard of, None for one that is not in step.
     """
 
     product: str | None
@@ -32,6 +35,7 @@ class StoreFacts:
     snapshots: bool | None
     ahead: float
     replicas: int | None = None
+    replica_lags: tuple[int | None, ...] = ()
 
 
 async def inspect(settings: RedisSettings) -> StoreFacts:
@@ -84,4 +88,11 @@ def _facts(info: dict[str, Any], snapshots: bool | None, ahead: float) -> StoreF
         snapshots=snapshots,
         ahead=ahead,
         replicas=info.get("connected_slaves"),
+        replica_lags=tuple(_lags(info)),
     )
+
+
+def _lags(info: dict[str, Any]) -> Iterator[int | None]:
+    for name, told in info.items():
+        if re.fullmatch(r"(?:slave|replica)\d+", name) and isinstance(told, dict):
+            yield int(told.get("lag", 0)) if told.get("state") == "online" else None

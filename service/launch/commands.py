@@ -120,7 +120,7 @@ def _doctor(options: Namespace, environ: Environ) -> int:
 
     # The report says what fails, on standard output.
     configure_logging("auto", "critical", sys.stderr.buffer)
-    findings = diagnose(environ, options.state)
+    findings = diagnose(environ, options.state, options.url)
     _say(as_json(findings) if options.json else as_text(findings))
     return status_of(findings, strict=options.strict)
 

@@ -179,6 +179,12 @@ class Database:
         help="Whether a start brings the schema to its version. If not, it refuses to run on an older one: "
         "run `portcullis db migrate` first. `serve --no-migrate` is the same.",
     )
+    backup_days: int = setting(
+        7,
+        unit="days",
+        check=between(0, 3650),
+        help="How old the last `portcullis backup` may be before `doctor` warns; 0: others make backups.",
+    )
     programs: OptionalPath = setting(
         None,
         shown="none",

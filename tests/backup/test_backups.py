@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from sqlalchemy import text
 
@@ -119,6 +120,17 @@ async def test_a_backup_is_in_the_operation_log_with_the_operator(place: Place, 
     entry = await place.service.data("GET", f"/api/operation-log/{told[-1]['id']}")
     assert (entry["action"], entry["method"], entry["params"]["file"]) == ("make", "CLI", archive.name)
     assert entry["userName"]
+
+
+async def test_a_backup_is_noted_in_the_database_where_doctor_looks_for_it(
+    place: Place, archive: Path
+) -> None:
+    with ArchiveReader(archive) as read:
+        name = read.manifest.id
+    with psycopg.connect(place.service.database_url) as connection:
+        rows = connection.execute("SELECT id, with_files FROM sys.backup").fetchall()
+    assert (name, True) in rows
+    assert "the last one is of" in (await place.command("doctor")).output
 
 
 async def test_an_archive_is_never_written_over(place: Place, archive: Path) -> None:

@@ -150,8 +150,8 @@ def test_routes_that_nobody_has_registered_are_counted_until_they_are(
 
     sync(load(variables_of(database_url, "redis://localhost:1/0", tmp_path)), dry_run=False)
 
-    assert (unregistered.state, strict.state, look()["routes"].state) == ("warning", "warning", "ok")
-    assert "routes are not registered, so left to the endpoint layer alone" in unregistered.message
+    assert (unregistered.state, strict.state, look()["routes"].state) == ("ok", "warning", "ok")
+    assert "are not registered: the endpoint layer decides them" in unregistered.message
     assert "routes are not registered, so closed to everybody" in strict.message
 
 
@@ -177,7 +177,12 @@ INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r
 @pytest.mark.parametrize(
     ("statement", "state", "message"),
     [
-        ("SELECT 1", "warning", "only admin holds *"),
+        ("SELECT 1", "ok", "only admin holds *; the installation is new"),
+        (
+            "UPDATE sys.user SET create_time = now() - interval '8 days'",
+            "warning",
+            "only admin holds *",
+        ),
         (ANOTHER.format(count=1), "ok", "2 users hold *: admin, otter-1"),
         (
             ANOTHER.format(count=9),
@@ -188,7 +193,7 @@ INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r
         ("UPDATE sys.role SET enabled = false", "fault", "no enabled user holds *"),
         ("UPDATE sys.menu SET enabled = false WHERE auth_mark = '*'", "fault", "no enabled user holds *"),
     ],
-    ids=["one", "two", "ten", "disabled", "role disabled", "Button disabled"],
+    ids=["one", "one for long", "two", "ten", "disabled", "role disabled", "Button disabled"],
 )
 def test_none_one_and_many_who_may_do_everything_are_told(
     look: Look, database_url: str, statement: str, state: str, message: str

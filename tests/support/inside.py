@@ -49,6 +49,11 @@ class Inside:
         """Send one request with ``headers`` and no access token."""
         return await ask(self._app, method, target, *headers)
 
+    async def ask_from(self, address: str, method: str, target: str, *headers: tuple[str, str]) -> Answer:
+        """Send one request over a connection from ``address``."""
+        sent = [*headers, ("Authorization", f"Bearer {self.token}")]
+        return await ask(self._app, method, target, *sent, client=(address, 4711))
+
     async def ask_raw(
         self, method: str, target: str, body: bytes, *headers: tuple[str, str], token: str | None = None
     ) -> Answer:

@@ -103,10 +103,11 @@ async def test_a_vital_part_that_works_with_a_loss_leaves_it_ready() -> None:
 
 @pytest.mark.parametrize("state", ["up", "read_only"])
 async def test_the_operators_token_shows_the_details_ready_or_not(state: State) -> None:
-    header = ("Authorization", f"Bearer {TOKEN}")
-    answer = await get("/health/ready", header, database=found(state, version="18.1"))
+    headers = ("Authorization", f"Bearer {TOKEN}"), ("X-Real-IP", "198.51.100.1"), ("X-Other", "1")
+    answer = await get("/health/ready", *headers, database=found(state, version="18.1"))
     document = answer.json["data"] if state == "up" else answer.json
-    assert document["details"] == {"version": "1.2.3", "database": {"version": "18.1"}}
+    arrived = {"address": "192.0.2.7", "peer": "192.0.2.7", "headers": {"x-real-ip": "198.51.100.1"}}
+    assert document["details"] == {"version": "1.2.3", "request": arrived, "database": {"version": "18.1"}}
 
 
 @pytest.mark.parametrize(("sent", "token"), [(f"Bearer {TOKEN}x", TOKEN), ("Bearer ", ""), ("", "")])

@@ -24,7 +24,7 @@ from service.records.menus import bit_positions
 from service.records.policy import revisions
 from service.records.policy import workers as policy_workers
 from service.records.policy.revisions import PolicyRevision
-from service.records.policy.workers import REPORT_EVERY, PolicyWorker
+from service.records.policy.workers import REPORT_EVERY, NodeFacts, PolicyWorker
 
 POLL_EVERY: Final = 0.5
 """Seconds between two reads of the database without announcements."""
@@ -57,7 +57,7 @@ class PolicyWatch:
     to ``sys.policy_worker``, under the name ``worker``, what this process decides by, and to
     ``sys.token_life`` that it issues access tokens that live ``token_life`` seconds, and mends what ``keep``
     announces. ``own_digests`` are the digests of the own parts that may serve, empty for all; ``own_parts``
-    says what workers decide by.
+    says what workers decide by. ``facts`` returns what this worker says of its node beside that.
 
     What the database says counts. A newest revision that no worker can use, since somebody has forged it or
     changed its lines, is replaced by ``mend``, and so is one that the database no longer has: in both cases
@@ -76,6 +76,7 @@ class PolicyWatch:
         own_digests: Collection[str] = (),
         poll_every: float = POLL_EVERY,
         mend: Mend | None = None,
+        facts: Callable[[], NodeFacts | None] = lambda: None,
     ) -> None:
         self._live = live
         self._database = database
@@ -85,13 +86,14 @@ class PolicyWatch:
         self._token_life = token_life
         self._poll_every = poll_every
         self._mend = mend
+        self._facts = facts
         self.own_parts: Final = OwnParts(live.own_digest, own_digests)
         self._due = asyncio.Event()
         self._refused = (0, 0.0)  # a revision that could not be loaded, and when to try it again
         self._newest = 0  # the newest revision of the database, and since when it is not in force here
         self._behind_since = 0.0
         self._seen: tuple[int, str] | None = None  # number and digest of what the last look found in force
-        self._reported: tuple[int, str | None] | None = None
+        self._reported: tuple[int, str | None, dict[str, str]] | None = None
         self._report_again = 0.0
         self.fault: str | None = None
         """Why the policy in force is not known to be the newest; None if it is."""
@@ -209,12 +211,16 @@ class PolicyWatch:
             self._say(str(fault))
 
     async def _report(self) -> None:
-        now = (self._live.current.revision, self.fault)
+        facts = self._facts()
+        parts = {} if facts is None else {name: part["state"] for name, part in facts["parts"].items()}
+        now = (self._live.current.revision, self.fault, parts)
         if now == self._reported and monotonic() < self._report_again:
             return
         since = self._live.now()
         async with self._database.transaction() as connection:
-            await policy_workers.report(connection, self._worker, *now, own_digest=self.own_parts.digest)
+            await policy_workers.report(
+                connection, self._worker, *now[:2], own_digest=self.own_parts.digest, facts=facts
+            )
             await bit_positions.report_life(connection, self._token_life)
             present = await policy_workers.present(connection)
         self.own_parts.observe(present)

@@ -22,8 +22,11 @@ from service.launch.log_entry import enter
 from service.launch.operator import log_to_errors, operator_name
 from service.launch.output import aligned, say
 from service.launch.stores import reachable
+from service.records.backups import backups
+from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
 from service.records.schema_revision import require_current
+from service.settings import Settings
 
 _MIB: Final = 1024 * 1024
 
@@ -67,8 +70,25 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         manifest = asyncio.run(
             make(settings, options.file, with_files=not options.without_files, passphrase=passphrase)
         )
+        asyncio.run(_note(settings, manifest))
         asyncio.run(enter(settings, _event(options, manifest, begun)))
     _show(options, manifest)
+
+
+async def _note(settings: Settings, manifest: Manifest) -> None:
+    """Remember the backup in the database, where ``doctor`` looks for the last one."""
+    database = Database(settings.database.url, pool_size=1, timeout=settings.database.timeout)
+    try:
+        async with database.transaction() as connection:
+            await backups.note(
+                connection,
+                manifest.id,
+                manifest.snapshot_time,
+                manifest.operator,
+                with_files=manifest.files.included,
+            )
+    finally:
+        await database.close()
 
 
 def _look_into(options: Namespace) -> None:

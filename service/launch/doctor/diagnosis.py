@@ -15,13 +15,16 @@ from service.diagnosis.findings import Findings, fault, unknown
 from service.embedded import EmbeddedError
 from service.launch.known_routes import known_routes
 from service.launch.stores import reachable
-from service.settings import SettingsError
+from service.settings import Settings, SettingsError
 
 
-def diagnose(environ: Mapping[str, str], state_file: Path | None = None) -> Findings:
+def diagnose(
+    environ: Mapping[str, str], state_file: Path | None = None, public_url: str | None = None
+) -> Findings:
     """Check the installation that ``environ`` describes; errors become findings.
 
-    With ``state_file``, also whether what is stored is what that file says.
+    With ``state_file``, also whether what is stored is what that file says; with ``public_url``, what arrives
+    of requests that are sent there.
     Existing embedded stores are started for the checks if no service runs them.
     """
     try:
@@ -41,7 +44,8 @@ def diagnose(environ: Mapping[str, str], state_file: Path | None = None) -> Find
         else:
             found.append(("embedded-stores", unknown("none was made yet: the first start makes them")))
         routes = partial(known_routes, settings.policy)
-        return found + asyncio.run(examine(environ, settings, routes, _checks(state_file)))
+        found += asyncio.run(examine(environ, settings, routes, _checks(state_file)))
+        return found if public_url is None else found + _publicly(public_url, settings)
 
 
 def _checks(state_file: Path | None) -> tuple[Check, ...]:
@@ -50,6 +54,12 @@ def _checks(state_file: Path | None) -> tuple[Check, ...]:
     from service.launch.doctor.state_checks import state_file as compare
 
     return (*CHECKS, Check("state-file", partial(compare, state_file)))
+
+
+def _publicly(url: str, settings: Settings) -> Findings:
+    from service.launch.doctor.public import ask_publicly
+
+    return ask_publicly(url, settings.server.metrics_token)
 
 
 def _in_one_line(error: Exception) -> str:

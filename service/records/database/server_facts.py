@@ -40,3 +40,9 @@ async def server_facts(connection: AsyncConnection) -> ServerFacts:
     ahead = clock - (before + time.time()) / 2
     standing = await connection.run_sync(schema_standing)
     return ServerFacts(version, ahead, standing, read_only, connections)
+
+
+async def is_standby(connection: AsyncConnection) -> bool:
+    """Return whether the server replays what another one writes."""
+    found: bool = (await connection.execute(text("SELECT pg_is_in_recovery()"))).scalar_one()
+    return found

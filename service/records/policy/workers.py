@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from sqlalchemy import bindparam, delete, func, select
 from sqlalchemy.dialects.postgresql import insert as upsert
@@ -21,11 +22,24 @@ KEPT: Final = timedelta(hours=13)
 """How long a silent worker's last report is kept: a little longer than it may use its permission map."""
 
 
+class NodeFacts(TypedDict):
+    """What a worker says of its node: JSON.
+
+    ``version`` is that of the service, ``settings`` a digest of each section that all nodes must have alike.
+    ``parts`` are the parts of readiness that are not up, each with its ``state`` and its details.
+    """
+
+    version: str
+    settings: Mapping[str, str]
+    parts: Mapping[str, Mapping[str, Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class PolicyWorker:
     """A worker, the revision that it uses, and the fault that keeps it from the newest one, or None.
 
-    ``own_digest`` is the digest of its node's own part of the policy; None for a version that reports none.
+    ``own_digest`` is the digest of its node's own part of the policy, ``facts`` are what it says of its node;
+    None for a version that reports none.
     """
 
     worker: str
@@ -33,13 +47,14 @@ class PolicyWorker:
     fault: str | None
     seen_time: datetime
     own_digest: str | None
+    facts: NodeFacts | None = None
 
 
 _WORKER: Final = RowMapper(PolicyWorker, policy_worker)
 
 # Each worker runs these every few seconds: they are built once.
 _REPORTED: Final[dict[str, Any]] = {
-    name: bindparam(name) for name in ("worker", "revision", "fault", "own_digest")
+    name: bindparam(name) for name in ("worker", "revision", "fault", "own_digest", "facts")
 }
 _RENEWED: Final = {name: given for name, given in _REPORTED.items() if name != "worker"}
 _REPORT: Final = (
@@ -60,13 +75,25 @@ _PRESENT: Final = (
 
 
 async def report(
-    connection: AsyncConnection, worker: str, revision: int, fault: str | None, *, own_digest: str | None
+    connection: AsyncConnection,
+    worker: str,
+    revision: int,
+    fault: str | None,
+    *,
+    own_digest: str | None,
+    facts: NodeFacts | None = None,
 ) -> None:
-    """Record that ``worker`` uses ``revision`` and the own part with ``own_digest``.
+    """Record that ``worker`` uses ``revision`` and the own part with ``own_digest``, and ``facts``.
 
     Deletes the rows of workers that have been silent for longer than ``KEPT``.
     """
-    reported = {"worker": worker, "revision": revision, "fault": fault, "own_digest": own_digest}
+    reported = {
+        "worker": worker,
+        "revision": revision,
+        "fault": fault,
+        "own_digest": own_digest,
+        "facts": facts,
+    }
     await connection.execute(_REPORT, reported)
     await connection.execute(_FORGET)
 

@@ -19,6 +19,7 @@ from service.records.schema.access import (
     user_ban,
     user_role,
 )
+from service.records.schema.backups import backup
 from service.records.schema.base import SCHEMA, metadata
 from service.records.schema.export import export_dead_letter, export_decision, export_destination
 from service.records.schema.files import file, object_space
@@ -42,6 +43,7 @@ __all__ = [
     "SCHEMA",
     "action_resource",
     "api_key",
+    "backup",
     "binding_history",
     "bit_position",
     "button_history",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlalchemy import BigInteger, Boolean, CheckConstraint, Column, Index, Integer, Table, Text, false, text
+from sqlalchemy.dialects.postgresql import JSONB
 
 from service.records.schema.base import identity, metadata, moment
 
@@ -55,4 +56,5 @@ policy_worker = Table(
     Column("fault", Text),
     moment("seen_time"),
     Column("own_digest", Text),
+    Column("facts", JSONB),
 )

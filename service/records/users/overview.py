@@ -51,6 +51,12 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
     return await _OVERVIEW.all(connection, statement)
 
 
+async def oldest_user(connection: AsyncConnection) -> datetime | None:
+    """Return when the first user was created, about when the installation was; None without users."""
+    found: datetime | None = (await connection.execute(select(func.min(user.c.create_time)))).scalar_one()
+    return found
+
+
 async def administrators(connection: AsyncConnection) -> list[Overview]:
     """Return the enabled persons who may do everything, by id."""
     statement = _users().where(user.c.status == "enabled", user.c.kind == "person", _EVERYTHING)

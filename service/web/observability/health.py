@@ -15,6 +15,7 @@ from msgspec import UNSET, UnsetType
 from service.errors import Unavailable
 from service.kernel.health import Health, State
 from service.kernel.metrics import Sample
+from service.web.observability.arrival import arrival
 from service.web.observability.operator_token import OperatorToken
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import named, refuses
@@ -69,7 +70,7 @@ class ReadinessChecks:
     """Checks the parts of the service for one worker, and decides if it is ready.
 
     It is ready while every vital part can be read and written, until ``withdraw`` is called. Each part is
-    checked at most once in ``EVERY`` seconds, for any number of requests.
+    checked at most once in ``every`` seconds (``EVERY``), for any number of requests.
     """
 
     def __init__(
@@ -78,9 +79,12 @@ class ReadinessChecks:
         vital: Collection[str],
         *,
         within: float = WITHIN,
-        every: float = EVERY,
+        every: float | None = None,
     ) -> None:
-        self._looks = {name: _Look(name, check, within, every) for name, check in checks.items()}
+        self._looks = {
+            name: _Look(name, check, within, EVERY if every is None else every)
+            for name, check in checks.items()
+        }
         self._vital = frozenset(vital)
         self.withdrawn: str | None = None
         """Why the worker was withdrawn; None if it was not."""
@@ -108,7 +112,17 @@ class ReadinessChecks:
     def samples(self) -> Iterator[Sample]:
         """Yield whether each part was up when it was last checked."""
         for name, look in self._looks.items():
-            yield Sample("portcullis_part_up", int(look.state == "up"), {"part": name})
+            up = look.latest is not None and look.latest.state == "up"
+            yield Sample("portcullis_part_up", int(up), {"part": name})
+
+    def troubles(self) -> dict[str, dict[str, Any]]:
+        """Return state and details of each part that was not up when it was last checked."""
+        latest = {name: look.latest for name, look in self._looks.items()}
+        return {
+            name: {"state": health.state, **health.details}
+            for name, health in latest.items()
+            if health is not None and health.state != "up"
+        }
 
     def missing(self, found: Mapping[str, Health]) -> list[str]:
         """Return the vital parts that are not usable."""
@@ -137,7 +151,7 @@ class Ready:
             raise Unavailable(self._checks.withdrawn)
         found = await self._checks.look()
         states = {name: health.state for name, health in found.items()}
-        details = await self._details(found) if self._token.is_held(context) else UNSET
+        details = await self._details(context, found) if self._token.is_held(context) else UNSET
         if missing := self._checks.missing(found):
             refusal = Unavailable(f"Not ready: {', '.join(missing)}")
             refusal.extra["parts"] = states
@@ -147,8 +161,9 @@ class Ready:
         status: Literal["ready", "degraded"] = "ready" if set(states.values()) <= {"up"} else "degraded"
         return Readiness(status=status, parts=states, details=details)
 
-    async def _details(self, found: Mapping[str, Health]) -> dict[str, Any]:
-        return {**await self._facts(), **{name: dict(health.details) for name, health in found.items()}}
+    async def _details(self, context: RequestContext, found: Mapping[str, Health]) -> dict[str, Any]:
+        parts = {name: dict(health.details) for name, health in found.items()}
+        return {**await self._facts(), "request": arrival(context), **parts}
 
 
 class _Look:
@@ -162,7 +177,7 @@ class _Look:
         self._began = -math.inf
         self._task: asyncio.Task[Health] | None = None
         self._told: State = "up"
-        self.state: State | None = None
+        self.latest: Health | None = None
         """What the last check has found; None before the first."""
 
     @property
@@ -191,5 +206,5 @@ class _Look:
             else:
                 _log.warning("part is not up", part=self._name, state=health.state, reason=reason)
             self._told = health.state
-        self.state = health.state
+        self.latest = health
         return health

@@ -1,0 +1,99 @@
+"""Checks that compare the nodes of an installation, by what their workers report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from service import __version__
+from service.diagnosis.file_checks import kept_secret
+from service.diagnosis.findings import Finding, fault, ok, warning
+from service.diagnosis.installation import Installation, Unanswered
+from service.kernel.text import counted, printable
+from service.records.policy import workers
+from service.records.policy.workers import NodeFacts, PolicyWorker
+from service.settings import SettingsError
+from service.settings.shared import shared_digests
+
+_NAMED: Final = 3  # of many, in one line
+_FAULTY: Final = ("down", "read_only")
+
+
+async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:
+    async with installation.records() as connection:
+        present = await workers.present(connection)
+    return [(one, one.facts) for one in present if one.facts is not None]
+
+
+async def versions(installation: Installation) -> Finding:
+    """Nodes of different versions are meant for the time of a roll-out only."""
+    found = Counter(facts["version"] for _, facts in await _told(installation))
+    named = ", ".join(f"{version} ({counted(number, 'worker')})" for version, number in sorted(found.items()))
+    if set(found) <= {__version__}:
+        return ok(f"{named or 'no worker runs'}; this is {__version__}")
+    return warning(f"{named}; this is {__version__}", "finish the roll-out, or take it back")
+
+
+async def settings(installation: Installation) -> Finding:
+    """Nodes with other settings judge the same login, password or token differently."""
+    try:
+        secret = installation.settings.auth.jwt_secret or kept_secret(installation)
+    except SettingsError:
+        raise Unanswered("the signing secret can't be read") from None
+    own = shared_digests(installation.settings, secret)
+    differing: dict[str, list[str]] = {}
+    for worker, facts in await _told(installation):
+        names = sorted(name for name in own if facts["settings"].get(name, own[name]) != own[name])
+        if names:
+            differing.setdefault(", ".join(names), []).append(worker.worker)
+    if not differing:
+        return ok("those that all nodes must have alike are alike")
+    named = [f"{names}: {_few(those)}" for names, those in sorted(differing.items())]
+    message = f"workers with other settings than here, by section: {'; '.join(named)}"
+    return warning(message, "give all nodes the same settings and secrets, and start them again")
+
+
+async def parts(installation: Installation) -> Finding:
+    """What a worker can't use or finds wrong on its node, only that worker may know."""
+    found = list(_troubles(await _told(installation)))
+    if not found:
+        return ok("every part of every worker is up, or none runs")
+    states = {state for _, state, _ in found}
+    by_part: dict[str, list[str]] = {}
+    for part, state, worker in found:
+        by_part.setdefault(f"{part} {state.replace('_', '-')}", []).append(worker)
+    message = "; ".join(f"{what}: {_few(those)}" for what, those in sorted(by_part.items()))
+    remedy = "see the part in docs/guides/operating.md, Whether it is ready"
+    return fault(message, remedy) if states & set(_FAULTY) else warning(message, remedy)
+
+
+async def proxy_headers(installation: Installation) -> Finding:
+    """Without the client's address all clients count as one: a few wrong passwords throttle everybody."""
+    kinds: dict[str, list[str]] = {}
+    for _, facts in await _told(installation):
+        if (found := facts["parts"].get("proxy")) is not None:
+            kinds.setdefault(str(found.get("kind")), []).append(str(found.get("peer")))
+    if peers := kinds.get("unnamed"):
+        return fault(
+            f"X-Forwarded-For comes from {_few(peers)}, which server.trusted_proxies does not name",
+            "name the proxy there if it is yours; else it is a client that reaches the service directly",
+        )
+    if peers := kinds.get("silent"):
+        return fault(
+            f"no X-Forwarded-For comes from {_few(peers)}, which server.trusted_proxies names",
+            "have the proxy set the header; see docs/guides/deploy.md",
+        )
+    return ok("requests arrive as server.trusted_proxies says")
+
+
+def _troubles(told: Sequence[tuple[PolicyWorker, NodeFacts]]) -> Iterator[tuple[str, str, str]]:
+    for worker, facts in told:
+        for part, health in facts["parts"].items():
+            if part != "proxy":  # it has a check of its own
+                yield part, str(health.get("state")), worker.worker
+
+
+def _few(names: Sequence[str]) -> str:
+    listed = [printable(name) for name in dict.fromkeys(names)]
+    return f"{', '.join(listed[:_NAMED])}{', …' if len(listed) > _NAMED else ''}"

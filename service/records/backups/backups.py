@@ -1,0 +1,47 @@
+"""``sys.backup``: the backups that ``portcullis backup`` has made of this database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from service.records.database.row_mapper import RowMapper
+from service.records.schema import backup
+
+_KEPT: Final = 20
+"""How many backups are remembered, the newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A complete backup, by the id in its manifest; ``snapshot_time`` is the moment that it holds."""
+
+    id: str
+    make_time: datetime
+    snapshot_time: datetime
+    user_name: str
+    with_files: bool
+
+
+_BACKUP: Final = RowMapper(Backup, backup)
+
+
+async def note(
+    connection: AsyncConnection, name: str, snapshot_time: datetime, user_name: str, *, with_files: bool
+) -> None:
+    """Remember that the backup ``name`` is complete."""
+    values = {"id": name, "snapshot_time": snapshot_time, "user_name": user_name, "with_files": with_files}
+    await connection.execute(insert(backup).values(values))
+    newest = select(backup.c.id).order_by(backup.c.make_time.desc()).limit(_KEPT)
+    await connection.execute(delete(backup).where(backup.c.id.not_in(newest)))
+
+
+async def latest(connection: AsyncConnection) -> Backup | None:
+    """Return the newest backup, None if none is known."""
+    statement = select(*_BACKUP.columns).order_by(backup.c.make_time.desc()).limit(1)
+    found = await _BACKUP.all(connection, statement)
+    return found[0] if found else None
