@@ -38,6 +38,8 @@ export const VIEWS = [
   { pattern: "/logs/operations", menu: "operation-log", operation: "GET /api/operation-log/list", load: () => import("../views/operations.js") },
   { pattern: "/logs/operations/{id}", operation: "GET /api/operation-log/{id}", load: () => import("../views/operation.js") },
   { pattern: "/logs/logins", menu: "login-log", operation: "GET /api/login-log/list", load: () => import("../views/login-log.js") },
+  { pattern: "/doctor", load: () => import("../views/doctor.js"), operation: "GET /api/system/findings", menu: "doctor" },
+  { pattern: "/jobs", load: () => import("../views/jobs.js"), operation: "GET /api/jobs", menu: "job" },
 ];
 
 /**

@@ -12,7 +12,7 @@ import { trouble } from "./dialog.js";
  * @property {string} caption
  * @property {Column[]} columns
  * @property {Filter[]} [filters] `type` is text, select, date or check; those with `more` are folded away while none is set.
- * @property {(query: Record<string, any>) => Promise<{items: any[], total?: number, page?: number, size?: number, nextCursor?: string | null, totalIsExact?: boolean}>} load Gets the filters, `sort`, `page` or `cursor`, and `size`.
+ * @property {(query: Record<string, any>) => Promise<{items: any[], total?: number | null, page?: number, size?: number, nextCursor?: string | null, totalIsExact?: boolean}>} load Gets the filters, `sort`, `page` or `cursor`, and `size`.
  * @property {(row: any) => string | null} [row] The address of a row; its first cell becomes a link.
  * @property {import("../core/dom.js").Child[]} [actions]
  * @property {import("../core/dom.js").Child} [empty] What stands where there is nothing at all.
@@ -136,7 +136,7 @@ export function listing(config) {
   function pages(found) {
     const at = found.page ?? 1;
     const long = found.size ?? size;
-    const { total } = found;
+    const total = found.total ?? undefined; // null: a page by cursor counts nothing
     const cursor = page.query.get("cursor");
     const more = cursor || total === undefined ? Boolean(found.nextCursor) : at * long < total;
     const text = total === undefined || cursor ? S.table.rows(found.items.length)

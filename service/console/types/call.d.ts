@@ -22,9 +22,9 @@ type Of<O, N extends string> = O extends Record<N, infer V> ? V : never;
 
 export interface Call {
   <M extends string, T extends string>(method: M, template: Template<M, T>, options: Asked<Operation<M, T>> & { raw: true }):
-    Promise<Answer & { data: Response }>;
+    Promise<Omit<Answer, "data"> & { data: Response }>;
   <M extends string, T extends string>(method: M, template: Template<M, T>, options: Asked<Operation<M, T>> & { dryRun: true }):
-    Promise<Answer & { data: Of<Operation<M, T>, "dry"> }>;
+    Promise<Omit<Answer, "data"> & { data: Of<Operation<M, T>, "dry"> }>;
   <M extends string, T extends string>(method: M, template: Template<M, T>, options?: Asked<Operation<M, T>>):
-    Promise<Answer & { data: Of<Operation<M, T>, "answer"> }>;
+    Promise<Omit<Answer, "data"> & { data: Of<Operation<M, T>, "answer"> }>;
 }

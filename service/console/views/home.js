@@ -10,7 +10,7 @@ import { S } from "../strings.js";
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
   const { me } = page;
-  const findings = page.may("GET /api/system/findings") ? h("div", null, card(S.home.attention, h("p", { class: "loading", role: "status" }, S.frame.loading))) : null;
+  const findings = page.may("GET /api/system/findings") ? h("div", null, card(S.doctor.attention, h("p", { class: "loading", role: "status" }, S.frame.loading))) : null;
   page.title(S.home.title(me.nickName || me.name));
   page.put(
     findings,
@@ -43,14 +43,10 @@ function word(code) {
 /** @param {import("../core/router.js").Page} page @param {HTMLElement} place */
 async function attention(page, place) {
   try {
-    const { data } = await page.call("GET", /** @type {string} */ ("/api/system/findings"));
-    const kinds = Object.keys(S.home.states);
-    const found = /** @type {any[]} */ (data.items).filter(({ state }) => state !== "ok")
-      .sort((one, other) => kinds.indexOf(one.state) - kinds.indexOf(other.state));
-    place.replaceChildren(card(S.home.attention, found.length === 0 ? h("p", null, badge(S.home.states.ok, "good"), " ", S.home.fine)
-      : h("ul", { class: "findings" }, found.map((one) => h("li", null, badge(S.home.states[one.state] ?? one.state, one.state === "fault" ? "bad" : "warn"),
-        h("div", null, h("strong", null, one.check), ` ${one.message}`, one.remedy && h("small", null, one.remedy))))),
-    h("p", { class: "help" }, S.home.checkedAt, " ", time(data.checkedTime, { ago: true }))));
+    const [{ data }, { findingList }] = await Promise.all([page.call("GET", "/api/system/findings"), import("../parts/findings.js")]);
+    const wrong = data.items.filter(({ state }) => state !== "ok");
+    place.replaceChildren(card(S.doctor.attention, wrong.length === 0 ? h("p", null, S.doctor.fine) : findingList(wrong),
+      h("p", { class: "help" }, S.doctor.checkedAt, " ", time(data.checkedTime, { ago: true }), " · ", link("/doctor", S.doctor.all))));
   } catch (problem) {
     if (!page.signal.aborted) place.replaceChildren(trouble(problem));
   }

@@ -13,6 +13,7 @@ export async function show(page) {
   page.crumbs(["/logs/operations", T.title]);
   page.title(`${one.module} ${one.action}`);
   const user = one.userName ?? T.nobody;
+  const count = one.changeCount ?? 0;
   page.put(
     h("div", { class: "cards" },
       card(T.who, definition([
@@ -32,7 +33,7 @@ export async function show(page) {
         [T.decisionId, one.decisionId && h("code", null, one.decisionId)],
         [T.revision, one.policyRevision],
       ]), page.may("POST /api/policy/explain") && h("p", null, link(explainAddress(one), T.explain)))),
-    one.changes && card(T.changes, saved(one.changes), one.changeCount > one.changes.length && h("p", null, T.cut(one.changeCount - one.changes.length))),
+    one.changes && card(T.changes, saved(one.changes), count > one.changes.length && h("p", null, T.cut(count - one.changes.length))),
     one.params !== null && card(T.params, json(one.params)),
     one.response !== null && card(T.response, json(one.response)));
 }

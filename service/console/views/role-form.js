@@ -19,11 +19,13 @@ export async function show(page) {
 async function create(page) {
   const copied = page.query.get("copy");
   const path = { id: copied ?? "" };
-  const [source, given] = copied ? (await Promise.all([page.call("GET", ONE, { path }), page.call("GET", "/api/role/{id}/permissions", { path })])).map((one) => one.data) : [];
+  const [{ data: source }, { data: given }] = copied
+    ? await Promise.all([page.call("GET", ONE, { path }), page.call("GET", "/api/role/{id}/permissions", { path })])
+    : [{ data: null }, { data: null }];
   page.crumbs(["/roles", T.title]);
   page.title(source ? T.copyTitle(source.roleName) : T.newRole);
   page.put(
-    source && h("p", null, T.copyText(given.permissions.length)),
+    given && h("p", null, T.copyText(given.permissions.length)),
     form({
       fields: fields({ roleName: source ? T.copyOf(source.roleName) : "", description: source?.description ?? null, enabled: true }, true),
       submit: S.action.create,

@@ -1,0 +1,16 @@
+// @ts-check
+/** What is wrong with the installation, or may soon be, as `portcullis doctor` finds it. */
+import { badge, h } from "../core/dom.js";
+import { S } from "../strings.js";
+
+/** @typedef {import("../types/api").CheckFinding} CheckFinding */
+
+const KINDS = Object.keys(S.doctor.states);
+
+/** Return the findings, the worst first. @param {CheckFinding[]} items */
+export function findingList(items) {
+  const sorted = [...items].sort((one, other) => KINDS.indexOf(one.state) - KINDS.indexOf(other.state));
+  return h("ul", { class: "findings" }, sorted.map(({ check, state, message, remedy }) => h("li", null,
+    badge(S.doctor.states[state] ?? state, state === "ok" ? "good" : state === "fault" ? "bad" : "warn"),
+    h("div", null, h("strong", null, check.replaceAll("-", " ")), ` ${message}`, remedy && h("small", null, remedy)))));
+}
