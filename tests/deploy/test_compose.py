@@ -15,6 +15,7 @@ from service.settings import Settings, load
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 TEXT = (DEPLOY / "compose.yaml").read_text(encoding="utf-8")
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text(encoding="utf-8")
 COMPOSE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 NODES = ("node-1", "node-2")
@@ -29,7 +30,7 @@ def test_every_container_is_confined(name: str) -> None:
     assert container["read_only"] is True
     assert container["cap_drop"] == ["ALL"]
     assert container["security_opt"] == ["no-new-privileges:true"]
-    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", container["user"])
+    assert re.fullmatch("0:0" if name == "proxy" else r"[1-9]\d*:[1-9]\d*", container["user"])
     assert container["pids_limit"] > 0
     assert container.get("cap_add", ["NET_BIND_SERVICE"]) == ["NET_BIND_SERVICE"]
     assert ("cap_add" in container) is (name == "proxy")
@@ -151,3 +152,9 @@ def test_the_nodes_wait_until_each_store_is_healthy() -> None:
 
 def test_the_session_store_evicts_nothing() -> None:
     assert "maxmemory-policy noeviction" in SERVICES["sessions"]["command"][-1]
+
+
+def test_our_containers_may_write_to_their_volumes() -> None:
+    (made,) = re.findall(r"^RUN install -d -m 0700 -o 10001 -g 10001 (.*)$", DOCKERFILE, re.MULTILINE)
+    mounts = [mount for name in OURS for mount in SERVICES[name].get("volumes", [])]
+    assert {mount.split(":")[1] for mount in mounts} <= {*made.split()}  # a new volume takes over the owner
