@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from service import __version__
 from service.launch.stop_times import DRAIN, STOP_MARGIN
 from service.settings import Settings, load
 
@@ -78,6 +79,10 @@ def test_the_proxy_shares_the_requests_among_all_nodes() -> None:
     assert {
         name: wait["condition"] for name, wait in SERVICES["proxy"]["depends_on"].items()
     } == dict.fromkeys(NODES, "service_healthy")
+
+
+def test_our_containers_run_this_version() -> None:
+    assert {SERVICES[name]["image"] for name in OURS} == {f"portcullis:{__version__}"}
 
 
 def test_the_nodes_are_alike_and_start_when_the_schema_is_there() -> None:

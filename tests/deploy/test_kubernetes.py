@@ -11,6 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from service import __version__
 from service.diagnosis.store_checks import connections_of
 from service.launch.stop_times import DRAIN, STOP_MARGIN
 from service.settings import Settings, load
@@ -189,7 +190,7 @@ def test_the_example_is_built_and_its_objects_are_valid() -> None:
         for made in objects
         if made["kind"] in {"Deployment", "Job", "CronJob"}
     ]
-    assert {pod["image"] for pod in pods} == {"registry.example.com/portcullis:0.2.0"}
+    assert {pod["image"] for pod in pods} == {f"registry.example.com/portcullis:{__version__}"}
     assert [pod["env"] for pod in pods] == [
         [{"name": "SSL_CERT_FILE", "value": "/etc/company-ca/ca.crt"}]
     ] * 3
