@@ -127,7 +127,7 @@ def test_an_edit_that_meets_the_edit_of_another_is_merged(visit: Visit, house: H
     name.fill("Mine")
     page.get_by_label("Email").fill("knot@example.org")
     button(page, "Save").click()
-    expect(page.get_by_role("alert")).to_contain_text("meanwhile")
+    expect(page.get_by_role("alert")).to_contain_text("Changed by admin meanwhile")
     expect(page.get_by_label("Phone")).to_have_value("+49 30 1234567")
     visit.axe()
     visit.picture("merge")

@@ -7,6 +7,7 @@ import { dialog, tell, trouble } from "./dialog.js";
 import { attempt, previewed, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
 import { table } from "./rows.js";
+import { edited } from "./time.js";
 
 const T = S.menus;
 const ONE = "/api/menu/{id}";
@@ -36,6 +37,7 @@ export async function menuCard(page, forest, place, move) {
         [T.component, menu.component],
         [T.icon, menu.icon],
         [T.sort, String(menu.sort)],
+        [T.updated, edited(menu)],
       ]),
       h("div", { class: "actions" },
         edits && linkButton(`/menus/${menu.id}/edit`, S.action.edit, { icon: "edit" }),

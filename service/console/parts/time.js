@@ -1,6 +1,7 @@
 // @ts-check
 /** Times in the reader's zone; the exact instant shows on hover and on focus. */
 import { h } from "../core/dom.js";
+import { S } from "../strings.js";
 
 const FULL = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const EXACT = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
@@ -17,6 +18,11 @@ export function time(iso, { ago = false } = {}) {
   const date = new Date(iso);
   return h("time", { datetime: iso, tabindex: "0", class: "time", title: exact(iso), "data-exact": exact(iso) },
     (ago && since(date)) || FULL.format(date));
+}
+
+/** Return when a record was changed, and by whom if that is known. @param {{updateTime: string, updatedBy: string | null}} record */
+export function edited({ updateTime, updatedBy }) {
+  return [time(updateTime), updatedBy && [" ", S.form.by(updatedBy)]];
 }
 
 /** Return a time as text. @param {string} iso */

@@ -63,7 +63,6 @@ async function edit(page, forest) {
       if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
       return done;
     },
-    editor: (menu) => menu.updatedBy ?? null,
     saved: ({ data }) => {
       tell(T.saved(data.title));
       page.go(`/menus/${data.id}`);

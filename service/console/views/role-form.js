@@ -62,7 +62,6 @@ async function edit(page) {
       if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
       return done;
     },
-    editor: (role) => role.updatedBy ?? null,
     saved: ({ data }) => {
       tell(T.saved(data.roleName));
       page.go(`/roles/${path.id}`);

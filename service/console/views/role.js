@@ -4,7 +4,7 @@ import { button, card, definition, h, link, linkButton } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { permissions } from "../parts/permissions.js";
 import { attempt, previewed, undoing } from "../parts/preview.js";
-import { time } from "../parts/time.js";
+import { edited, time } from "../parts/time.js";
 import { S } from "../strings.js";
 import { stateOf } from "./roles.js";
 
@@ -31,7 +31,7 @@ export async function show(page) {
       [T.description, role.description],
       [T.users, users !== null && link(`/users?roleCode=${encodeURIComponent(role.roleCode)}`, T.userCount(users))],
       [T.created, time(role.createTime)],
-      [T.updated, time(role.updateTime)],
+      [T.updated, edited(role)],
     ])),
     card(T.gives, given(role)));
 }

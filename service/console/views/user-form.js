@@ -60,7 +60,6 @@ async function edit(page, roles) {
     pick: picked,
     form: (user) => ({ fields: fields({ ...user, roleIds: base.roleIds }, roles), cancel: () => page.go(`/users/${user.id}`) }),
     write: (values, { etag }) => saved(page, path, name, changed(values, base), etag),
-    editor: (user) => user.updatedBy ?? null,
     saved: () => {
       tell(T.saved(name));
       page.go(`/users/${path.id}`);

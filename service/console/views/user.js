@@ -4,7 +4,7 @@ import { badge, button, card, definition, empty, h, link, linkButton } from "../
 import { ask, tell } from "../parts/dialog.js";
 import { attempt, previewed, undoing } from "../parts/preview.js";
 import { table } from "../parts/rows.js";
-import { time } from "../parts/time.js";
+import { edited, time } from "../parts/time.js";
 import { stateOf } from "../parts/users.js";
 import { S } from "../strings.js";
 
@@ -47,7 +47,7 @@ function facts(page, user) {
     [T.service, user.service],
     [T.roles, user.roles.length ? user.roles.map((role) => [page.may("GET /api/role/{id}") ? link(`/roles/${role.id}`, badge(role.roleName)) : badge(role.roleName), " "]) : T.noRoles],
     [T.created, time(user.createTime)],
-    [T.updated, time(user.updateTime)],
+    [T.updated, edited(user)],
   ]);
 }
 
