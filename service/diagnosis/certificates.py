@@ -7,6 +7,7 @@ import math
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Final, NamedTuple
@@ -81,16 +82,18 @@ def certificate_of(endpoint: Endpoint) -> Certificate | None:
 
 
 def certificates_of(settings: Settings) -> dict[Endpoint, Certificate]:
-    """Return the certificates of those endpoints that can be reached."""
-    found = {}
-    for endpoint in endpoints(settings):
-        try:
-            certificate = certificate_of(endpoint)
-        except OSError:  # whether it is reached is the matter of other checks
-            continue
-        if certificate is not None:
-            found[endpoint] = certificate
-    return found
+    """Return the certificates of those endpoints that can be reached; all are asked at once."""
+    wanted = endpoints(settings)
+    with ThreadPoolExecutor(max(1, len(wanted))) as threads:
+        shown = dict(zip(wanted, threads.map(_shown, wanted), strict=True))
+    return {endpoint: found for endpoint, found in shown.items() if found is not None}
+
+
+def _shown(endpoint: Endpoint) -> Certificate | None:
+    try:
+        return certificate_of(endpoint)
+    except OSError:  # whether it is reached is the matter of other checks
+        return None
 
 
 class CertificateWatch:

@@ -20,15 +20,20 @@ _NAMED: Final = 3  # of many, in one line
 _FAULTY: Final = ("down", "read_only")
 
 
-async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:
+async def _present(installation: Installation) -> list[PolicyWorker]:
     async with installation.records() as connection:
-        present = await workers.present(connection)
+        return await workers.present(connection)
+
+
+async def _told(installation: Installation) -> list[tuple[PolicyWorker, NodeFacts]]:
+    present = await _present(installation)
     return [(one, one.facts) for one in present if one.facts is not None]
 
 
 async def versions(installation: Installation) -> Finding:
     """Nodes of different versions are meant for the time of a roll-out only."""
-    found = Counter(facts["version"] for _, facts in await _told(installation))
+    present = await _present(installation)
+    found = Counter("an older one" if one.facts is None else one.facts["version"] for one in present)
     named = ", ".join(f"{version} ({counted(number, 'worker')})" for version, number in sorted(found.items()))
     if set(found) <= {__version__}:
         return ok(f"{named or 'no worker runs'}; this is {__version__}")
@@ -37,8 +42,10 @@ async def versions(installation: Installation) -> Finding:
 
 async def settings(installation: Installation) -> Finding:
     """Nodes with other settings judge the same login, password or token differently."""
+    auth = installation.settings.auth
     try:
-        secret = installation.settings.auth.jwt_secret or kept_secret(installation)
+        # Key pairs sign without a secret, whatever an earlier start has left in the data directory.
+        secret = auth.jwt_secret or (kept_secret(installation) if auth.jwt_algorithm.startswith("HS") else "")
     except SettingsError:
         raise Unanswered("the signing secret can't be read") from None
     own = shared_digests(installation.settings, secret)

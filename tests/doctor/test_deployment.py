@@ -25,7 +25,7 @@ from service.diagnosis.findings import Finding
 from service.diagnosis.installation import Installation
 from service.installation import changed_files
 from service.records.database.standbys import Replication, Standby
-from service.settings import Settings, load
+from service.settings import Settings, load, local_secret
 from service.settings.shared import shared_digests
 from tests.doctor.conftest import execute, no_routes, variables_of
 from tests.doctor.test_stores import GOOD
@@ -68,6 +68,25 @@ def test_nodes_of_another_version_are_told(made: Made, database_url: str) -> Non
         "warning",
         f"0.0.1 (1 worker), {__version__} (1 worker); this is {__version__}",
     )
+
+
+def test_a_worker_that_reports_no_version_is_an_older_one(made: Made, database_url: str) -> None:
+    execute(database_url, "INSERT INTO sys.policy_worker (worker, revision) VALUES ('node-1:7:a', 1)")
+    found = made("versions")
+    assert (found.state, found.message) == ("warning", f"an older one (1 worker); this is {__version__}")
+
+
+def test_key_pairs_are_compared_without_the_secret_that_an_earlier_start_has_left(
+    made: Made, database_url: str, tmp_path: Path
+) -> None:
+    data = tmp_path / "data"
+    data.mkdir(mode=0o700)
+    local_secret(data, 64)
+    pair = {"JWT_SECRET": "", "PORTCULLIS_AUTH__JWT_ALGORITHM": "RS256"}
+    pair |= {"PORTCULLIS_AUTH__JWT_PRIVATE_KEY": "/own/key.pem"}
+    signing = replace(Settings().auth, jwt_algorithm="RS256")
+    report(database_url, settings=shared_digests(replace(Settings(), auth=signing), ""))
+    assert made("node-settings", **pair).state == "ok"
 
 
 def test_nodes_with_other_settings_are_told_by_section(made: Made, database_url: str) -> None:
