@@ -729,6 +729,7 @@ export interface OwnProfile {
   gender: Gender | null;
   avatar: string | null;
   version: number;
+  updatedBy: string | null;
 }
 
 /** A request that the subject passes, or a code that it may grant, with the lines that allow it. */

@@ -18,7 +18,7 @@ from service.records.users.listing import Gender, read_all
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import example_body, logged, login, named, refuses, tagged
 from service.web.requests.preconditions import answer_tag, unchanged, version_tag
-from service.web.requests.schema import Id, Schema
+from service.web.requests.schema import Id, Schema, UpdatedBy
 
 
 class UserInfo(Schema):
@@ -76,6 +76,7 @@ class OwnProfile(Schema):
     gender: Gender | None
     avatar: str | None
     version: Annotated[int, Meta(ge=1, examples=[3])]
+    updated_by: UpdatedBy
 
 
 class Profile:
