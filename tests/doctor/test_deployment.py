@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from service import __version__
 from service.diagnosis import machine_checks, replica_checks
@@ -82,9 +84,18 @@ def test_key_pairs_are_compared_without_the_secret_that_an_earlier_start_has_lef
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
     local_secret(data, 64)
-    pair = {"JWT_SECRET": "", "PORTCULLIS_AUTH__JWT_ALGORITHM": "RS256"}
-    pair |= {"PORTCULLIS_AUTH__JWT_PRIVATE_KEY": "/own/key.pem"}
-    signing = replace(Settings().auth, jwt_algorithm="RS256")
+    key = generate_private_key(SECP256R1())
+    private, public = tmp_path / "private.pem", tmp_path / "public.pem"
+    private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    private.chmod(0o600)
+    public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    pair = {
+        "JWT_SECRET": "",
+        "PORTCULLIS_AUTH__JWT_ALGORITHM": "ES256",
+        "PORTCULLIS_AUTH__JWT_PRIVATE_KEY": str(private),
+        "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(public),
+    }
+    signing = replace(Settings().auth, jwt_algorithm="ES256")
     report(database_url, settings=shared_digests(replace(Settings(), auth=signing), ""))
     assert made("node-settings", **pair).state == "ok"
 
