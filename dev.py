@@ -68,7 +68,8 @@ SELECTIONS = {
         *("--hypothesis-profile=extended", "--timeout=900"),
     ),
 }
-NOT_MEASURED = {"compare", "publish", "faults", "-h", "--help"}  # benchmarks that need no other frameworks
+# What of benchmarks needs no other frameworks.
+NOT_MEASURED = {"compare", "publish", "faults", "soak", "-h", "--help"}
 CACHES = {"off": 0, "one": 1}  # entries
 CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
 MANIFESTS = {

@@ -1,6 +1,6 @@
 """Find the files and tests that a page names, and that are not there.
 
-A page names a file by its path from the root, in backticks, and behind it in the same line tests by their names.
+A page names a file by its path from the root, in backticks, and behind it in the same line its tests.
 """
 
 from __future__ import annotations

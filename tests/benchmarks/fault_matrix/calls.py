@@ -35,7 +35,11 @@ class Caller:
     """One client with connections of its own; not for two threads at once."""
 
     def __init__(self, url: str) -> None:
-        self._client = httpx.Client(base_url=url, timeout=LONGEST_WAIT, trust_env=False)
+        self._url = url
+        self._client = self._opened()
+
+    def _opened(self) -> httpx.Client:
+        return httpx.Client(base_url=self._url, timeout=LONGEST_WAIT, trust_env=False)
 
     def ask(
         self,
@@ -66,6 +70,11 @@ class Caller:
     def refresh(self, token: str) -> Reply:
         """Spend a refresh token."""
         return self.ask("POST", "/api/auth/refresh", {"refreshToken": token})
+
+    def reconnect(self) -> None:
+        """Close the connections; the next call opens a new one."""
+        self.close()
+        self._client = self._opened()
 
     def close(self) -> None:
         """Close the connections."""

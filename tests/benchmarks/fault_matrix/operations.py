@@ -53,6 +53,11 @@ class Operation(ABC):
     def forget(self) -> None:  # noqa: B027 - reads have nothing to forget
         """Drop the sessions that were acknowledged: their store was emptied on purpose."""
 
+    def reconnect(self) -> None:
+        """Go on over new connections."""
+        self._caller.reconnect()
+        self._other.reconnect()
+
     def close(self) -> None:
         """Close the connections."""
         self._caller.close()

@@ -44,6 +44,7 @@ BENCHMARKS = (
 NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 
 APART = {
-    "faults": "what each operation answers while a store fails in every way (--only STORE:FAULT, --cluster)"
+    "faults": "what each operation answers while a store fails in every way (--only STORE:FAULT, --cluster)",
+    "soak": "whether anything grows in twenty minutes of mixed load (--quick: one minute)",
 }
-"""What measures no speed and takes ten minutes more: runs only when it is named, alone."""
+"""What measures no speed and takes ten minutes or more: runs only when it is named, alone."""
