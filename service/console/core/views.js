@@ -40,6 +40,22 @@ export const VIEWS = [
   { pattern: "/logs/logins", menu: "login-log", operation: "GET /api/login-log/list", load: () => import("../views/login-log.js") },
   { pattern: "/doctor", load: () => import("../views/doctor.js"), operation: "GET /api/system/findings", menu: "doctor" },
   { pattern: "/jobs", load: () => import("../views/jobs.js"), operation: "GET /api/jobs", menu: "job" },
+  { pattern: "/resources", load: () => import("../views/resources.js"), operation: "GET /api/resource/list", menu: "resource" },
+  { pattern: "/resources/new", load: () => import("../views/resource-form.js"), operation: "POST /api/resource" },
+  { pattern: "/resources/coverage", load: () => import("../views/coverage.js"), operation: "GET /api/policy/coverage" },
+  { pattern: "/resources/register", load: () => import("../views/resource-register.js"), operation: "POST /api/resource" },
+  { pattern: "/resources/import", load: () => import("../views/resource-import.js"), operation: "POST /api/resource" },
+  { pattern: "/resources/{id}", load: () => import("../views/resource.js"), operation: "GET /api/resource/{id}" },
+  { pattern: "/resources/{id}/edit", load: () => import("../views/resource-form.js"), operation: "PATCH /api/resource/{id}" },
+  { pattern: "/policy", load: () => import("../views/policy.js"), operation: "GET /api/policy", menu: "policy" },
+  { pattern: "/policy/explain", load: () => import("../views/explain.js"), operation: "POST /api/policy/explain" },
+  { pattern: "/policy/who", load: () => import("../views/who.js"), operation: "GET /api/policy/who" },
+  { pattern: "/policy/what", load: () => import("../views/what.js"), operation: "GET /api/policy/what" },
+  { pattern: "/policy/matrix", load: () => import("../views/matrix.js"), operation: "GET /api/policy/matrix" },
+  { pattern: "/policy/openings", load: () => import("../views/openings.js"), operation: "GET /api/policy/openings" },
+  { pattern: "/policy/revisions", load: () => import("../views/revisions.js"), operation: "GET /api/policy/revisions" },
+  { pattern: "/policy/revisions/{revision}", load: () => import("../views/revision.js"), operation: "GET /api/policy/revisions/{revision}" },
+  { pattern: "/policy/compare", load: () => import("../views/compare.js"), operation: "GET /api/policy/diff" },
 ];
 
 /**

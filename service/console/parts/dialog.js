@@ -124,7 +124,8 @@ function conflicts(document) {
     h("p", null, h("strong", null, title), ": ", document[name].join(", "), counts[name] > document[name].length && S.trouble.andMore(counts[name] - document[name].length)));
   const broken = (document.brokenInvariants ?? []).map((/** @type {{name: string, reason: string, finding: string}} */ one) =>
     h("p", null, h("strong", null, one.name), ": ", one.finding, " (", one.reason, ")"));
-  return [lists, broken];
+  const lost = (document.cannotReturn ?? []).map((/** @type {{name: string, reason: string}} */ one) => h("li", null, h("strong", null, one.name), ": ", one.reason));
+  return [lists, broken, lost.length > 0 && h("ul", null, lost)];
 }
 
 /** @param {string} kind @param {string} title @param {import("../core/dom.js").Child[]} children */

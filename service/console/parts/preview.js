@@ -15,11 +15,12 @@ import { ask, dialog, trouble } from "./dialog.js";
  * @param {string} change.title
  * @param {string} change.confirm What the button that saves says.
  * @param {import("../core/dom.js").Child} [change.text] What to say before what is gained and lost.
+ * @param {(found: import("../types/api").DryRunAnswer) => import("../core/dom.js").Child} [change.more] What else to show of the dry run's answer.
  * @param {boolean} [change.danger]
  * @param {(dryRun: boolean) => Promise<any>} change.write Sends the request, or its dry run.
  * @returns {Promise<any>} The answer of the write; false if the reader did not agree.
  */
-export async function previewed({ title, confirm, text, danger, write }) {
+export async function previewed({ title, confirm, text, more, danger, write }) {
   const { data } = await write(true);
   /** @type {any} */ let answer = false;
   /** @type {unknown} */ let changed = null;
@@ -31,7 +32,7 @@ export async function previewed({ title, confirm, text, danger, write }) {
       changed = problem;
     }
   };
-  await ask({ title, text: h("div", null, text && h("p", null, text), impact(data)), confirm, danger, act });
+  await ask({ title, text: h("div", null, text && h("p", null, text), more?.(data), impact(data)), confirm, danger, act });
   if (changed) throw changed;
   return answer;
 }
@@ -46,8 +47,8 @@ export function impact({ gains, loses, sessions, warnings }) {
     h("p", null, S.preview.sessions(sessions)));
 }
 
-/** @param {string} title @param {AccessChange[]} changes @param {string} kind */
-function side(title, changes, kind) {
+/** Return what roles gain or lose. @param {string} title @param {AccessChange[]} changes @param {string} kind good or bad. */
+export function side(title, changes, kind) {
   if (!changes.length) return null;
   const short = changes.length === 1 && changes[0].access.length <= 12;
   return h("section", { class: `side ${kind}` }, h("h3", null, title), changes.map((one) =>

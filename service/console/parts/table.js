@@ -17,7 +17,7 @@ import { trouble } from "./dialog.js";
  * @property {import("../core/dom.js").Child[]} [actions]
  * @property {import("../core/dom.js").Child} [empty] What stands where there is nothing at all.
  * @property {(row: any) => import("../core/dom.js").Child} [buttons] Actions of one row, in a last column.
- * @property {(row: any) => any} [select] The key of a row; then rows have a box, and `chosen` gets the keys.
+ * @property {(row: any) => any} [select] The key of a row, null for one that can't be chosen; then rows have a box, and `chosen` gets the keys.
  * @property {(keys: Set<any>) => void} [chosen]
  * @property {number} [size]
  * @property {string} [sort] The order when the address names none.
@@ -67,11 +67,15 @@ export function listing(config) {
 
   function search() {
     if (filters.length === 0) return null;
-    let timer = 0;
     const controls = filters.map((filter) => {
+      let timer = 0;
       const value = page.query.get(filter.name) ?? "";
       const label = filter.label;
-      const apply = () => { clearTimeout(timer); set({ [filter.name]: read() }); };
+      const apply = () => {
+        clearTimeout(timer);
+        // Leaving a field whose value is applied already would take the focus from the rows.
+        if (read() !== (page.query.get(filter.name) ?? "")) set({ [filter.name]: read() });
+      };
       /** @type {HTMLInputElement | HTMLSelectElement} */ let control;
       let read = () => control.value.trim();
       if (filter.type === "select") {
@@ -118,9 +122,10 @@ export function listing(config) {
   /** @param {any} item */
   function line(item) {
     const href = row?.(item);
-    const box = select && h("input", { type: "checkbox", checked: keys.has(select(item)), onchange: (/** @type {Event} */ event) => {
+    const key = select?.(item) ?? null;
+    const box = key !== null && h("input", { type: "checkbox", checked: keys.has(key), onchange: (/** @type {Event} */ event) => {
       const on = /** @type {HTMLInputElement} */ (event.target).checked;
-      keys[on ? "add" : "delete"](select(item));
+      keys[on ? "add" : "delete"](key);
       chosen?.(keys);
     } });
     const cells = columns.map(({ title, cell, kind }, index) => {
@@ -129,7 +134,7 @@ export function listing(config) {
       const shown = index === 0 && href ? link(href, content) : content;
       return h(index === 0 ? "th" : "td", { "data-label": title, class: kind, scope: index === 0 ? "row" : null }, shown);
     });
-    return h("tr", null, box && h("td", { class: "box" }, box), cells, buttons && h("td", { class: "row-actions" }, buttons(item)));
+    return h("tr", null, select && h("td", { class: "box" }, box), cells, buttons && h("td", { class: "row-actions" }, buttons(item)));
   }
 
   /** @param {any} found */

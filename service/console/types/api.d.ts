@@ -1450,7 +1450,7 @@ export interface Operations {
   };
   "GET /api/policy/matrix": {
     path: {};
-    query: { page?: number; size?: number };
+    query: { page?: number; size?: number; object?: string };
     body: undefined;
     answer: MatrixRequestPage;
   };

@@ -38,12 +38,24 @@ class MatrixRequest(Schema):
     roles: list[MatrixRole]
 
 
-def matrix_answer(standing: Standing, query: PageQuery) -> Page[MatrixRequest]:
+class MatrixQuery(PageQuery):
+    """Which requests are wanted, by a part of their method and path in any case."""
+
+    object: (
+        Annotated[
+            str, Meta(max_length=256, examples=["delete /api/user"], description="A part of the request.")
+        ]
+        | None
+    ) = None
+
+
+def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]:
     """Return the page of ``query``; a large policy takes a while."""
     matrix = Matrix(standing)
-    chosen = query.part(matrix.requests)
-    items = [MatrixRequest.of(row) for row in matrix.rows(chosen)]
-    return Page(items=items, page=query.page, size=query.size, total=len(matrix.requests))
+    part = (query.object or "").lower()
+    found = [one for one in matrix.requests if part in one.name.lower()]
+    items = [MatrixRequest.of(row) for row in matrix.rows(query.part(found))]
+    return Page(items=items, page=query.page, size=query.size, total=len(found))
 
 
 class RoleMatrix:
@@ -56,8 +68,8 @@ class RoleMatrix:
 
     @needs("system:policy:read")
     @named("getRoleMatrix")
-    async def on_get(self, context: RequestContext, query: PageQuery) -> Page[MatrixRequest]:
-        """List all requests by path and method, each with the roles that pass it."""
+    async def on_get(self, context: RequestContext, query: MatrixQuery) -> Page[MatrixRequest]:
+        """List requests by path and method, each with the roles that pass it."""
         context.policy = policy = self._live.current
         async with self._turns.turn():
             async with self._database.snapshot(within=WITHIN) as connection:

@@ -9,12 +9,11 @@ from pathlib import Path
 from service.authz.review.impact import Standing
 from service.authz.review.matrix import Matrix, as_csv, as_html
 from service.authz.review.sources import Source
-from service.endpoints.policy.matrix import matrix_answer
+from service.endpoints.policy.matrix import MatrixQuery, matrix_answer
 from service.kernel.text import counted
 from service.launch.errors import LaunchError
 from service.launch.output import ALL, say, show
 from service.launch.policy.reviewing import Review, add_review, review_one
-from service.web.requests.schema import PageQuery
 
 
 class MatrixError(LaunchError):
@@ -37,7 +36,7 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
 
     standing = review_one(options, environ, read)
     if options.output is None:
-        answer = matrix_answer(standing, PageQuery(page=1, size=ALL))
+        answer = matrix_answer(standing, MatrixQuery(page=1, size=ALL))
         show(options, answer, lambda: as_csv(Matrix(standing)).rstrip())
         return
     matrix = Matrix(standing)

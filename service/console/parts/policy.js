@@ -1,0 +1,126 @@
+// @ts-check
+/** What the views of the policy share: the way from one to another, lines, requests and codes. */
+import { Problem } from "../core/api.js";
+import { h, link, pieces } from "../core/dom.js";
+import { VIEWS } from "../core/views.js";
+import { S } from "../strings.js";
+import { trouble } from "./dialog.js";
+
+const T = S.policy;
+const TABS = /** @type {[string, keyof typeof T.tab][]} */ ([["/policy", "model"], ["/policy/explain", "explain"], ["/policy/who", "who"], ["/policy/what", "what"],
+  ["/policy/matrix", "matrix"], ["/policy/openings", "openings"], ["/policy/revisions", "revisions"], ["/policy/findings", "findings"]]);
+
+/** @typedef {import("../core/router.js").Page} Page */
+
+/** Return the way to the views of the policy that the caller may see. @param {Page} page @param {string} [current] */
+export function tabs(page, current = page.path) {
+  const offered = TABS.filter(([path]) => VIEWS.some(({ pattern, operation }) => pattern === path && page.may(operation ?? "")));
+  return h("nav", { class: "tabs", "aria-label": T.tabs }, offered.map(([path, name]) => {
+    const one = link(path, T.tab[name]);
+    if (path === current) one.setAttribute("aria-current", "page");
+    return one;
+  }));
+}
+
+/** Return the words of a line: layer, object and code. @param {string} line `p, endpoint, GET /api/user, system:user:create` */
+export function partsOf(line) {
+  const [, layer = "", ...rest] = line.split(", ");
+  return { layer, code: rest.pop() ?? "", object: rest.join(", ") };
+}
+
+/**
+ * Return the request that an object stands for, null if it is none: `GET /a`, or `orders GET /a` of another service.
+ * @param {string} object
+ * @returns {{service?: string, method: string, path: string} | null}
+ */
+export function requestOf(object) {
+  const found = /^(?:(\S+) )?(GET|POST|PUT|PATCH|DELETE) (\/\S*)$/.exec(object);
+  return found && { ...(found[1] ? { service: found[1] } : {}), method: found[2], path: found[3] };
+}
+
+/** Return the address of an explanation; empty values are left out. @param {Record<string, any>} question */
+export function explaining(question) {
+  const given = Object.entries(question).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return `/policy/explain?${new URLSearchParams(given)}`;
+}
+
+/**
+ * Return the way to an explanation; null if the caller may not ask for one.
+ * @param {Page} page @param {Record<string, any>} question @param {string} name What is explained, for screen readers.
+ */
+export function why(page, question, name) {
+  if (!page.may("POST /api/policy/explain")) return null;
+  const one = link(explaining(question), T.why);
+  one.setAttribute("aria-label", T.whyOf(name));
+  return one;
+}
+
+/** Return an object of the policy, with the way to who may send it if it is a request. @param {Page} page @param {string} object */
+export function objectOf(page, object) {
+  const request = page.may("GET /api/policy/who") ? requestOf(object) : null;
+  const text = h("code", null, object);
+  return request ? link(`/policy/who?${new URLSearchParams(request)}`, text) : text;
+}
+
+/** Return why a layer lets pass: the line, and the held codes that match it. @param {import("../types/api").PassedLayer | null} layer */
+export function passedBy(layer) {
+  if (!layer?.line) return null;
+  const { code } = partsOf(layer.line);
+  const held = layer.fired.filter((one) => one.code !== code);
+  return [h("code", null, code), held.length > 0 && [h("small", null, ` ${T.by} `), held.map((one) => h("code", null, one.code))]];
+}
+
+/** @param {readonly string[]} codes */
+export function codes(codes) {
+  return h("span", { class: "badges" }, codes.map((code) => h("code", null, code)));
+}
+
+/** Return the options of a select of methods. */
+export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+
+/**
+ * Go to an address of the view that is shown, or show it anew if it is there already.
+ * @param {Page} page
+ * @param {Record<string, any>} query Empty values are left out.
+ */
+export function asking(page, query) {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const address = `${page.path}?${new URLSearchParams(given)}`;
+  return address === location.hash.slice(1) ? page.reload() : page.go(address);
+}
+
+/**
+ * Show an answer below the form that asks for it, once it is there. What the service refuses is said at its field.
+ * @param {Page} page
+ * @param {import("./form.js").Form} form
+ * @param {HTMLElement} place
+ * @param {() => Promise<import("../core/dom.js").Child>} work Returns the answer.
+ */
+export async function answering(page, form, place, work) {
+  place.replaceChildren(h("p", { class: "loading" }, S.frame.loading));
+  try {
+    place.replaceChildren(...pieces([await work()]));
+  } catch (problem) {
+    if (page.signal.aborted) return;
+    place.replaceChildren();
+    if (problem instanceof Problem && problem.violations.length) form.refuse(problem);
+    else place.replaceChildren(trouble(problem, () => answering(page, form, place, work)));
+  }
+}
+
+/** Split what was typed as codes. @param {string | null} text */
+export function codesIn(text) {
+  return (text ?? "").split(/[\s,]+/).filter(Boolean);
+}
+
+/**
+ * Show only some fields of a form.
+ * @param {HTMLElement} form
+ * @param {Record<string, boolean>} shown By the names of the fields.
+ */
+export function showing(form, shown) {
+  for (const [name, on] of Object.entries(shown)) {
+    const field = form.querySelector(`[name="${name}"]`)?.closest(".field");
+    if (field instanceof HTMLElement) field.hidden = !on;
+  }
+}

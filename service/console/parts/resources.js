@@ -1,0 +1,57 @@
+// @ts-check
+/** What the views of resources share: services, and how routes are guarded. */
+import { h, link } from "../core/dom.js";
+import { S } from "../strings.js";
+
+const T = S.resources;
+const MOST_OPTIONS = 200;
+
+/** The name of this service among the services. */
+export const OWN = "portcullis";
+
+/** @typedef {import("../types/api").RouteGuard} RouteGuard */
+
+/**
+ * Return the services as options of a select; null if the caller may not list them, or if there are too many.
+ * @param {import("../core/router.js").Page} page
+ * @returns {Promise<[string, string][] | null>}
+ */
+export async function serviceOptions(page) {
+  if (!page.may("GET /api/service/list")) return null;
+  const { data } = await page.call("GET", "/api/service/list", { query: { size: MOST_OPTIONS, sort: "name" } });
+  if (data.total > MOST_OPTIONS) return null;
+  return [[OWN, T.own], ...data.items.map((/** @type {{name: string}} */ { name }) => /** @type {[string, string]} */ ([name, name])).filter((/** @type {[string, string]} */ [name]) => name !== OWN)];
+}
+
+/**
+ * Return what the resource layer does for a route, by a key of `bindings` in the strings.
+ * @param {RouteGuard} route
+ */
+export function bindingOf({ resource, resourceCodes }) {
+  if (resource === null || resource === "@no-session") return "none";
+  if (resource === "@unregistered") return "unregistered";
+  if (resourceCodes.some((code) => !code.startsWith("@"))) return "bound";
+  return resourceCodes.includes("@nobody") ? "closed" : "registered";
+}
+
+/** Return the coverage in numbers, each a way to its routes. @param {import("../types/api").Coverage} coverage */
+export function glance({ routes, unrouted }) {
+  /** @param {string} title @param {string} name @param {Record<string, string>} words @param {(route: RouteGuard) => string} key */
+  const group = (title, name, words, key) => h("div", null, h("h2", null, title), h("ul", { class: "counts" }, Object.entries(words).map(([value, text]) => {
+    const n = routes.filter((one) => key(one) === value).length;
+    return n > 0 && h("li", null, link(`/resources/coverage?${name}=${value}`, h("strong", null, n.toLocaleString()), " ", text));
+  })));
+  return h("div", { class: "cards" },
+    group(T.endpointLayer, "guard", T.guards, (one) => one.guard),
+    h("div", null, group(T.resourceLayer, "binding", T.bindings, bindingOf),
+      unrouted.length > 0 && h("ul", { class: "counts" }, h("li", null, link("/resources/coverage?show=lost", h("strong", null, unrouted.length.toLocaleString()), " ", T.lost)))));
+}
+
+/**
+ * Return a name and a code for a resource that has none yet.
+ * @param {string} service @param {string} method @param {string} path
+ */
+export function suggested(service, method, path) {
+  const words = [...(service === OWN ? [] : [service]), method.toLowerCase(), ...(path.match(/[A-Za-z0-9_-]+/g) ?? [])];
+  return { resourceName: `${method} ${path}`.slice(0, 128), resourceCode: words.join(".").slice(0, 64) };
+}

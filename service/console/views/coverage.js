@@ -1,0 +1,53 @@
+// @ts-check
+/** All routes with what guards them, and the registration of those that have no resource. */
+import { badge, button, card, h, icon, link, linkButton } from "../core/dom.js";
+import { local } from "../parts/local.js";
+import { bindingOf, glance } from "../parts/resources.js";
+import { table } from "../parts/rows.js";
+import { listing } from "../parts/table.js";
+import { S } from "../strings.js";
+
+const T = S.resources;
+
+/** @typedef {import("../types/api").RouteGuard} RouteGuard */
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const { data } = await page.call("GET", "/api/policy/coverage");
+  const registers = page.may("POST /api/resource");
+  page.crumbs(["/resources", T.title]);
+  /** @type {Set<string>} */ let keys = new Set();
+  const register = button(T.registerChosen(0), () => page.go(`/resources/register?requests=${encodeURIComponent([...keys].join("\n"))}`), { kind: "primary", icon: "plus", disabled: true });
+  page.title(T.coverageTitle, registers && register);
+  const free = (/** @type {RouteGuard} */ route) => route.guard !== "outside" && bindingOf(route) === "unregistered";
+  const lost = card(T.lost, h("p", null, T.lostText), table(T.lost, [T.request, ""], data.unrouted.map((/** @type {string} */ one) => [
+    h("code", null, one), link(`/resources?path=${encodeURIComponent(one.split(" ").at(-1) ?? "")}`, T.title)])));
+  if (page.query.get("show") === "lost") return page.put(card("", glance(data)), lost);
+  page.put(card("", h("p", null, T.coverageText), glance(data)), listing({
+    caption: T.coverageCaption,
+    filters: [
+      { name: "guard", label: T.guard, type: "select", options: Object.entries(T.guards) },
+      { name: "binding", label: T.binding, type: "select", options: Object.entries(T.bindings) },
+      { name: "path", label: T.request },
+    ],
+    columns: [
+      { title: T.request, cell: (one) => h("code", null, `${one.method} ${one.path}`) },
+      { title: T.guard, cell: (one) => h("span", { class: "badges" }, badge(T.guards[one.guard], one.guard === "permission" ? "good" : one.guard === "login" ? "info" : "warn"),
+        one.guard === "permission" && one.required.map((/** @type {string} */ code) => h("code", null, code))) },
+      { title: T.binding, cell: (one) => h("span", { class: "badges" }, badge(T.bindings[bindingOf(one)], bindingOf(one) === "bound" ? "good" : bindingOf(one) === "closed" ? "bad" : ""),
+        bindingOf(one) === "bound" && one.resourceCodes.map((/** @type {string} */ code) => h("code", null, code)),
+        one.resource && !one.resource.startsWith("@") && one.resource !== `${one.method} ${one.path}` && h("small", null, `${T.decides} `, h("code", null, one.resource))) },
+    ],
+    buttons: (one) => [
+      page.may("GET /api/policy/who") && one.guard !== "outside" && link(`/policy/who?${new URLSearchParams({ method: one.method, path: one.path })}`, T.who),
+      registers && free(one) && [" ", linkButton(`/resources/new?${new URLSearchParams({ method: one.method, path: one.path })}`, T.register, { kind: "quiet" })]],
+    select: registers ? (one) => (free(one) ? `${one.method} ${one.path}` : null) : undefined,
+    chosen: (chosen) => {
+      keys = chosen;
+      register.disabled = keys.size === 0;
+      register.replaceChildren(icon("plus"), T.registerChosen(keys.size));
+    },
+    load: local(data.routes, ({ guard, binding, path = "" }) => (/** @type {RouteGuard} */ one) =>
+      (!guard || one.guard === guard) && (!binding || bindingOf(one) === binding) && `${one.method} ${one.path}`.toLowerCase().includes(path.toLowerCase())),
+  }), data.unrouted.length > 0 && lost);
+}

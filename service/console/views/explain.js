@@ -1,0 +1,100 @@
+// @ts-check
+/** Why a request, or a question about a code, is allowed or refused: a path through the layers of the policy. */
+import { Problem } from "../core/api.js";
+import { badge, card, h } from "../core/dom.js";
+import { layerStep, subjectStep } from "../parts/explained.js";
+import { form } from "../parts/form.js";
+import { METHODS, answering, asking, codesIn, showing, tabs } from "../parts/policy.js";
+import { OWN, serviceOptions } from "../parts/resources.js";
+import { S } from "../strings.js";
+
+const T = S.policy;
+const NAMES = ["userName", "roleCode", "permissions", "method", "path", "service", "grant", "permission", "revision", "decisionId"];
+
+/** @typedef {import("../core/router.js").Page} Page */
+/** @typedef {import("../types/api").Explained} Explained */
+
+/** @param {Page} page */
+export async function show(page) {
+  const { query } = page;
+  const asked = ["path", "grant", "permission"].some((name) => query.get(name));
+  page.title(T.tab.explain);
+  const shown = question(page, await serviceOptions(page));
+  const answer = h("div", { "aria-live": "polite" });
+  page.put(tabs(page), h("p", null, T.explainText), card("", shown), answer);
+  if (asked) answering(page, shown, answer, async () => path(page, (await page.call("POST", "/api/policy/explain", { body: bodyOf(query) })).data));
+}
+
+/** Return the question of an address. @param {URLSearchParams} query */
+function bodyOf(query) {
+  const given = NAMES.filter((name) => query.get(name) && (name !== "service" || query.get(name) !== OWN)).map((name) => [name, query.get(name)]);
+  const body = Object.fromEntries(given);
+  if (query.has("permissions")) body.permissions = codesIn(query.get("permissions"));
+  if (body.revision) body.revision = Number(body.revision);
+  return body;
+}
+
+/** @param {Page} page @param {[string, string][] | null} services */
+function question(page, services) {
+  const value = (/** @type {string} */ name) => page.query.get(name);
+  const about = ["grant", "permission"].find((name) => value(name)) ?? "request";
+  const subject = ["userName", "roleCode", "permissions"].find((name) => page.query.has(name)) ?? (value("path") || value("decisionId") ? "visitor" : "userName");
+  const spelled = { spellcheck: "false", autocapitalize: "none" };
+  const made = form({
+    fields: [
+      { name: "subject", label: T.subject, type: "select", required: true, options: T.subjects, value: subject },
+      { name: "userName", label: T.userName, value: value("userName"), attributes: spelled },
+      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: spelled },
+      { name: "permissions", label: T.permissions, value: value("permissions"), help: T.permissionsHelp, attributes: spelled },
+      { name: "about", label: T.about, type: "select", required: true, options: T.abouts, value: about },
+      { name: "method", label: T.method, type: "select", required: true, options: METHODS, value: value("method") ?? "GET" },
+      { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: spelled },
+      { name: "service", label: T.service, type: services ? "select" : "text", required: Boolean(services), options: services ?? [], value: value("service") ?? (services ? OWN : null), help: services ? undefined : T.serviceHelp, attributes: spelled },
+      { name: "grant", label: T.permission, value: value("grant"), attributes: spelled },
+      { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
+      { name: "past", label: T.more, type: "check", value: value("revision") || value("decisionId") },
+      { name: "revision", label: T.past, type: "number", value: value("revision"), help: T.pastHelp },
+      { name: "decisionId", label: T.decisionId, value: value("decisionId"), help: T.decisionIdHelp, attributes: spelled },
+    ],
+    submit: T.ask,
+    quiet: true,
+    save: (values) => {
+      const wanted = [values.subject, ...(values.about === "request" ? ["method", "path", "service"] : [values.about]), ...(values.past ? ["revision", "decisionId"] : [])];
+      const found = Object.fromEntries(NAMES.filter((name) => wanted.includes(name)).map((name) => [name, values[name]]));
+      const missing = ["userName", "roleCode", "path", "grant", "permission"].filter((name) => name in found && !found[name]);
+      if (missing.length) throw new Problem(422, { errors: missing.map((field) => ({ field, message: S.form.missing })) });
+      if (found.service === OWN) delete found.service;
+      // A holder of no code at all is not a visitor.
+      if (found.permissions === null) found.permissions = " ";
+      return asking(page, found);
+    },
+  });
+  const fit = () => {
+    const { subject: who, about: what, past } = made.values();
+    showing(made, { userName: who === "userName", roleCode: who === "roleCode", permissions: who === "permissions",
+      method: what === "request", path: what === "request", service: what === "request", grant: what === "grant", permission: what === "permission", revision: past, decisionId: past });
+  };
+  made.classList.add("question");
+  made.addEventListener("change", fit);
+  fit();
+  return made;
+}
+
+/** @param {Page} page @param {Explained} found */
+function path(page, found) {
+  const { query } = page;
+  const layers = [found.resource, found.endpoint, found.grant, found.permission].filter((one) => one !== null);
+  const refused = found.resource && !found.resource.allowed && found.endpoint;
+  const isOwn = !query.get("service") || query.get("service") === OWN;
+  const allowed = found.allowed && !found.keptOut;
+  return h("section", { class: "card explained", "aria-label": T.answer },
+    h("h2", null, badge(allowed ? T.allowed : T.denied, allowed ? "good" : "bad"), " ", h("span", null, `${T.revision} ${found.revision}`)),
+    found.decisionMatches !== null && h("p", { class: `note ${found.decisionMatches ? "" : "warn"}` }, found.decisionMatches ? T.matches : T.matchesNot),
+    found.keptOut && h("p", { class: "note bad" }, T.keptOut),
+    found.public && h("p", { class: "note" }, T.public),
+    h("ol", { class: "path", "aria-label": T.steps },
+      subjectStep(query, found),
+      layers.map((layer) => layerStep(page, layer, layer.layer === "endpoint" && refused ? T.next : null)),
+      found.resource && !found.endpoint && isOwn && h("li", { class: "bad" }, h("h3", null, T.layers.endpoint), h("p", null, T.noRoute)),
+      h("li", { class: allowed ? "good" : "bad" }, h("h3", null, allowed ? T.allowed : T.denied))));
+}

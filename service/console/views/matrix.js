@@ -1,0 +1,60 @@
+// @ts-check
+/** Which role passes which request: a table of roles and requests. */
+import { badge, button, h, link } from "../core/dom.js";
+import { ask } from "../parts/dialog.js";
+import { moving } from "../parts/grid.js";
+import { explaining, objectOf, requestOf, tabs } from "../parts/policy.js";
+import { picker } from "../parts/picker.js";
+import { listing } from "../parts/table.js";
+import { allRoles } from "../parts/users.js";
+import { S } from "../strings.js";
+
+const T = S.policy;
+/** How many roles have a column before the reader chooses others. */
+const FIRST = 12;
+
+/** @typedef {import("../types/api").MatrixRequest} MatrixRequest */
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const all = page.may("GET /api/role/list") ? (await allRoles(page)).map((one) => ({ code: one.roleCode, name: one.roleName })) : await passing(page);
+  const asked = (page.query.get("roles") ?? "").split(",").filter(Boolean);
+  const roles = asked.length ? all.filter(({ code }) => asked.includes(code)) : all.slice(0, FIRST);
+  page.title(T.tab.matrix);
+  const choose = button(T.chooseRoles, async () => {
+    const control = picker(all.map(({ code, name }) => ({ key: code, text: `${name} ${code}` })), roles.map(({ code }) => code));
+    const done = await ask({ title: T.chooseRoles, confirm: T.applyRoles, extra: [{ name: "roles", label: T.rolesShown, type: "custom", control, required: true }] });
+    if (done) page.setQuery({ roles: done.roles });
+  });
+  const shown = listing({
+    caption: T.matrixCaption,
+    size: 50,
+    filters: [{ name: "object", label: T.part }],
+    actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose],
+    columns: [
+      { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
+      ...roles.map(({ code }) => ({ title: code, cell: (/** @type {MatrixRequest} */ one) => cell(page, one, code) })),
+    ],
+    load: async ({ page: number, size, object }) => (await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object } })).data,
+  });
+  shown.classList.add("matrix");
+  moving(shown);
+  page.put(tabs(page), h("p", null, T.matrixText), shown);
+}
+
+/** Return the roles that the first requests name: the caller may not list roles. @param {import("../core/router.js").Page} page */
+async function passing(page) {
+  const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 200 } });
+  const codes = new Set(data.items.flatMap((/** @type {MatrixRequest} */ one) => one.roles.map(({ roleCode }) => roleCode)));
+  return [...codes].sort().map((code) => ({ code, name: code }));
+}
+
+/** @param {import("../core/router.js").Page} page @param {MatrixRequest} one @param {string} roleCode */
+function cell(page, { object, visitors, roles }, roleCode) {
+  const found = roles.find((role) => role.roleCode === roleCode);
+  const request = requestOf(object);
+  const shown = !found ? h("span", { class: "soft" }, T.no)
+    : found.by.length ? found.by.map((code) => h("code", null, code))
+      : badge(visitors ? T.anyone : T.login, visitors ? "warn" : "info");
+  return request && page.may("POST /api/policy/explain") ? link(explaining({ ...request, roleCode }), shown) : shown;
+}

@@ -1,0 +1,28 @@
+// @ts-check
+/** Requests that need no role. */
+import { badge, h } from "../core/dom.js";
+import { objectOf, passedBy, requestOf, tabs, why } from "../parts/policy.js";
+import { listing } from "../parts/table.js";
+import { S } from "../strings.js";
+
+const T = S.policy;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  page.title(T.tab.openings);
+  page.put(tabs(page), h("p", null, T.openingsText), listing({
+    caption: T.openingsCaption,
+    size: 50,
+    columns: [
+      { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
+      { title: T.needs, cell: (one) => badge(T.need[one.needs], one.needs === "nothing" ? "warn" : "info") },
+      { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
+      { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
+    ],
+    buttons: (one) => {
+      const request = requestOf(one.object);
+      return request && why(page, { ...request, permissions: one.needs === "login" ? " " : null }, one.object);
+    },
+    load: async ({ page: number, size }) => (await page.call("GET", "/api/policy/openings", { query: { page: number, size } })).data,
+  }));
+}

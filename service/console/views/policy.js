@@ -1,0 +1,57 @@
+// @ts-check
+/** The policy in force: its revision, the model with its explanation, and the lines. */
+import { button, card, definition, h, link } from "../core/dom.js";
+import { ask, tell } from "../parts/dialog.js";
+import { local } from "../parts/local.js";
+import { objectOf, partsOf, tabs } from "../parts/policy.js";
+import { table } from "../parts/rows.js";
+import { listing } from "../parts/table.js";
+import { time } from "../parts/time.js";
+import { S } from "../strings.js";
+
+const T = S.policy;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const { data } = await page.call("GET", "/api/policy");
+  const lines = data.rules.map((/** @type {string} */ line) => ({ line, text: line.toLowerCase(), ...partsOf(line) }));
+  page.title(T.title, page.may("POST /api/policy/reload") && button(T.reload, () => reload(page), { icon: "refresh" }));
+  page.put(tabs(page),
+    card(T.inForce, definition([
+      [T.revision, link(`/policy/revisions/${data.revision}`, String(data.revision))],
+      [T.lines, T.linesCount(lines.length)],
+      [T.digest, h("code", null, data.digest)],
+      [T.ownDigest, h("code", null, data.ownDigest)],
+    ]), h("details", null, h("summary", null, T.workers, ` (${data.workers.length})`), table(T.workers, [T.worker, T.revision, T.fault, T.seen],
+      data.workers.map((/** @type {import("../types/api").Worker} */ one) => [h("code", null, one.worker), String(one.revision), one.fault ?? T.noFault, time(one.seenTime)])))),
+    card(T.model, h("p", null, T.modelText), definition(T.modelTerms),
+      h("details", null, h("summary", null, h("code", null, "model.conf")), h("pre", { class: "model", tabindex: "0", role: "region", "aria-label": T.model },
+        data.model.split("\n").map((/** @type {string} */ line) => [line.startsWith("#") ? h("span", { class: "comment" }, line) : line, "\n"])))),
+    listing({
+      caption: T.linesCaption,
+      size: 50,
+      filters: [
+        { name: "q", label: T.find },
+        { name: "layer", label: T.layer, type: "select", options: Object.entries(T.layers) },
+      ],
+      columns: [
+        { title: T.layer, cell: (one) => one.layer },
+        { title: T.object, cell: (one) => (one.layer === "resource" || one.layer === "endpoint" ? objectOf(page, one.object) : h("code", null, one.object)) },
+        { title: T.code, cell: (one) => h("code", null, one.code) },
+      ],
+      load: local(lines, ({ q = "", layer }) => {
+        const wanted = q.toLowerCase();
+        return (one) => one.text.includes(wanted) && (!layer || one.layer === layer);
+      }),
+    }));
+}
+
+/** @param {import("../core/router.js").Page} page */
+async function reload(page) {
+  let revision = 0;
+  const done = await ask({ title: T.reloadTitle, text: T.reloadText, confirm: T.reload,
+    act: async () => { revision = (await page.call("POST", "/api/policy/reload")).data.policyRevision; } });
+  if (!done) return;
+  tell(T.reloaded(revision));
+  await page.reload();
+}

@@ -1,0 +1,86 @@
+// @ts-check
+/** Registers a resource, or edits one. */
+import { tell } from "../parts/dialog.js";
+import { form, merging } from "../parts/form.js";
+import { previewed } from "../parts/preview.js";
+import { OWN, serviceOptions, suggested } from "../parts/resources.js";
+import { S } from "../strings.js";
+
+const T = S.resources;
+const ONE = "/api/resource/{id}";
+const NAMES = ["resourceName", "resourceCode", "method", "path", "description", "enabled"];
+/** Edits of these change who may do what. */
+const RIGHTS = ["method", "path", "enabled"];
+
+/** @typedef {import("../core/router.js").Page} Page */
+
+/** @param {Page} page */
+export async function show(page) {
+  page.crumbs(["/resources", T.title]);
+  if (page.params.id) await edit(page);
+  else await create(page);
+}
+
+/** @param {Page} page */
+async function create(page) {
+  const services = await serviceOptions(page);
+  const { method = "GET", path = "", service = OWN } = Object.fromEntries(page.query);
+  const found = { method, path, enabled: true, ...(path ? suggested(service, method, path) : {}) };
+  page.title(T.newTitle);
+  page.put(form({
+    fields: [...fields(found),
+      { name: "service", label: T.service, type: services ? "select" : "text", required: true, value: service, options: services ?? [], help: T.serviceHelp }],
+    submit: T.register,
+    save: async (body, { key, form: shown }) => {
+      const done = await previewed({ title: T.makeTitle(body.resourceName), text: T.makeText, confirm: T.register,
+        write: (dryRun) => page.call("POST", "/api/resource", { body: /** @type {any} */ (body), dryRun, key }) });
+      if (!done) throw new DOMException("", "AbortError"); // the form stays as it is
+      shown.clean();
+      tell(T.made(done.data.resourceName));
+      page.go(`/resources/${done.data.id}`);
+    },
+    cancel: () => page.go("/resources"),
+  }));
+}
+
+/** @param {Page} page */
+async function edit(page) {
+  const path = { id: page.params.id };
+  const pick = (/** @type {any} */ one) => Object.fromEntries(NAMES.map((name) => [name, one[name]]));
+  /** @type {Record<string, any>} */ let stored = {};
+  const made = await merging({
+    read: async () => {
+      const found = await page.call("GET", ONE, { path });
+      stored = pick(found.data);
+      return found;
+    },
+    pick,
+    form: (one) => ({ fields: fields(one), cancel: () => page.go(`/resources/${one.id}`) }),
+    write: async (body, { etag }) => {
+      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
+      const done = await previewed({ title: T.saveTitle(stored.resourceName), confirm: S.action.save, write });
+      if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
+      return done;
+    },
+    editor: (one) => one.updatedBy ?? null,
+    saved: ({ data }) => {
+      tell(T.saved(data.resourceName));
+      page.go(`/resources/${data.id}`);
+    },
+  });
+  page.title(T.editTitle(stored.resourceName));
+  page.put(made);
+}
+
+/** @param {any} one @returns {import("../parts/form.js").Field[]} */
+function fields(one) {
+  return [
+    { name: "resourceName", label: T.name, required: true, value: one.resourceName, help: T.nameHelp, attributes: { maxlength: 128 } },
+    { name: "resourceCode", label: T.code, required: true, value: one.resourceCode, help: T.codeHelp, attributes: { maxlength: 64, spellcheck: "false" } },
+    { name: "method", label: T.method, type: "select", required: true, value: one.method, options: ["GET", "POST", "PUT", "PATCH", "DELETE"] },
+    { name: "path", label: T.path, required: true, value: one.path, help: T.pathHelp, attributes: { spellcheck: "false" } },
+    { name: "description", label: T.description, type: "textarea", value: one.description, attributes: { maxlength: 1000 } },
+    { name: "enabled", label: T.enabledState, type: "check", value: one.enabled, help: T.enabledHelp },
+  ];
+}

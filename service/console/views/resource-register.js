@@ -1,0 +1,18 @@
+// @ts-check
+/** Registers the requests that were chosen under Coverage. */
+import { empty, h, linkButton } from "../core/dom.js";
+import { registering } from "../parts/registering.js";
+import { OWN, suggested } from "../parts/resources.js";
+import { S } from "../strings.js";
+
+const T = S.resources;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  page.crumbs(["/resources", T.title], ["/resources/coverage", T.coverageTitle]);
+  page.title(T.registerTitle);
+  const requests = (page.query.get("requests") ?? "").split("\n").map((one) => one.split(" ")).filter(([, path]) => path);
+  if (!requests.length) return page.put(empty(T.nothingChosen, linkButton("/resources/coverage?binding=unregistered", T.coverage)));
+  page.put(h("p", null, T.registerText, " ", T.makeText),
+    registering(page, requests.map(([method, path]) => ({ method, path, service: OWN, ...suggested(OWN, method, path) }))));
+}

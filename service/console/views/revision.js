@@ -1,0 +1,71 @@
+// @ts-check
+/** One revision of the policy: what it changed, who gained and lost by it, and its restore. */
+import { button, card, definition, h, link, linkButton } from "../core/dom.js";
+import { tell } from "../parts/dialog.js";
+import { FIRST, lines } from "../parts/lines.js";
+import { tabs } from "../parts/policy.js";
+import { attempt, previewed } from "../parts/preview.js";
+import { table } from "../parts/rows.js";
+import { time } from "../parts/time.js";
+import { S } from "../strings.js";
+import { delta } from "./revisions.js";
+
+const T = S.policy;
+const RESTORE = "/api/policy/revisions/{revision}/restore";
+
+/** @typedef {import("../core/router.js").Page} Page */
+
+/** @param {Page} page */
+export async function show(page) {
+  const path = /** @type {{revision: any}} */ ({ revision: page.params.revision });
+  const read = async (/** @type {any} */ query) => (await page.call("GET", "/api/policy/revisions/{revision}", { path, query }));
+  const { data: found, headers } = await read(FIRST);
+  const newest = Number(headers.get("X-Policy-Revision"));
+  const isNewest = found.revision >= newest;
+  const compares = page.may("GET /api/policy/diff");
+  page.crumbs(["/policy/revisions", T.tab.revisions]);
+  page.title(T.revisionTitle(found.revision),
+    found.revision > 1 && linkButton(`/policy/revisions/${found.revision - 1}`, T.previous, { icon: "left", kind: "quiet" }),
+    !isNewest && linkButton(`/policy/revisions/${found.revision + 1}`, T.following, { icon: "right", kind: "quiet" }),
+    compares && !isNewest && linkButton(`/policy/compare?from=${found.revision}&to=${newest}`, T.compareNow),
+    !isNewest && page.may("POST /api/policy/revisions/{revision}/restore") && button(T.restore, () => restore(page, found.revision), { icon: "refresh" }));
+  const logs = page.may("GET /api/operation-log/list");
+  page.put(tabs(page, "/policy/revisions"),
+    card("", definition([
+      [T.time, time(found.createTime)],
+      [T.by_, found.userName ?? T.byNobody],
+      [T.cause, found.cause],
+      [T.delta, delta(found)],
+      [T.requestId, found.requestId && (logs ? link(`/logs/operations?requestId=${encodeURIComponent(found.requestId)}`, h("code", null, found.requestId)) : h("code", null, found.requestId))],
+      ["", found.tampered > 0 && T.tampered(found.tampered)],
+    ]), compares && found.revision > 1 && h("div", { class: "actions" }, linkButton(`/policy/compare?from=${found.revision - 1}&to=${found.revision}&access=true`, T.impactTitle))),
+    card(T.changesTitle, lines(async (query) => (await read(query)).data, found, T.noChanges)));
+}
+
+/** Bring a revision back: its edits and what they would do are shown first. @param {Page} page @param {number} revision */
+function restore(page, revision) {
+  const title = T.restoreTitle(revision);
+  const path = /** @type {{revision: any}} */ ({ revision });
+  return attempt(title, async () => {
+    /** @type {string | null} */ let seen = null;
+    const done = await previewed({ title, confirm: T.restoreConfirm, danger: true,
+      text: T.restoreText(revision),
+      more: ({ edits }) => (edits?.length ? table(T.edits, [T.editName, T.editChanges], edits.map((/** @type {any} */ one) => [
+        [h("code", null, one.name), h("small", null, ` ${one.request}`)],
+        h("ul", { class: "changes" }, one.changes.map((/** @type {any} */ each) => h("li", null, h("strong", null, each.field), " ", h("del", null, text(each.before)), " → ", h("ins", null, text(each.after)))))])) : h("p", null, T.editNothing)),
+      write: async (dryRun) => {
+        const answer = await page.call("POST", RESTORE, { path, dryRun, ifMatch: dryRun ? null : seen });
+        if (dryRun) seen = `"${answer.headers.get("X-Policy-Revision")}"`;
+        return answer;
+      } });
+    if (!done) return;
+    const now = done.data.policyRevision;
+    tell(T.restored(revision, now));
+    page.go(`/policy/revisions/${now}`);
+  });
+}
+
+/** @param {any} value */
+function text(value) {
+  return Array.isArray(value) ? value.join(", ") || T.empty : value === null || value === "" ? T.empty : String(value);
+}

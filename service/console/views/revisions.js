@@ -1,0 +1,45 @@
+// @ts-check
+/** The revisions of the policy as a timeline, and the way to compare two. */
+import { badge, button, h } from "../core/dom.js";
+import { tabs } from "../parts/policy.js";
+import { listing } from "../parts/table.js";
+import { time } from "../parts/time.js";
+import { S } from "../strings.js";
+
+const T = S.policy;
+
+/** @param {import("../core/router.js").Page} page */
+export async function show(page) {
+  const compares = page.may("GET /api/policy/diff");
+  /** @type {number[]} */ let chosen = [];
+  const compare = button(T.compareTwo, () => page.go(`/policy/compare?from=${Math.min(...chosen)}&to=${Math.max(...chosen)}`), { disabled: true });
+  page.title(T.tab.revisions, compares && compare);
+  page.put(tabs(page), h("p", null, T.revisionsText), listing({
+    caption: T.revisionsCaption,
+    filters: [
+      { name: "userName", label: T.by_ },
+      { name: "from", label: T.fromTime, type: "date" },
+      { name: "to", label: T.toTime, type: "date" },
+    ],
+    columns: [
+      { title: T.revision, cell: (one) => String(one.revision) },
+      { title: T.time, cell: (one) => time(one.createTime) },
+      { title: T.by_, cell: (one) => one.userName ?? h("span", { class: "soft" }, T.byNobody) },
+      { title: T.cause, cell: (one) => [one.cause, one.tampered > 0 && [" ", badge(T.tampered(one.tampered), "bad")]] },
+      { title: T.delta, cell: delta },
+    ],
+    row: (one) => `/policy/revisions/${one.revision}`,
+    select: compares ? (one) => one.revision : undefined,
+    chosen: (keys) => {
+      chosen = [...keys];
+      compare.disabled = chosen.length !== 2;
+    },
+    load: async (query) => (await page.call("GET", "/api/policy/revisions", { query })).data,
+  }));
+}
+
+/** Return how many lines came and went. @param {{added: number | null, removed: number | null}} revision */
+export function delta({ added, removed }) {
+  if (added === null || removed === null) return T.unknownLines;
+  return h("span", { class: "delta" }, h("ins", null, `+${added.toLocaleString()}`), " ", h("del", null, `−${removed.toLocaleString()}`));
+}

@@ -1,0 +1,84 @@
+// @ts-check
+/** What a role, a user or a holder of codes may do. */
+import { badge, card, definition, empty, h } from "../core/dom.js";
+import { Problem } from "../core/api.js";
+import { form } from "../parts/form.js";
+import { answering, asking, codes, codesIn, objectOf, passedBy, requestOf, showing, tabs, why } from "../parts/policy.js";
+import { listing } from "../parts/table.js";
+import { S } from "../strings.js";
+
+const T = S.policy;
+const SUBJECTS = ["userName", "roleCode", "codes"];
+
+/** @typedef {import("../core/router.js").Page} Page */
+
+/** @param {Page} page */
+export async function show(page) {
+  page.title(T.tab.what);
+  const shown = question(page);
+  const answer = h("div", { class: "body" });
+  page.put(tabs(page), h("p", null, T.whatText), card("", shown), answer);
+  const name = SUBJECTS.find((one) => page.query.has(one));
+  if (name) answering(page, shown, answer, () => found(page, name));
+}
+
+/** @param {Page} page */
+function question(page) {
+  const value = (/** @type {string} */ name) => page.query.get(name);
+  const spelled = { spellcheck: "false", autocapitalize: "none" };
+  const made = form({
+    fields: [
+      { name: "subject", label: T.subject, type: "select", required: true, value: SUBJECTS.find((one) => page.query.has(one)) ?? "userName",
+        options: [["userName", T.userName], ["roleCode", T.roleCode], ["codes", T.permissions]] },
+      { name: "userName", label: T.userName, value: value("userName"), attributes: spelled },
+      { name: "roleCode", label: T.roleCode, value: value("roleCode"), attributes: spelled },
+      { name: "codes", label: T.permissions, value: value("codes"), help: T.permissionsHelp, attributes: spelled },
+    ],
+    submit: T.ask,
+    quiet: true,
+    save: ({ subject, ...values }) => {
+      if (subject !== "codes" && !values[subject]) throw new Problem(422, { errors: [{ field: subject, message: S.form.missing }] });
+      return asking(page, { [subject]: values[subject] ?? " " });
+    },
+  });
+  const fit = () => {
+    const { subject } = made.values();
+    showing(made, Object.fromEntries(SUBJECTS.map((name) => [name, name === subject])));
+  };
+  made.classList.add("question");
+  made.addEventListener("change", fit);
+  fit();
+  return made;
+}
+
+/** @param {Page} page @param {string} name */
+async function found(page, name) {
+  const value = page.query.get(name) ?? "";
+  // Empty members are left out of an address: a comma stands for no code at all.
+  const subject = { [name]: name === "codes" ? codesIn(value).join(",") || "," : value };
+  const { data } = await page.call("GET", "/api/policy/what", { query: { ...subject, size: 1 } });
+  const asker = name === "codes" ? { permissions: codesIn(value).join(",") || " " } : subject;
+  return [
+    card(T.answer, data.keptOut && h("p", { class: "note bad" }, T.keptOut), definition([
+      [S.users.status, data.userStatus && badge(S.users.statuses[data.userStatus] ?? data.userStatus, data.userStatus === "enabled" ? "good" : "bad")],
+      [T.holds, data.permissions.length ? codes(data.permissions) : T.holdsNothing],
+    ])),
+    listing({
+      caption: T.whatCaption,
+      size: 50,
+      filters: [{ name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) }],
+      columns: [
+        { title: T.what, cell: (one) => (one.kind === "request" ? objectOf(page, one.object) : h("code", null, one.object)) },
+        { title: T.kind, cell: (one) => T.kinds[one.kind] },
+        { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
+        { title: T.endpointLine, cell: (one) => passedBy(one.endpoint ?? one.grant) },
+      ],
+      buttons: (one) => {
+        const asked = one.kind === "grant" ? { grant: one.object } : requestOf(one.object);
+        return asked && why(page, { ...asker, ...asked }, one.object);
+      },
+      empty: empty(T.whatNothing),
+      load: async ({ page: number, size, kind }) => (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind } })).data,
+    }),
+  ];
+}

@@ -1,0 +1,116 @@
+// @ts-check
+/** Who may send a request, or holds a permission: roles and users. */
+import { badge, card, definition, empty, h, link } from "../core/dom.js";
+import { Problem } from "../core/api.js";
+import { form } from "../parts/form.js";
+import { METHODS, answering, asking, codes, passedBy, showing, tabs, why } from "../parts/policy.js";
+import { OWN, serviceOptions } from "../parts/resources.js";
+import { table } from "../parts/rows.js";
+import { listing } from "../parts/table.js";
+import { S } from "../strings.js";
+
+const T = S.policy;
+
+/** @typedef {import("../core/router.js").Page} Page */
+
+/** @param {Page} page */
+export async function show(page) {
+  const { query } = page;
+  page.title(T.tab.who);
+  const shown = question(page, await serviceOptions(page));
+  const answer = h("div", { class: "body" });
+  page.put(tabs(page), h("p", null, T.whoText), card("", shown), answer);
+  if (query.get("permission")) answering(page, shown, answer, () => givers(page, query.get("permission") ?? ""));
+  else if (query.get("path")) answering(page, shown, answer, () => passing(page));
+}
+
+/** @param {Page} page @param {[string, string][] | null} services */
+function question(page, services) {
+  const value = (/** @type {string} */ name) => page.query.get(name);
+  const codesToo = page.may("POST /api/policy/explain");
+  const spelled = { spellcheck: "false", autocapitalize: "none" };
+  const made = form({
+    fields: [
+      { name: "about", label: T.about, type: "select", required: true, options: codesToo ? T.whoAbouts : T.whoAbouts.slice(0, 1), value: value("permission") ? "permission" : "request" },
+      { name: "method", label: T.method, type: "select", required: true, options: METHODS, value: value("method") ?? "GET" },
+      { name: "path", label: T.path, value: value("path"), help: T.pathHelp, attributes: spelled },
+      { name: "service", label: T.service, type: services ? "select" : "text", required: Boolean(services), options: services ?? [], value: value("service") ?? (services ? OWN : null), help: services ? undefined : T.serviceHelp, attributes: spelled },
+      { name: "permission", label: T.permission, value: value("permission"), attributes: spelled },
+    ],
+    submit: T.ask,
+    quiet: true,
+    save: ({ about, method, path, service, permission }) => {
+      const missing = about === "request" ? !path && "path" : !permission && "permission";
+      if (missing) throw new Problem(422, { errors: [{ field: missing, message: S.form.missing }] });
+      return asking(page, about === "request" ? { method, path, service: service === OWN ? null : service, by: value("by") } : { permission });
+    },
+  });
+  const fit = () => {
+    const request = made.values().about === "request";
+    showing(made, { method: request, path: request, service: request, permission: !request });
+  };
+  made.classList.add("question");
+  made.addEventListener("change", fit);
+  fit();
+  return made;
+}
+
+/** @param {Page} page */
+async function passing(page) {
+  const { query } = page;
+  const asked = /** @type {any} */ ({ method: query.get("method") ?? "GET", path: query.get("path"), service: query.get("service") });
+  const byUser = query.get("by") === "users" && page.may("GET /api/policy/who/users");
+  const { data } = await page.call("GET", "/api/policy/who", { query: { ...asked, size: 1 } });
+  const filters = new URLSearchParams([...query].filter(([name]) => !["by", "page", "size"].includes(name)));
+  const choice = (/** @type {string} */ by, /** @type {string} */ text, /** @type {boolean} */ on) => {
+    const one = link(`/policy/who?${filters}&by=${by}`, text);
+    if (on) one.setAttribute("aria-current", "true");
+    return one;
+  };
+  return [
+    card(T.answer,
+      data.visitors ? h("p", { class: "note" }, T.everybody) : data.anyLogin && h("p", { class: "note" }, T.anyLogin),
+      !data.endpoint && !asked.service && h("p", { class: "note warn" }, T.noRoute),
+      h("p", null, T.usersMay(data.users)),
+      definition([
+        [T.resourceLine, [h("code", null, data.resource.object), " ", codes(data.resource.required)]],
+        [T.endpointLine, data.endpoint && [h("code", null, data.endpoint.object), " ", codes(data.endpoint.required)]],
+        [T.together, data.together.length ? h("ul", null, data.together.map((/** @type {import("../types/api").PassingTogether} */ one) => h("li", null, one.roles.join(" + "), `: ${one.users}`))) : null],
+        [T.others, data.others.length ? h("ul", null, data.others.map((/** @type {string} */ one) => h("li", null, h("code", null, one)))) : null],
+      ])),
+    h("nav", { class: "tabs small", "aria-label": T.show }, choice("roles", T.byRoles, !byUser), page.may("GET /api/policy/who/users") && choice("users", T.byUsers, byUser)),
+    byUser ? listing({
+      caption: T.whoUsers,
+      columns: [
+        { title: T.userName, cell: (one) => one.userName },
+        { title: T.roles, cell: (one) => h("span", { class: "badges" }, one.roles.map((/** @type {string} */ role) => badge(role))) },
+      ],
+      row: (one) => (page.may("GET /api/user/{id}") ? `/users/${one.id}` : null),
+      buttons: (one) => why(page, { userName: one.userName, ...asked }, one.userName),
+      empty: empty(T.noUser),
+      load: async ({ page: number, size }) => (await page.call("GET", "/api/policy/who/users", { query: { ...asked, page: number, size } })).data,
+    }) : listing({
+      caption: T.whoRoles,
+      columns: [
+        { title: T.roleCode, cell: (one) => one.roleCode },
+        { title: T.users, cell: (one) => one.users.toLocaleString(), kind: "number" },
+        { title: T.resourceLine, cell: (one) => passedBy(one.resource) },
+        { title: T.endpointLine, cell: (one) => passedBy(one.endpoint) },
+      ],
+      row: (one) => (page.may("GET /api/role/list") ? `/roles?roleCode=${encodeURIComponent(one.roleCode)}` : null),
+      buttons: (one) => why(page, { roleCode: one.roleCode, ...asked }, one.roleCode),
+      empty: empty(T.noRole),
+      load: async ({ page: number, size }) => (await page.call("GET", "/api/policy/who", { query: { ...asked, page: number, size } })).data,
+    }),
+  ];
+}
+
+/** Return the roles that give a permission: a visitor's refusal tells them. @param {Page} page @param {string} permission */
+async function givers(page, permission) {
+  const { data } = await page.call("POST", "/api/policy/explain", { body: { permission } });
+  const found = data.permission?.wouldOpen;
+  if (!data.permission?.lines.length) return empty(T.unknownCode);
+  return card(T.givers, found?.roles.length ? table(T.givers, [T.roleCode, ""], found.roles.map((/** @type {string} */ role) => [
+    page.may("GET /api/role/list") ? link(`/roles?roleCode=${encodeURIComponent(role)}`, role) : role,
+    [page.may("GET /api/user/list") && link(`/users?roleCode=${encodeURIComponent(role)}`, T.theirUsers), " ", why(page, { roleCode: role, permission }, role)]])) : empty(T.noGiver));
+}

@@ -1,0 +1,221 @@
+"""The views of the policy, as reviewers and administrators use them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from playwright.sync_api import Page, expect
+
+from tests.console.house import House
+from tests.console.test_texts import UNSAFE
+from tests.console.test_users import button, headed
+from tests.console.visits import Visit
+
+REQUEST = "GET /api/policy/permission-map"
+
+
+def narrow(page: Page) -> None:
+    """Look at a view on the narrowest screen: nothing but tables may be wider than it."""
+    page.set_viewport_size({"width": 320, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
+def revision(house: House) -> int:
+    number: int = house.api.get("/api/policy").json()["data"]["revision"]
+    return number
+
+
+def permitted(house: House, user: str) -> bool:
+    asked: dict[str, Any] = dict(zip(("method", "path"), REQUEST.split(), strict=True))
+    answer = house.api.post("/api/policy/explain", json=asked | {"userName": user})
+    allowed: bool = answer.json()["data"]["allowed"]
+    return allowed
+
+
+def explain(visit: Visit) -> None:
+    """Ask why magpie may not send the request, from the resource's page."""
+    page = visit.page
+    page.get_by_role("link", name="Explain").click()
+    headed(page, "Explain")
+    page.get_by_label("Who", exact=True).select_option("A user")
+    page.get_by_label("User name").fill("magpie")
+    button(page, "Ask").click()
+    answer = page.get_by_role("region", name="Answer")
+    expect(answer.get_by_role("heading", level=2)).to_contain_text("Refused")
+    expect(answer).to_contain_text("The caller holds none of the codes of these lines.")
+    expect(answer.locator(".decides")).to_have_text(
+        "p, endpoint, GET /api/policy/permission-map, system:policy:read decides"
+    )
+    expect(answer).to_contain_text("from the role magpie")
+    visit.axe()
+    answer.scroll_into_view_if_needed()
+    visit.picture("explain")
+    narrow(page)
+
+
+def test_a_change_is_previewed_saved_explained_and_restored(visit: Visit, house: House) -> None:
+    house.member("magpie", "system:policy:read")
+    page = visit.page
+    method, path = REQUEST.split()
+    visit.sign_in(address=f"/resources/new?method={method}&path={path}")
+    page.get_by_label("Name").fill("Map of permissions")
+    button(page, "Register").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Nobody gains or loses access")
+    button(page.get_by_role("dialog"), "Register").click()
+    headed(page, "Map of permissions")
+    before = revision(house)
+
+    button(page, "Bind Buttons").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("searchbox").fill("system:policy:reload")
+    dialog.get_by_role("checkbox", name="system:policy:reload").check()
+    button(dialog, "Preview").click()
+    expect(dialog.get_by_role("heading", name="Lose access")).to_be_visible()
+    expect(dialog).to_contain_text("magpie 1 user")
+    visit.axe()
+    visit.picture("resource-preview")
+    button(dialog, "Save the bindings").click()
+    expect(page.get_by_role("table")).to_contain_text("system:policy:reload")
+    assert not permitted(house, "magpie")
+
+    explain(visit)
+    page.get_by_role("link", name="Revisions").click()
+    headed(page, "Revisions")
+    page.get_by_role("row").nth(1).get_by_role("link").click()
+    headed(page, f"Revision {before + 1}")
+    diff = page.get_by_role("list", name="Lines added and removed")
+    expect(diff.locator("del")).to_have_text(f"\u2212removed p, resource, {REQUEST}, @login")
+    expect(diff.locator("ins")).to_have_text(f"+added p, resource, {REQUEST}, system:policy:reload")
+    page.get_by_role("link", name="Before it").click()
+    headed(page, f"Revision {before}")
+    button(page, "Restore").click()
+    expect(dialog.get_by_role("heading", name="Gain access")).to_be_visible()
+    expect(dialog).to_contain_text("buttons system:policy:reload → empty")
+    visit.axe()
+    visit.picture("restore")
+    button(dialog, "Restore it").click()
+    headed(page, f"Revision {before + 2}")
+    assert permitted(house, "magpie")
+
+
+def test_what_cannot_return_is_named(visit: Visit, house: House) -> None:
+    made = {"menuType": "Button", "title": "Heed", "authMark": "restore:heed", "parentId": 1}
+    before = revision(house)
+    heed = house.api.post("/api/menu", json=made).json()["data"]["id"]
+    role = house.api.post("/api/role", json={"roleCode": "heeds", "roleName": "Heeds"}).json()["data"]["id"]
+    given = house.api.put(f"/api/role/{role}/permissions", json={"menuIds": [1, heed]})
+    assert given.status_code == 200, given.text
+    visit.sign_in(address=f"/policy/revisions/{before}")
+    button(visit.page, "Restore").click()
+    trouble = visit.page.get_by_role("dialog").get_by_role("alert")
+    expect(trouble.get_by_role("listitem")).to_contain_text("restore:heed")
+
+
+def test_revisions_are_compared_and_linked_to_who_gains(visit: Visit, house: House) -> None:
+    made = {"resourceName": "Compared", "resourceCode": "compared", "method": "GET", "path": "/api/compared"}
+    before = revision(house)
+    number = house.api.post("/api/resource", json=made).json()["data"]["id"]
+    house.api.delete(f"/api/resource/{number}")
+    page = visit.page
+    visit.sign_in(address="/policy/revisions")
+    visit.axe()
+    for place in (1, 3):
+        page.get_by_role("row").nth(place).get_by_role("checkbox").check()
+    button(page, "Compare the two").click()
+    headed(page, f"From revision {before} to {before + 2}")
+    expect(page.get_by_text("Both have the same lines.")).to_be_visible()
+    page.get_by_label("To revision").fill(str(before + 1))
+    button(page, "Compare").click()
+    headed(page, f"From revision {before} to {before + 1}")
+    expect(page.locator(".diff ins")).to_contain_text("GET /api/compared")
+    button(page, "Show who gains and loses").click()
+    expect(page.get_by_text("Nobody gains or loses access to anything.")).to_be_visible()
+    page.get_by_label("To revision").fill("999999")
+    button(page, "Compare").click()
+    expect(page.get_by_text("There is no such revision")).to_be_visible()
+    expect(page.get_by_label("To revision")).to_be_focused()
+
+
+def test_a_reviewer_finds_who_may_and_what_they_may(visit: Visit, house: House) -> None:
+    house.member("jackdaw", "system:policy:read", "system:role:delete")
+    page = visit.page
+    visit.sign_in("jackdaw", "/policy/who")
+    page.get_by_label("Method").select_option("DELETE")
+    button(page, "Ask").click()
+    expect(page.get_by_label("Path")).to_be_focused()
+    page.get_by_label("Path").fill("/api/role/{id}")
+    button(page, "Ask").click()
+    row = page.get_by_role("row", name="jackdaw")
+    expect(row).to_contain_text("system:role:delete")
+    visit.axe()
+    page.get_by_role("link", name="Users", exact=True).click()
+    row.get_by_role("link", name="Explain jackdaw").click()
+    expect(page.get_by_role("region", name="Answer")).to_contain_text("The user jackdaw")
+    page.get_by_role("link", name="Who may …").click()
+    page.get_by_label("About").select_option("A permission code")
+    page.get_by_label("Permission code").fill("system:role:delete")
+    button(page, "Ask").click()
+    expect(page.get_by_role("table")).to_contain_text("jackdaw")
+
+    page.get_by_role("link", name="What may …").click()
+    page.get_by_label("Who", exact=True).select_option("Role code")
+    page.get_by_label("Role code").fill("no-such-role")
+    button(page, "Ask").click()
+    expect(page.get_by_text("There is no such role")).to_be_visible()
+    page.get_by_label("Role code").fill("jackdaw")
+    button(page, "Ask").click()
+    expect(page.get_by_role("row", name="GET /api/auth/sessions").first).to_be_visible()
+    page.get_by_label("Kind").select_option("Codes to hand out")
+    expect(page.get_by_role("rowheader")).to_have_text(["system:policy:read", "system:role:delete"])
+    visit.axe()
+    narrow(page)
+
+
+def test_the_matrix_is_searched_and_walked_by_keys(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/policy/matrix?roles=auditor,super")
+    page.get_by_role("searchbox", name="A part of method and path").fill("delete /API/role")
+    row = page.get_by_role("row", name="DELETE /api/role/{id}")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(row.get_by_role("cell")).to_have_text(["no", "*"])
+    page.get_by_role("searchbox").fill("/api/role")
+    expect(page.locator("tbody tr")).not_to_have_count(1)
+    visit.axe()
+    visit.picture("matrix")
+    page.locator("tbody tr").first.get_by_role("link").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    cell = page.locator("tbody tr").nth(1).get_by_role("link").nth(1)
+    expect(cell).to_be_focused()
+    narrow(page)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("region", name="Answer")).to_contain_text("The role ")
+    button_ = page.get_by_role("link", name="Openings")
+    button_.click()
+    expect(page.get_by_role("row", name="POST /api/auth/login")).to_contain_text("Nothing")
+    visit.axe()
+    assert house
+
+
+def test_the_lines_in_force_are_searched(visit: Visit) -> None:
+    page = visit.page
+    visit.sign_in(address="/policy")
+    page.get_by_role("searchbox", name="Search in lines").fill("policy:RESTORE")
+    page.get_by_label("Layer").select_option("Endpoint")
+    expect(page.locator("tbody tr").last).to_contain_text("system:policy:restore")
+    page.get_by_text("model.conf").click()
+    expect(page.locator(".model")).to_contain_text("[policy_effect]")
+    visit.axe()
+    narrow(page)
+
+
+def test_a_question_in_an_address_is_text_and_never_markup(visit: Visit) -> None:
+    visit.sign_in(address=f"/policy/explain?userName={quote(UNSAFE)}&method=GET&path={quote('/api/<b>')}")
+    page = visit.page
+    expect(page.get_by_label("Path")).to_have_value("/api/<b>")
+    expect(page.get_by_label("User name")).to_have_value(UNSAFE)
+    expect(page.locator(".fault:not(:empty)").first).to_be_visible()
+    visit.go(f"/policy/explain?permission={quote('a:<i>')}")
+    expect(page.get_by_text("This is no permission code")).to_be_visible()

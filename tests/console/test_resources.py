@@ -1,0 +1,118 @@
+"""The views of resources, as an administrator uses them."""
+
+from __future__ import annotations
+
+import json
+
+from playwright.sync_api import expect
+
+from tests.console.house import House
+from tests.console.test_policy import narrow
+from tests.console.test_texts import UNSAFE
+from tests.console.test_users import button, headed
+from tests.console.visits import Visit
+
+DOCUMENT = {
+    "openapi": "3.1.0",
+    "servers": [{"url": "https://orders.example/v1/"}],
+    "paths": {
+        "/orders": {"get": {"summary": UNSAFE}, "post": {"operationId": "createOrder"}},
+        "/orders/{order-id}": {"get": {}, "head": {}},
+        "/files/{name}.json": {"get": {}},
+        "/known": {"get": {"summary": "Known"}},
+    },
+}
+
+
+def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/resources")
+    expect(page.get_by_role("heading", name="What endpoints require")).to_be_visible()
+    visit.picture("resources")
+    page.get_by_role("link", name="Not registered").click()
+    headed(page, "Coverage")
+    page.get_by_role("searchbox", name="Request").fill("/api/file/{id}/public-link")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    for box in page.get_by_role("checkbox").all():
+        box.check()
+    visit.axe()
+    button(page, "Register 2").click()
+    headed(page, "Register resources")
+    page.get_by_role("textbox", name="Code").first.fill("not a code")
+    button(page, "Check 2 resources").click()
+    expect(page.get_by_text("1 resource can't be registered.")).to_be_visible()
+    page.get_by_role("textbox", name="Code").first.fill("share.make")
+    page.get_by_role("textbox", name="Name").first.fill(UNSAFE)
+    button(page, "Check 1 resource").click()
+    visit.axe()
+    button(page, "Register 2 resources").click()
+    expect(page.get_by_text("2 resources are registered.")).to_be_visible()
+    found = house.api.get("/api/resource/list", params={"path": "public-link"}).json()["data"]["items"]
+    assert {one["method"] for one in found} == {"POST", "DELETE"}
+    assert UNSAFE in {one["resourceName"] for one in found}
+    for one in found:
+        house.api.delete(f"/api/resource/{one['id']}")
+
+
+def test_operations_of_a_document_are_registered_disabled(visit: Visit, house: House) -> None:
+    assert house.api.post("/api/service", json={"name": "orders"}).status_code == 201
+    known = {"resourceName": "Known", "resourceCode": "known", "method": "GET", "path": "/v1/known"}
+    assert house.api.post("/api/resource", json=known | {"service": "orders"}).status_code == 201
+    page = visit.page
+    visit.sign_in(address="/resources/import")
+    page.get_by_label("Service").select_option("orders")
+    file = page.get_by_label("An OpenAPI document")
+    file.set_input_files({"name": "a.json", "mimeType": "application/json", "buffer": b"{}"})
+    button(page, "Read the document").click()
+    expect(page.get_by_role("alert")).to_contain_text("This is no OpenAPI document")
+    content = json.dumps(DOCUMENT).encode()
+    file.set_input_files({"name": "a.json", "mimeType": "application/json", "buffer": content})
+    button(page, "Read the document").click()
+    expect(
+        page.get_by_text("3 new operations, 1 registered already, 2 that can't be registered.")
+    ).to_be_visible()
+    expect(page.get_by_text("HEAD is decided as GET.")).to_be_visible()
+    button(page, "Check 3 resources").click()
+    button(page, "Register 3 resources").click()
+    expect(page.get_by_text("3 resources are registered.")).to_be_visible()
+    visit.axe()
+    visit.picture("resource-import")
+    narrow(page)
+    found = house.api.get("/api/resource/list", params={"service": "orders", "enabled": "false"}).json()[
+        "data"
+    ]
+    assert sorted(one["path"] for one in found["items"]) == [
+        "/v1/orders",
+        "/v1/orders",
+        "/v1/orders/{order_id}",
+    ]
+    assert UNSAFE in {one["resourceName"] for one in found["items"]}
+
+
+def test_a_resource_is_edited_beside_others_disabled_and_deleted(visit: Visit, house: House) -> None:
+    made = {"resourceName": "Coots", "resourceCode": "coots", "method": "GET", "path": "/api/coots"}
+    number = house.api.post("/api/resource", json=made).json()["data"]["id"]
+    page = visit.page
+    visit.sign_in(address=f"/resources/{number}/edit")
+    headed(page, "Edit the resource Coots")
+    page.get_by_label("Description").fill(UNSAFE)
+    house.api.patch(f"/api/resource/{number}", json={"resourceName": "Coots and moorhens"})
+    button(page, "Save").click()
+    expect(page.get_by_role("heading", name="Changed")).to_be_visible()
+    expect(page.get_by_label("Name")).to_have_value("Coots and moorhens")
+    visit.axe()
+    button(page, "Save").click()
+    headed(page, "Coots and moorhens")
+    expect(page.get_by_text(UNSAFE)).to_be_visible()
+    button(page, "Disable").click()
+    button(page.get_by_role("dialog"), "Disable").click()
+    expect(page.locator(".card .badge", has_text="Disabled")).to_be_visible()
+    button(page, "Undo").click()
+    expect(page.locator(".card .badge", has_text="Enabled")).to_be_visible()
+    button(page, "Delete").click()
+    button(page.get_by_role("dialog"), "Delete this resource").click()
+    headed(page, "Resources")
+    page.get_by_role("searchbox", name="Path").fill("/api/coots")
+    expect(page.get_by_text("Nothing matches these filters.")).to_be_visible()
+    narrow(page)
+    visit.axe()
