@@ -55,6 +55,7 @@ def test_a_session_that_ends_while_a_form_is_open_loses_nothing(visit: Visit, ho
     again = visit.page.get_by_role("dialog", name="Sign in again")
     expect(again.get_by_label("User name")).to_have_value("kicked")
     visit.axe()
+    visit.picture("sign-in-again")
     again.get_by_label("Password").fill("wrong")
     again.get_by_role("button", name="Sign in").click()
     expect(again.get_by_role("alert")).to_contain_text("The user name or the password is wrong")
@@ -94,6 +95,8 @@ def test_one_session_of_several_is_ended_and_then_all(visit: Visit, house: House
         sent = {"userName": "roaming", "password": ADMINISTRATOR_PASSWORD, "device": "old-tablet"}
         assert client.post("/api/auth/login", json=sent).status_code == 200
     visit.sign_in("roaming", "/account/devices")
+    expect(visit.page.get_by_role("row")).to_have_count(3)
+    visit.picture("devices")
     visit.page.get_by_role("button", name="End: old-tablet").click()
     asked = visit.page.get_by_role("dialog", name="End the session on old-tablet?")
     expect(asked).to_contain_text("has to sign in again")
