@@ -268,7 +268,8 @@ def promtool() -> Path | None:
     Nothing is installed, so no server runs. None where neither is to be had.
     """
     unpacked = TOOLS / "prometheus" / "usr" / "bin" / "promtool"
-    if found := shutil.which("promtool"):
+    found = shutil.which("promtool")
+    if found is not None:
         return Path(found)
     if not unpacked.exists() and shutil.which("apt-get") and shutil.which("dpkg"):
         with only_one(), tempfile.TemporaryDirectory(dir=TOOLS) as folder:

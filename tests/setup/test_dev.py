@@ -210,8 +210,13 @@ def test_every_check_runs_although_one_fails(checkout: Checkout) -> None:
         program = checkout.root / ".venv" / "bin" / name
         program.write_text(f'#!/bin/sh\necho ran "{name} $*"\n[ {name} != mypy ]\n')
         program.chmod(0o755)
-    status, output, errors = checkout.dev("check")
-    assert (status, errors) == (1, "dev.py: failed: mypy\n")
+    status, output, errors = checkout.dev("check", PATH="/nowhere")
+    assert status == 1
+    assert errors.splitlines() == [
+        "dev.py: the alert rules are not checked: promtool is missing",
+        "dev.py: the scripts of the console are not checked: Node or npm is missing",
+        "dev.py: failed: mypy",
+    ]
     ran = [line.removeprefix("ran ").strip() for line in output.splitlines() if line.startswith("ran ")]
     assert ran == [" ".join(check) for check in dev.CHECKS]
 
