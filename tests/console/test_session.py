@@ -54,6 +54,7 @@ def test_a_session_that_ends_while_a_form_is_open_loses_nothing(visit: Visit, ho
     visit.page.get_by_role("button", name="Save").click()
     again = visit.page.get_by_role("dialog", name="Sign in again")
     expect(again.get_by_label("User name")).to_have_value("kicked")
+    expect(again.get_by_label("Password")).to_be_focused()
     visit.axe()
     visit.picture("sign-in-again")
     again.get_by_label("Password").fill("wrong")

@@ -32,7 +32,7 @@ export function dialog(title, ...nodes) {
   element.addEventListener("cancel", (event) => { event.preventDefault(); close(undefined); });
   document.body.append(element);
   element.showModal();
-  const first = body.querySelector("[autofocus], input, select, textarea");
+  const first = body.querySelector("[autofocus]") ?? body.querySelector("input, select, textarea");
   if (first instanceof HTMLElement) first.focus();
   return { element, body, close, closed };
 }
