@@ -255,6 +255,18 @@ def test_killed_workers_are_replaced(service: Running, client: httpx.Client) -> 
     assert client.get(ROLE_LIST, headers=log_in(client)).status_code == 200
 
 
+@pytest.mark.extended
+def test_a_worker_that_hangs_is_killed_and_replaced(service: Running) -> None:
+    assert eventually(lambda: service.output.count("Application startup complete") >= 2)
+    frozen, other = service.workers
+    os.kill(frozen, signal.SIGSTOP)
+    assert eventually(lambda: frozen not in service.workers and len(service.workers) == 2, patience=PATIENCE)
+    assert other in service.workers
+    told = [line for line in service.log if line["event"] == "a worker hangs and is replaced"]
+    assert [line["pid"] for line in told] == [frozen]
+    assert httpx.get(f"{service.url}/health/live", trust_env=False).status_code == 200
+
+
 def test_connections_that_stay_are_shared_by_the_workers(service: Running) -> None:
     assert eventually(lambda: service.output.count("Application startup complete") >= len(service.workers))
     before = {pid: sockets(pid) for pid in service.workers}
