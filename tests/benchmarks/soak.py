@@ -12,9 +12,11 @@ import argparse
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -27,8 +29,10 @@ from tests.benchmarks.soaking.verdict import (
     complaints,
     descriptors,
     judged,
+    lows,
     processor,
     resident,
+    rise,
     slope,
     thirds,
     threads,
@@ -90,17 +94,37 @@ def _soak(place: Path, stack: ExitStack, seconds: float) -> tuple[list[Sample], 
     work.stop()
     print(f"{sum(work.turns.values())} turns in {seconds:.0f} s: {', '.join(told(work.turns))}")
     wrong = [*told(work.unexpected), *complaints(samples)]
+    print(*told(Counter(map(_reason, filter(_is_warning, service.log)))), sep="\n")
     return samples, [*wrong, "a process was replaced"] if sampler.replaced() else wrong
 
 
+def _is_warning(line: dict[str, Any]) -> bool:
+    return line["level"] in ("warning", "error", "critical")
+
+
+def _reason(line: dict[str, Any]) -> str:
+    """Return what a line of the service's log says, without what differs from line to line."""
+    why = (str(line[name]) for name in ("cause", "reason", "error", "status") if name in line)
+    return ": ".join((line["event"], *why))
+
+
 def _told(samples: Sequence[Sample]) -> list[str]:
-    """Return the table: after the warm-up, the medians of the first third and the last, and the growth."""
+    """Return the table of what was seen after the warm-up.
+
+    Of memory the least of both halves, of all else the medians of the first third and of the last.
+    """
     kept = judged(samples)
-    rows = ["| What | First third | Last third | Most | Growth an hour |", "| --- | --- | --- | --- | --- |"]
+    rows = ["| What | At first | At last | Most | Growth an hour |", "| --- | --- | --- | --- | --- |"]
+    for name in samples[-1].processes:
+        before, after = lows(kept, resident(name))
+        most, grown = max(map(resident(name), kept)), rise(kept, resident(name))
+        rows.append(
+            f"| least memory of the {name} (MiB) | {before:.4g} | {after:.4g} | {most:.4g} | {grown:+.3g} |"
+        )
     figures = {
         f"{what} of the {name}": kind(name)
         for name in samples[-1].processes
-        for what, kind in (("memory (MiB)", resident), ("descriptors", descriptors), ("threads", threads))
+        for what, kind in (("descriptors", descriptors), ("threads", threads))
     }
     for what, figure in (figures | COUNTS).items():
         first, last = thirds(kept, figure)

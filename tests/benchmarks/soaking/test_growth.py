@@ -55,6 +55,11 @@ def test_what_grows_while_it_warms_up_is_no_complaint() -> None:
     assert list(complaints(samples(memory=lambda hours: min(hours, 1 / 12) * 400))) == []
 
 
+def test_memory_that_is_taken_and_given_back_is_no_complaint() -> None:
+    hashing = samples(memory=lambda hours: 0 if 0.1 < hours < 0.15 or 0.25 < hours < 0.28 else 60 * hours)
+    assert list(complaints(hashing)) == []
+
+
 @pytest.mark.parametrize(
     ("grown", "named"),
     [
