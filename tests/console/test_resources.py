@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from playwright.sync_api import expect
 
+from service.administration.resources.openapi import operations_of
+from service.kernel.services import Service
 from tests.console.house import House
 from tests.console.test_policy import narrow
 from tests.console.test_texts import UNSAFE
@@ -32,9 +35,8 @@ def test_requests_are_registered_from_the_coverage(visit: Visit, house: House) -
     page.get_by_role("link", name="Not registered").click()
     headed(page, "Coverage")
     page.get_by_role("searchbox", name="Request").fill("/api/file/{id}/public-link")
-    expect(page.locator("tbody tr")).to_have_count(2)
-    for box in page.get_by_role("checkbox").all():
-        box.check()
+    for method in ("POST", "DELETE"):
+        page.get_by_role("checkbox", name=f"{method} /api/file/{{id}}/public-link").check()
     visit.axe()
     button(page, "Register 2").click()
     headed(page, "Register resources")
@@ -116,3 +118,66 @@ def test_a_resource_is_edited_beside_others_disabled_and_deleted(visit: Visit, h
     expect(page.get_by_text("Nothing matches these filters.")).to_be_visible()
     narrow(page)
     visit.axe()
+
+
+READ = """async (documents) => {
+  const address = document.querySelector("script").src.replace("main.js", "parts/openapi.js");
+  const { operationsOf } = await import(address);
+  return documents.map((each) => {
+    const { operations, unusable } = operationsOf(each, "orders", null);
+    return [operations.map((one) => [one.method, one.path, one.resourceName, one.resourceCode]),
+      unusable.map(({ operation }) => operation)];
+  });
+}"""
+
+
+def test_documents_are_read_as_by_the_command(visit: Visit) -> None:
+    item = {"get": {}, "post": {"summary": " Make\tone \n"}, "options": {}, "trace": {}, "x-own": {}}
+    documents: list[dict[str, Any]] = [
+        DOCUMENT,
+        {"swagger": "2.0", "basePath": "/base/", "paths": {"/a/{b}/": item, "/a/{c}/": item, "/": item}},
+        {
+            "openapi": "3.0.0",
+            "paths": {"/a b": item, "/ä": item, "/x{y}": item, "/{1-a}": item, "/a//b": item},
+        },
+        {
+            "openapi": "3.0.0",
+            "servers": [{"url": "/v2"}],
+            "paths": {"/s": item | {"servers": [{"url": "/v3"}]}},
+        },
+        {"openapi": "3.0.0", "paths": {f"/{'long' * 40}": item, "/..": item, "/a/~b.c_d": item}},
+    ]
+    visit.go()
+    expect(visit.page.get_by_role("button", name="Sign in")).to_be_visible()
+    read = visit.page.evaluate(READ, documents)
+    for document, (operations, unusable) in zip(documents, read, strict=True):
+        wanted = operations_of(document, Service("orders"))
+        assert operations == [[one.method, one.path, one.name, one.code] for one in wanted.imported]
+        assert unusable == [one.operation for one in wanted.unusable]
+
+
+def test_another_service_is_registered_and_opened(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/services/new")
+    page.get_by_label("Name").fill("parcels")
+    page.get_by_label("Description").fill(UNSAFE)
+    button(page, "Create").click()
+    headed(page, "parcels")
+    button(page, "Open something").click()
+    dialog = page.get_by_role("dialog")
+    button(dialog, "Preview").click()
+    button(dialog, "Open it").click()
+    expect(page.get_by_role("table")).to_contain_text("parcels @unregistered")
+    visit.axe()
+    button(page, "Undo").click()
+    expect(page.get_by_text("Nothing is open without a permission.")).to_be_visible()
+    page.get_by_role("link", name="Edit").click()
+    page.get_by_label("Letter case does not matter").check()
+    button(page, "Save").click()
+    button(dialog, "Save").click()
+    expect(page.locator(".badge", has_text="Letter case does not matter")).to_be_visible()
+    found = house.api.get("/api/service/list", params={"name": "parcels"}).json()["data"]["items"]
+    assert [one["ignoreCase"] for one in found] == [True]
+    button(page, "Delete").click()
+    button(page, "Delete this service").click()
+    headed(page, "Services")

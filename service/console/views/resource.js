@@ -7,7 +7,7 @@ import { picker } from "../parts/picker.js";
 import { attempt, previewed, undoing } from "../parts/preview.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
-import { time } from "../parts/time.js";
+import { edited, time } from "../parts/time.js";
 import { S } from "../strings.js";
 import { stateOf } from "./resources.js";
 
@@ -38,7 +38,7 @@ export async function show(page) {
       [T.state, stateOf(one)],
       [T.description, one.description],
       [T.created, time(one.createTime)],
-      [T.updated, time(one.updateTime)],
+      [T.updated, edited(one)],
     ]), h("div", { class: "actions" },
       page.may("GET /api/policy/who") && linkButton(`/policy/who?${asked}`, T.who, { icon: "user" }),
       page.may("POST /api/policy/explain") && linkButton(`/policy/explain?${asked}`, T.explain, { icon: "help" }))),
