@@ -23,10 +23,16 @@ def test_every_relative_link_of_a_page_leads_to_a_file_and_a_heading(page: Path)
     for link in links(page):
         path, _, fragment = link.partition("#")
         target = (page.parent / path).resolve() if path else page
-        found = target.exists() and target.is_relative_to(ROOT)
+        # The site takes a folder for its README.
+        found = (target / "README.md" if target.is_dir() else target).is_file() and target.is_relative_to(ROOT)
         if not found or (fragment and fragment not in anchors(target.read_text(encoding="utf-8"))):
             broken.append(link)
     assert broken == []
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_page_has_a_title(page: Path) -> None:
+    assert re.search(r"^# \S", page.read_text(encoding="utf-8"), re.MULTILINE)
 
 
 def test_every_page_of_the_documentation_can_be_reached_from_its_index() -> None:
