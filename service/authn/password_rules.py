@@ -28,7 +28,7 @@ _SHORTEST_WORD: Final = 3
 _SIGNS: Final = 4
 """Distinct characters that may stand for letters: every reading is tried, and ten take seconds."""
 _STANDS_FOR_LETTER: Final = frozenset("@({[<!|$+%")
-_GENERATED_BYTES: Final = 15  # 20 characters, 120 bits
+_GENERATED_BYTES: Final = 18  # 24 characters, 144 bits
 _WORD: Final = re.compile(r"\w+")
 _ESTIMATOR: Final = threading.Lock()
 """The estimator keeps the context of a call in state shared by all threads."""

@@ -38,7 +38,7 @@ async def test_a_download_is_saved_under_the_name_of_the_upload_and_run_by_nobod
     assert answer.header("etag") == f'"{data["sha256"]}"'
     assert answer.header("accept-ranges") == "bytes"
     assert answer.header("x-content-type-options") == "nosniff"
-    assert answer.header("content-security-policy") == "sandbox; default-src 'none'"
+    assert answer.header("content-security-policy") == "sandbox; default-src 'none'; frame-ancestors 'none'"
     assert answer.header("cache-control") == "no-store"
 
 

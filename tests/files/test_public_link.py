@@ -45,7 +45,7 @@ async def test_a_holder_of_the_link_gets_the_file_without_a_login(shared: Inside
 
     assert link["url"] == f"/api/public/file/{link['token']}"
     assert (answer.status, answer.body) == (200, PNG)
-    assert answer.header("content-security-policy") == "sandbox; default-src 'none'"
+    assert answer.header("content-security-policy") == "sandbox; default-src 'none'; frame-ancestors 'none'"
     assert (answer.header("content-disposition") or "").startswith("attachment;")
     assert (part.status, part.body) == (206, PNG[1:4])
     assert known.status == 304

@@ -179,7 +179,7 @@ async def test_a_polyglot_is_what_its_beginning_is_and_is_served_as_nothing_else
     assert answer.header("content-type") == "image/gif"
     assert answer.header("x-content-type-options") == "nosniff"
     assert (answer.header("content-disposition") or "").startswith("attachment;")
-    assert answer.header("content-security-policy") == "sandbox; default-src 'none'"
+    assert answer.header("content-security-policy") == "sandbox; default-src 'none'; frame-ancestors 'none'"
 
 
 async def test_a_file_without_an_extension_is_what_its_content_is(shared: Inside) -> None:
@@ -201,7 +201,7 @@ async def test_active_content_is_taken_where_the_settings_name_it_and_is_never_r
 
     assert answer.header("content-type") == "image/svg+xml"
     assert (answer.header("content-disposition") or "").startswith("attachment;")
-    assert answer.header("content-security-policy") == "sandbox; default-src 'none'"
+    assert answer.header("content-security-policy") == "sandbox; default-src 'none'; frame-ancestors 'none'"
     assert refused.code == "unsupported_media_type"
 
 

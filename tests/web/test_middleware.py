@@ -28,6 +28,8 @@ async def test_every_response_carries_the_common_headers(method: str, target: st
     assert answer.status == status
     assert answer.header("cache-control") == "no-store"
     assert answer.header("x-content-type-options") == "nosniff"
+    assert answer.header("referrer-policy") == "no-referrer"
+    assert answer.header("content-security-policy") == "default-src 'none'; frame-ancestors 'none'"
     assert answer.header("x-request-id")
 
 

@@ -15,7 +15,7 @@ ANY_TYPE: Final = "*/*"
 """The media type of these answers in the OpenAPI document."""
 
 # No browser may run the content of a file in the origin of this service.
-_POLICY: Final = "sandbox; default-src 'none'"
+_POLICY: Final = "sandbox; default-src 'none'; frame-ancestors 'none'"
 _PARTIAL: Final = 206
 _NOT_MODIFIED: Final = 304
 _ELSEWHERE: Final = 307
