@@ -23,6 +23,7 @@ RECORDS: Final = {
         "/api/resource",
         {"resourceCode": "hostile", "resourceName": HOSTILE, "method": "GET", "path": "/hostile/{x}"},
     ),
+    "services": ("/api/service", {"name": "hostile", "description": HOSTILE}),
 }
 """How a record of each kind is made, by the first segment of the paths of its views."""
 FOUND: Final = """() => ({

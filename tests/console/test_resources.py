@@ -154,30 +154,3 @@ def test_documents_are_read_as_by_the_command(visit: Visit) -> None:
         wanted = operations_of(document, Service("orders"))
         assert operations == [[one.method, one.path, one.name, one.code] for one in wanted.imported]
         assert unusable == [one.operation for one in wanted.unusable]
-
-
-def test_another_service_is_registered_and_opened(visit: Visit, house: House) -> None:
-    page = visit.page
-    visit.sign_in(address="/services/new")
-    page.get_by_label("Name").fill("parcels")
-    page.get_by_label("Description").fill(UNSAFE)
-    button(page, "Create").click()
-    headed(page, "parcels")
-    button(page, "Open something").click()
-    dialog = page.get_by_role("dialog")
-    button(dialog, "Preview").click()
-    button(dialog, "Open it").click()
-    expect(page.get_by_role("table")).to_contain_text("parcels @unregistered")
-    visit.axe()
-    button(page, "Undo").click()
-    expect(page.get_by_text("Nothing is open without a permission.")).to_be_visible()
-    page.get_by_role("link", name="Edit").click()
-    page.get_by_label("Letter case does not matter").check()
-    button(page, "Save").click()
-    button(dialog, "Save").click()
-    expect(page.locator(".badge", has_text="Letter case does not matter")).to_be_visible()
-    found = house.api.get("/api/service/list", params={"name": "parcels"}).json()["data"]["items"]
-    assert [one["ignoreCase"] for one in found] == [True]
-    button(page, "Delete").click()
-    button(page, "Delete this service").click()
-    headed(page, "Services")

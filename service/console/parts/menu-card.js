@@ -6,6 +6,7 @@ import { covered, pathOf } from "./menus.js";
 import { dialog, tell, trouble } from "./dialog.js";
 import { attempt, previewed, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
+import { entries, related } from "./related.js";
 import { table } from "./rows.js";
 import { edited } from "./time.js";
 
@@ -46,7 +47,8 @@ export async function menuCard(page, forest, place, move) {
         !isButton && page.may("POST /api/menu") && [
           linkButton(`/menus/new?type=Menu&parent=${menu.id}`, T.addMenu, { icon: "plus" }),
           linkButton(`/menus/new?type=Button&parent=${menu.id}`, T.addButton, { icon: "plus" })],
-        page.may("DELETE /api/menu/{id}") && button(S.action.delete, () => remove(page, menu), { kind: "danger", icon: "trash" }))),
+        page.may("DELETE /api/menu/{id}") && button(S.action.delete, () => remove(page, menu), { kind: "danger", icon: "trash" })),
+      related(page, entries(menu.authMark === null ? `menu:${menu.title}` : `button:${menu.authMark}`))),
     isWildcard(menu.authMark) && card(T.covers, codes(covered(forest, place))),
     isButton && card(T.opens, await resources(page, menu)),
   ];

@@ -5,6 +5,7 @@ import { ask, tell } from "../parts/dialog.js";
 import { Forest, pathOf, readMenus } from "../parts/menus.js";
 import { picker } from "../parts/picker.js";
 import { attempt, previewed, undoing } from "../parts/preview.js";
+import { entries, related } from "../parts/related.js";
 import { OWN } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
@@ -33,15 +34,16 @@ export async function show(page) {
   page.put(
     card(T.facts, definition([
       [T.request, h("code", null, `${one.method} ${one.path}`)],
-      [T.service, one.service],
+      [T.service, one.service !== OWN && page.may("GET /api/service/list") ? link(`/services?name=${one.service}`, one.service) : one.service],
       [T.code, h("code", null, one.resourceCode)],
       [T.state, stateOf(one)],
       [T.description, one.description],
       [T.created, time(one.createTime)],
       [T.updated, edited(one)],
-    ]), h("div", { class: "actions" },
-      page.may("GET /api/policy/who") && linkButton(`/policy/who?${asked}`, T.who, { icon: "user" }),
-      page.may("POST /api/policy/explain") && linkButton(`/policy/explain?${asked}`, T.explain, { icon: "help" }))),
+    ]), related(page,
+      ["GET /api/policy/who", `/policy/who?${asked}`, T.who, "user"],
+      ["POST /api/policy/explain", `/policy/explain?${asked}`, T.explain, "help"],
+      entries(`resource:${one.service === OWN ? "" : `${one.service} `}${one.method} ${one.path}`))),
     card(T.buttons, bindings(page, one, bound.buttons, boundTag)));
 }
 

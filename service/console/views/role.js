@@ -4,6 +4,7 @@ import { button, card, definition, h, link, linkButton } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { permissions } from "../parts/permissions.js";
 import { attempt, previewed, undoing } from "../parts/preview.js";
+import { entries, related, what } from "../parts/related.js";
 import { edited, time } from "../parts/time.js";
 import { S } from "../strings.js";
 import { stateOf } from "./roles.js";
@@ -32,7 +33,9 @@ export async function show(page) {
       [T.users, users !== null && link(`/users?roleCode=${encodeURIComponent(role.roleCode)}`, T.userCount(users))],
       [T.created, time(role.createTime)],
       [T.updated, edited(role)],
-    ])),
+    ]), related(page,
+      what({ roleCode: role.roleCode }),
+      entries(`role:${role.roleCode}`))),
     card(T.gives, given(role)));
 }
 

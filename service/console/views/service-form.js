@@ -1,6 +1,5 @@
 // @ts-check
-/** Registers another service, or edits one. */
-import { card } from "../core/dom.js";
+/** Registers another service, or edits how its router reads requests. */
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { previewed } from "../parts/preview.js";
@@ -8,15 +7,23 @@ import { S } from "../strings.js";
 
 const T = S.services;
 const ONE = "/api/service/{id}";
-const NAMES = ["description", "ignoreCase", "ignoreTrailingSlash", "allowPreflight"];
+/** Edits of these change which resource decides a request. */
+const RIGHTS = ["ignoreCase", "ignoreTrailingSlash", "allowPreflight"];
 
-/** @param {import("../core/router.js").Page} page */
+/** @typedef {import("../core/router.js").Page} Page */
+
+/** @param {Page} page */
 export async function show(page) {
   page.crumbs(["/services", T.title]);
-  if (page.params.id) return edit(page, { id: page.params.id });
+  if (page.params.id) await edit(page);
+  else create(page);
+}
+
+/** @param {Page} page */
+function create(page) {
   page.title(T.add);
-  return page.put(card("", form({
-    fields: [{ name: "name", label: T.name, required: true, help: T.nameHelp, attributes: { maxlength: 64, spellcheck: "false" } }, ...fields({})],
+  page.put(form({
+    fields: [{ name: "name", label: T.name, required: true, help: T.nameHelp, attributes: { maxlength: 32, spellcheck: "false", autocapitalize: "none" } }, ...fields({})],
     submit: S.action.create,
     save: async (body, { key, form: shown }) => {
       const { data } = await page.call("POST", "/api/service", { body: /** @type {any} */ (body), key });
@@ -25,24 +32,27 @@ export async function show(page) {
       page.go(`/services/${data.id}`);
     },
     cancel: () => page.go("/services"),
-  })));
+  }));
 }
 
-/** @param {import("../core/router.js").Page} page @param {{id: string}} path */
-async function edit(page, path) {
-  let name = "";
+/** @param {Page} page */
+async function edit(page) {
+  const path = { id: page.params.id };
+  const pick = (/** @type {any} */ one) => Object.fromEntries(["description", ...RIGHTS].map((name) => [name, one[name]]));
+  /** @type {any} */ let stored;
   const made = await merging({
     read: async () => {
       const found = await page.call("GET", ONE, { path });
-      name = found.data.name;
+      stored = found.data;
       return found;
     },
-    pick: (one) => Object.fromEntries(NAMES.map((each) => [each, one[each]])),
+    pick,
     form: (one) => ({ fields: fields(one), cancel: () => page.go(`/services/${one.id}`) }),
     write: async (body, { etag }) => {
-      const done = await previewed({ title: T.saveTitle(name), confirm: S.action.save,
-        write: (dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun }) });
-      if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
+      const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
+      if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
+      const done = await previewed({ title: T.saveTitle(stored.name), confirm: S.action.save, write });
+      if (!done) throw new DOMException("", "AbortError"); // the form stays as it is
       return done;
     },
     saved: ({ data }) => {
@@ -50,16 +60,17 @@ async function edit(page, path) {
       page.go(`/services/${data.id}`);
     },
   });
-  page.title(T.editTitle(name));
-  page.put(card("", made));
+  page.crumbs(["/services", T.title], [`/services/${path.id}`, stored.name]);
+  page.title(T.editTitle(stored.name));
+  page.put(made);
 }
 
-/** @param {any} one @returns {import("../parts/form.js").Field[]} */
-function fields(one) {
+/** @param {Partial<import("../types/api").Service>} service @returns {import("../parts/form.js").Field[]} */
+function fields({ description, ignoreCase, ignoreTrailingSlash, allowPreflight }) {
   return [
-    { name: "description", label: T.description, type: "textarea", value: one.description },
-    { name: "ignoreCase", label: T.ignoreCase, type: "check", value: one.ignoreCase, help: T.ignoreCaseHelp },
-    { name: "ignoreTrailingSlash", label: T.ignoreTrailingSlash, type: "check", value: one.ignoreTrailingSlash, help: T.slashHelp },
-    { name: "allowPreflight", label: T.allowPreflight, type: "check", value: one.allowPreflight, help: T.preflightHelp },
+    { name: "description", label: T.description, type: "textarea", value: description, attributes: { maxlength: 1000 } },
+    { name: "ignoreCase", label: T.ignoreCase, type: "check", value: ignoreCase, help: T.ignoreCaseHelp },
+    { name: "ignoreTrailingSlash", label: T.ignoreTrailingSlash, type: "check", value: ignoreTrailingSlash, help: T.ignoreTrailingSlashHelp },
+    { name: "allowPreflight", label: T.allowPreflight, type: "check", value: allowPreflight, help: T.allowPreflightHelp },
   ];
 }

@@ -3,6 +3,7 @@
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { ask, tell } from "../parts/dialog.js";
 import { attempt, previewed, undoing } from "../parts/preview.js";
+import { entries, related, what } from "../parts/related.js";
 import { table } from "../parts/rows.js";
 import { edited, time } from "../parts/time.js";
 import { stateOf } from "../parts/users.js";
@@ -28,7 +29,10 @@ export async function show(page) {
     !self && page.may("DELETE /api/user/{id}") && button(S.action.delete, () => remove(page, user, etag), { kind: "danger", icon: "trash" }));
   page.put(
     self && h("p", { class: "note" }, T.self),
-    card(T.facts, facts(page, user)),
+    card(T.facts, facts(page, user), related(page,
+      what({ userName: user.userName }),
+      entries(`user:${user.userName}`),
+      ["GET /api/login-log/list", `/logs/logins?${new URLSearchParams({ userName: user.userName })}`, S.related.signIns, "log-in"])),
     page.may("GET /api/online/list") && card(T.sessions, await sessions(page, user)));
 }
 

@@ -1,0 +1,30 @@
+// @ts-check
+/** The way from a record to other views that are about it. */
+import { h, linkButton } from "../core/dom.js";
+import { S } from "../strings.js";
+
+const T = S.related;
+
+/**
+ * Return links to other views, without those whose operation the caller may not call; null if none is left.
+ * @param {import("../core/router.js").Page} page
+ * @param {[operation: string, href: string, text: string, icon: string][]} links
+ */
+export function related(page, ...links) {
+  const offered = links.filter(([operation]) => page.may(operation));
+  return offered.length > 0 && h("nav", { class: "actions", "aria-label": T.title }, offered.map(([, href, text, icon]) => linkButton(href, text, { icon })));
+}
+
+/**
+ * Return the link to the log entries about a record.
+ * @param {string} target Its name in the log, such as `role:clerk`.
+ * @returns {[string, string, string, string]}
+ */
+export function entries(target) {
+  return ["GET /api/operation-log/list", `/logs/operations?${new URLSearchParams({ target })}`, T.entries, "activity"];
+}
+
+/** Return the link to what a user or a role may do. @param {{userName: string} | {roleCode: string}} subject @returns {[string, string, string, string]} */
+export function what(subject) {
+  return ["GET /api/policy/what", `/policy/what?${new URLSearchParams(subject)}`, "userName" in subject ? T.whatUser : T.whatRole, "scale"];
+}

@@ -1,0 +1,129 @@
+"""The views of other services and their openings, as an administrator uses them."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.console.house import House
+from tests.console.test_texts import UNSAFE
+from tests.console.test_users import button, headed
+from tests.console.visits import Visit
+
+
+def test_a_service_is_registered_edited_beside_others_and_deleted(visit: Visit, house: House) -> None:
+    page = visit.page
+    visit.sign_in(address="/services/new")
+    page.get_by_label("Name").fill("Not a name")
+    button(page, "Create").click()
+    expect(page.get_by_label("Name")).to_have_attribute("aria-invalid", "true")
+    page.get_by_label("Name").fill("teals")
+    page.get_by_label("Description").fill(UNSAFE)
+    button(page, "Create").click()
+    headed(page, "teals")
+    expect(page.get_by_text(UNSAFE)).to_be_visible()
+    number = page.url.rsplit("/", 1)[1]
+
+    page.get_by_role("link", name="Edit").click()
+    headed(page, "Edit the service teals")
+    page.get_by_label("Ignores case").check()
+    theirs = {"description": "Theirs"}
+    assert house.api.patch(f"/api/service/{number}", json=theirs).status_code == 200
+    button(page, "Save").click()
+    expect(page.get_by_role("heading", name="Changed")).to_be_visible()
+    expect(page.get_by_label("Description")).to_have_value("Theirs")
+    visit.axe()
+    button(page, "Save").click()
+    button(page.get_by_role("dialog"), "Save").click()
+    headed(page, "teals")
+    stored = house.api.get(f"/api/service/{number}").json()["data"]
+    assert (stored["description"], stored["ignoreCase"]) == ("Theirs", True)
+
+    made = {"resourceName": "Teals", "resourceCode": "teals", "method": "GET", "path": "/teals"}
+    resource = house.api.post("/api/resource", json=made | {"service": "teals"}).json()["data"]["id"]
+    button(page, "Delete").click()
+    expect(page.get_by_role("alert")).to_contain_text("teals still has resources")
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Its resources").click()
+    headed(page, "Resources")
+    expect(page.get_by_role("table")).to_contain_text("GET /teals")
+    assert house.api.delete(f"/api/resource/{resource}").status_code == 200
+    visit.go(f"/services/{number}")
+    headed(page, "teals")
+    button(page, "Delete").click()
+    button(page.get_by_role("dialog"), "Delete this service").click()
+    headed(page, "Services")
+    visit.axe()
+    assert house.api.get(f"/api/service/{number}").status_code == 404
+
+
+def test_a_service_is_opened_and_closed_again(visit: Visit, house: House) -> None:
+    number = house.api.post("/api/service", json={"name": "orders-eu"}).json()["data"]["id"]
+    made = {"resourceName": "An order", "resourceCode": "order", "method": "GET", "path": "/orders/{id}"}
+    resource = house.api.post("/api/resource", json=made | {"service": "orders-eu"}).json()["data"]["id"]
+    page = visit.page
+    visit.sign_in(address=f"/services/{number}")
+    expect(page.get_by_text("Nothing is open")).to_be_visible()
+    button(page, "Open").click()
+    page.get_by_label("Request").fill("GET /ducks")
+    button(page, "Preview").click()
+    expect(page.get_by_text("This is no single resource of orders-eu")).to_be_visible()
+    page.get_by_label("Request").fill("get /orders/")
+    expect(page.locator("datalist option[value='GET /orders/{id}']")).to_be_attached()
+    page.get_by_label("Request").fill("GET /orders/{id}")
+    page.get_by_role("dialog").get_by_label("To whom").select_option("Everybody")
+    button(page, "Preview").click()
+    preview = page.get_by_role("dialog", name="Open GET /orders/{id}?")
+    expect(preview).to_contain_text("Gain access")
+    visit.axe()
+    button(preview, "Open").click()
+    row = page.get_by_role("row").filter(has_text="GET /orders/{id}")
+    expect(row).to_contain_text("Everybody")
+
+    button(page, "Open").click()
+    button(page, "Preview").click()
+    button(page.get_by_role("dialog", name="Open what is not registered?"), "Open").click()
+    expect(page.get_by_role("row").filter(has_text="what is not registered")).to_be_visible()
+    visit.axe()
+    visit.picture("service")
+    found = house.api.get("/api/opening/list", params={"service": "orders-eu", "sort": "id"}).json()["data"]
+    opened = [(one["resourceId"], one["code"]) for one in found["items"]]
+    assert opened == [(resource, "@anyone"), (None, "@login")]
+
+    button(row, "Close: GET /orders/{id}").click()
+    button(page.get_by_role("dialog"), "Close it").click()
+    expect(row).to_have_count(0)
+    button(page.locator(".message", has_text="closed"), "Undo").click()
+    expect(row).to_be_visible()
+    house.api.delete(f"/api/resource/{resource}")
+    house.api.delete(f"/api/service/{number}")
+
+
+def test_a_user_and_a_role_lead_to_what_they_may_do_and_to_their_log_entries(
+    visit: Visit, house: House
+) -> None:
+    number = house.member("gadwall", "system:user:detail", "system:role:list", "system:policy:read")
+    page = visit.page
+    visit.sign_in("gadwall", f"/users/{number}")
+    links = page.get_by_role("navigation", name="More about this record").get_by_role("link")
+    expect(links).to_have_text(["What may this user do"])  # the caller may not see logs
+    links.click()
+    headed(page, "What may …")
+    expect(page.get_by_role("table")).to_contain_text("GET /api/user/{id}")
+
+    visit.go(f"/users/{number}")
+    page.get_by_role("link", name="gadwall", exact=True).click()
+    links.filter(has_text="What does it allow").click()
+    headed(page, "What may …")
+    expect(page.get_by_role("table")).to_contain_text("GET /api/role/list")
+
+
+def test_a_record_leads_to_the_log_entries_about_it(visit: Visit, house: House) -> None:
+    sent = {"userName": "smew", "nickName": "Smew", "password": "four wary herons"}
+    number = house.api.post("/api/user", json=sent).json()["data"]["id"]
+    page = visit.page
+    visit.sign_in(address=f"/users/{number}")
+    page.get_by_role("link", name="Log entries about it").click()
+    headed(page, "Operation log")
+    expect(page.get_by_role("searchbox", name="Record")).to_have_value("user:smew")
+    page.get_by_role("button", name="Follow").click()  # the entry may be on its way
+    expect(page.get_by_role("table")).to_contain_text("POST /api/user")
