@@ -14,8 +14,19 @@ session.hooks.signIn = async (problem) => {
 session.hooks.ended = async () => {
   const { close } = await import("./core/frame.js");
   close();
-  await ask();
+  try {
+    await ask();
+  } catch {
+    location.reload(); // the page that asks for a login can't be loaded; it is another one after an upgrade
+  }
 };
+session.hooks.restarted = async () => {
+  const { close } = await import("./core/frame.js");
+  close();
+  await begin();
+};
+// A page that comes back from the history has missed what happened to its session.
+addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 try {
   document.documentElement.dataset.theme = localStorage.getItem("portcullis.theme") ?? "auto";
 } catch {

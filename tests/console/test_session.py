@@ -106,3 +106,79 @@ def test_one_session_of_several_is_ended_and_then_all(visit: Visit, house: House
     visit.page.get_by_role("button", name="Sign out everywhere").click()
     visit.page.get_by_role("dialog").get_by_role("button", name="Sign out everywhere").click()
     heading(visit, "Sign in")
+
+
+def as_another(visit: Visit, name: str) -> None:
+    """Sign in as another user in the dialog that asks for a login again."""
+    again = visit.page.get_by_role("dialog", name="Sign in again")
+    again.get_by_label("User name").fill(name)
+    again.get_by_label("Password").fill(ADMINISTRATOR_PASSWORD)
+    again.get_by_role("button", name="Sign in").click()
+
+
+def test_what_one_user_has_typed_is_never_sent_as_another(visit: Visit, house: House) -> None:
+    first, second = house.member("first-of-two"), house.member("second-of-two")
+    before = house.api.get(f"/api/user/{second}").json()["data"]["nickName"]
+    visit.sign_in("first-of-two", "/account")
+    sent = requests(visit.page, "/api/user/profile")
+    visit.page.get_by_label("Name", exact=True).fill("Of the first")
+    assert house.api.delete(f"/api/online/{first}").status_code == 200
+    visit.page.get_by_role("button", name="Save").click()
+    visit.page.get_by_role("dialog", name="Sign in again").wait_for()
+    refused = len(sent)
+    as_another(visit, "second-of-two")
+    expect(visit.page.get_by_label("Signed in as second-of-two")).to_be_visible()
+    expect(visit.page.get_by_label("Name", exact=True)).to_have_value(before)
+    assert {one.method for one in sent[refused:]} == {"GET"}
+    assert house.api.get(f"/api/user/{second}").json()["data"]["nickName"] == before
+
+
+def test_a_tab_whose_other_tab_becomes_another_user_starts_anew(visit: Visit, house: House) -> None:
+    first = house.member("tab-of-first")
+    house.member("tab-of-second")
+    visit.sign_in("tab-of-first", "/account")
+    other = visit.tab()
+    other.go("/account/devices")
+    heading(other, "Your devices")
+    visit.page.get_by_label("Name", exact=True).fill("Of the first")
+    assert house.api.delete(f"/api/online/{first}").status_code == 200
+    other.page.evaluate("location.hash = '/account'")
+    as_another(other, "tab-of-second")
+    for one in (visit, other):
+        expect(one.page.get_by_label("Signed in as tab-of-second")).to_be_visible()
+    expect(visit.page.get_by_label("Name", exact=True)).not_to_have_value("Of the first")
+    assert other.troubles == []
+
+
+def test_nothing_stays_on_the_screen_after_a_sign_out_that_the_service_cannot_follow(
+    visit: Visit, house: House
+) -> None:
+    house.member("screen")
+    visit.sign_in("screen", "/account")
+    other = visit.tab()
+    other.go("/account")  # it has never loaded the page that asks for a login
+    heading(other, "Your account")
+    other.expected.append("net::ERR_")
+    other.page.route("**/views/sign-in.js", lambda route: route.abort())
+    visit.page.get_by_label("Signed in as").click()
+    visit.page.get_by_role("button", name="Sign out").click()
+    heading(visit, "Sign in")
+    expect(other.page.get_by_text("Your account")).to_have_count(0)
+    assert "screen" not in other.page.locator("body").inner_text()
+
+
+def test_a_page_that_comes_back_from_the_history_is_loaded_anew(visit: Visit, house: House) -> None:
+    house.member("history")
+    visit.sign_in("history", "/account")
+    with visit.page.expect_navigation(wait_until="load"):
+        visit.page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
+    heading(visit, "Sign in")
+
+
+def test_no_address_leads_to_an_operation_above_its_own(visit: Visit) -> None:
+    visit.sign_in(address="/account")
+    asked: list[str] = []
+    visit.page.on("request", lambda one: asked.append(one.url))
+    visit.page.evaluate("location.hash = '/users/%2e%2e'")
+    expect(visit.page.get_by_role("alert")).to_contain_text("There is nothing here")
+    assert not any(url.endswith("/api/") for url in asked)

@@ -60,10 +60,11 @@ export async function send(method, template, options = {}) {
   const asIs = typeof body === "string" || body instanceof Blob || body instanceof FormData;
   if (body !== undefined && !asIs) headers.set("Content-Type", "application/json");
   else if (options.type) headers.set("Content-Type", options.type);
+  const url = address(template, options);
   let response;
   try {
     const transmit = options.progress ? transfer(options.progress) : fetch;
-    response = await transmit(address(template, options), {
+    response = await transmit(url, {
       method,
       headers,
       body: body === undefined || asIs ? body : JSON.stringify(body),
@@ -108,12 +109,16 @@ function transfer(progress) {
 }
 
 /**
- * Return the address of a request.
+ * Return the address of a request. Throws `Problem` for a value that a browser would take for a step up.
  * @param {string} template
  * @param {Options} [options]
  */
 export function address(template, { path = {}, query = {}, dryRun } = {}) {
-  const filled = template.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(path[name])));
+  const filled = template.replace(/\{(\w+)\}/g, (_, name) => {
+    const value = String(path[name]);
+    if (/^\.{0,2}$/.test(value)) throw new Problem(404, { code: "not_found" });
+    return encodeURIComponent(value);
+  });
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     const text = Array.isArray(value) ? value.join(",") : value;

@@ -188,7 +188,8 @@ export function icon(name) {
   svg.setAttribute("class", "icon");
   svg.setAttribute("aria-hidden", "true");
   const path = document.createElementNS(svg.namespaceURI, "path");
-  path.setAttribute("d", /** @type {Record<string, string>} */ (PATHS)[name] ?? "M5 5h14v14H5z");
+  const known = Object.hasOwn(PATHS, name) ? /** @type {Record<string, string>} */ (PATHS)[name] : null;
+  path.setAttribute("d", known ?? "M5 5h14v14H5z");
   svg.append(path);
   return /** @type {SVGSVGElement} */ (svg);
 }

@@ -50,7 +50,7 @@ export function close() {
   stop();
   document.removeEventListener("keydown", pressed);
   held = "";
-  for (const one of document.querySelectorAll("dialog")) one.remove();
+  document.body.replaceChildren(...document.querySelectorAll("#messages"));
   document.body.classList.remove("drawn");
 }
 
@@ -60,7 +60,7 @@ export async function refresh() {
   await session.identify();
   const { me, menus } = session;
   if (!me) return;
-  if (before && before.id !== me.id) location.reload(); // another tab has signed in as somebody else
+  if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
   const rights = JSON.stringify([me.roles, me.permissions, menus]);
   if (held && rights !== held) tell(S.frame.changes);
   held = rights;

@@ -7,8 +7,8 @@ import { Problem, newKey, send } from "./api.js";
 
 /**
  * What proves who asks. `since` is when it was obtained, in milliseconds: the newest counts in all tabs. In cookie mode
- * both tokens are empty.
- * @typedef {{access: string, refresh: string, until: number, since: number}} Proof
+ * both tokens are empty. `user` is whose it is, once that is known.
+ * @typedef {{access: string, refresh: string, until: number, since: number, user?: number | undefined}} Proof
  */
 /** @typedef {{id: number, title: string, name: string | null, path: string | null, icon: string | null, buttons: string[], children: Menu[]}} Menu */
 /** @typedef {{id: number, name: string, nickName: string, avatar: string | null, email: string | null, roles: string[], permissions: string[]}} Me */
@@ -29,18 +29,18 @@ const channel = new BroadcastChannel("portcullis");
 
 /**
  * What the session asks of the page: to sign in again over what is shown (rejects when the reader gives up), to show
- * that the session was ended, and to show rights that may have changed.
- * @type {{signIn: (problem: Problem | null) => Promise<void>, ended: () => void, changed: () => void}}
+ * that the session was ended, to begin anew for another user, and to show rights that may have changed.
+ * @type {{signIn: (problem: Problem | null) => Promise<void>, ended: () => void, restarted: () => void, changed: () => void}}
  */
-export const hooks = { signIn: async () => { throw new Problem(401, { code: "unauthenticated" }); }, ended() {}, changed() {} };
+export const hooks = { signIn: async () => { throw new Problem(401, { code: "unauthenticated" }); }, ended() {}, restarted() {}, changed() {} };
 
 channel.onmessage = (/** @type {MessageEvent} */ { data }) => {
   if (data.kind === "ask" && proof) share();
   if (data.kind === "proof" && (!proof || data.proof.since > proof.since)) {
     adopt(data.proof);
-    if (me) hooks.changed();
+    if (me) compare(me.id, data.proof.user);
   }
-  if (data.kind === "ended" && proof) forget();
+  if (data.kind === "ended" && (proof || me)) forget();
 };
 
 /** Return true if this browser has a session; asks the other tabs for theirs. */
@@ -87,6 +87,7 @@ export const call = async (/** @type {string} */ method, /** @type {string} */ t
   for (let attempt = 0; ; attempt += 1) {
     if (!proof) await signInAgain(null);
     if (proof && proof.until < Date.now()) await renew(proof);
+    if (asking) await asking;
     const used = proof;
     try {
       return await send(method, template, { ...kept, headers: { ...kept.headers, ...credentials(method) } });
@@ -101,12 +102,37 @@ export const call = async (/** @type {string} */ method, /** @type {string} */ t
 
 /** Read who the caller is, what they may call, and their menus. */
 export async function identify() {
+  const used = proof;
   const [{ data: info }, { data: own }, { data: tree }] = await Promise.all([call("GET", "/api/user/info"), call("GET", "/api/user/operations"),
     call("GET", "/api/menu/mine")]);
   menus = tree;
   operations = new Set(own.operations);
   me = { id: info.userId, name: info.userName, nickName: info.nickName, avatar: info.avatar, email: info.email,
     roles: info.roles, permissions: info.permissions };
+  if (proof && proof === used) proof.user = me.id;
+}
+
+/** Return the id of the user who has signed in; while that can't be found out, nobody has. Throws `Problem`. */
+export async function whose() {
+  const used = proof;
+  try {
+    const { userId } = (await send("GET", "/api/user/info", { headers: credentials("GET") })).data;
+    if (used) used.user = userId;
+    return userId;
+  } catch (problem) {
+    if (proof === used) proof = null;
+    throw problem;
+  }
+}
+
+/**
+ * Begin anew with the session that there is: what is shown, and what waits to be sent, is of another user. Never returns.
+ * @returns {Promise<any>}
+ */
+export function restart() {
+  leave();
+  hooks.restarted();
+  return new Promise(() => {});
 }
 
 /**
@@ -161,7 +187,7 @@ async function renewed(used) {
     const before = csrf();
     const { data } = await send("POST", "/api/auth/refresh", used.access === ""
       ? { headers: { "X-CSRF-Token": before ?? "" } } : { body: { refreshToken: used.refresh } });
-    obtained(data, before);
+    obtained(data, before, used.user);
     hooks.changed();
     return null;
   } catch (problem) {
@@ -182,11 +208,12 @@ function signInAgain(problem) {
  * Keep new tokens; in cookie mode, where each pair comes with a new CSRF token, only that there are some.
  * @param {{accessToken: string, refreshToken: string, expiresIn: number}} pair
  * @param {string | null} before The CSRF token before the request.
+ * @param {number} [user] Whose session was renewed.
  */
-function obtained(pair, before) {
+function obtained(pair, before, user) {
   const now = Date.now();
   const cookies = csrf() !== before;
-  adopt({ access: cookies ? "" : pair.accessToken, refresh: cookies ? "" : pair.refreshToken, since: now,
+  adopt({ access: cookies ? "" : pair.accessToken, refresh: cookies ? "" : pair.refreshToken, since: now, user,
     until: now + pair.expiresIn * 1000 - Math.min(EARLY, pair.expiresIn * 100) });
   share();
 }
@@ -201,11 +228,31 @@ function share() {
   channel.postMessage({ kind: "proof", proof });
 }
 
+/**
+ * Go on by the proof of another tab if it is of the user `own`, for whom this page was made. Requests wait until then.
+ * @param {number} own
+ * @param {number | undefined} user Whose proof it is; the tab that has just signed in does not know yet.
+ */
+function compare(own, user) {
+  if (user === own) hooks.changed();
+  else if (user !== undefined) restart();
+  else {
+    const asked = asking ??= whose().then((found) => (found === own ? undefined : restart())).finally(() => { asking = null; });
+    asked.then(() => hooks.changed(), () => {});
+  }
+}
+
 function forget() {
   proof = null;
-  me = null;
-  operations = new Set();
+  leave();
   hooks.ended();
+}
+
+/** Forget the user, and what waits for a login: its page is taken away. */
+function leave() {
+  me = null;
+  asking = null;
+  operations = new Set();
 }
 
 /**

@@ -99,7 +99,8 @@ export function trouble(problem, retry) {
   }
   const { status, code, document, detail } = problem;
   const told = /** @type {Record<string | number, any>} */ (S.trouble);
-  const [title, text] = told[code] ?? told[status] ?? S.trouble.other;
+  const key = [code, status].find((one) => Array.isArray(told[one])) ?? "other";
+  const [title, text] = told[key];
   const repeat = code === "outdated" ? () => location.reload() : retry;
   const codes = (document.required ?? []).join(", ");
   const again = status === 0 || status === 429 || status >= 500;

@@ -30,8 +30,7 @@ export async function again(problem) {
   const box = dialog(S.signIn.again, why, h("p", null, S.signIn.againText), credentials(before?.name ?? "", settle));
   elsewhere().then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
-  const { data } = await session.call("GET", "/api/user/info");
-  if (before && data.userId !== before.id) location.reload();
+  if (before && (await session.whose()) !== before.id) await session.restart();
 }
 
 /** Wait until another tab has signed in. */
