@@ -13,6 +13,7 @@ import json
 import socket
 import ssl
 from collections.abc import Sequence
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -97,11 +98,19 @@ class Syslog:
 
 
 def _exchange(stream: socket.socket, messages: Sequence[bytes]) -> None:
-    """Send ``messages``, end our side, and return once the server has ended its own; OSError on a reset."""
+    """Send ``messages``, end our side, and return once the server has ended its own; OSError on a reset.
+
+    All of it together takes no longer than the timeout of ``stream``: a server that sends something now and
+    then must not hold the thread.
+    """
+    until = monotonic() + (stream.gettimeout() or 0.0)
     stream.sendall(_framed(messages))
     stream.shutdown(socket.SHUT_WR)
     while stream.recv(4096):
-        pass
+        left = until - monotonic()
+        if left <= 0:
+            raise TimeoutError
+        stream.settimeout(left)
 
 
 def message(entry: Entry, text: bytes, host: str) -> bytes:

@@ -15,7 +15,7 @@ import ssl
 import stat
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,8 @@ def test_retry_after_is_seconds_or_a_date() -> None:
     assert seconds_of("Sun, 22 Nov 2026 11:00:00 GMT", now) == 0
     assert seconds_of("soon", now) is None
     assert seconds_of("-5", now) is None
+    assert seconds_of(f"Sun, 22 Nov {'9' * 30} 12:00:30 GMT", now) is None
+    assert seconds_of(f"Sun, 22 Nov 2026 12:00:30 +{'9' * 30}", now) is None
     assert seconds_of(None, now) is None
 
 
@@ -291,6 +293,28 @@ async def test_a_syslog_server_that_is_stopped_before_it_has_read_everything_is_
     async with SyslogServer(stops=True).listening(listener):
         with pytest.raises(Failed):
             await send(destination(f"syslog+tcp://{address}"), *map(entry, range(200)))
+
+
+async def test_a_syslog_server_that_answers_without_end_is_left_after_the_timeout() -> None:
+    listener, address = tcp()
+    left = threading.Event()
+
+    def drip() -> None:
+        connection, _ = listener.accept()
+        with listener, connection:
+            while connection.recv(65_536):
+                pass
+            with suppress(OSError):
+                while not left.wait(0.05):
+                    connection.sendall(b"x")
+            left.set()
+
+    thread = threading.Thread(target=drip, daemon=True)
+    thread.start()
+    with pytest.raises(Failed):
+        await send(destination(f"syslog+tcp://{address}", timeout=0.3), entry(1))
+    assert await asyncio.to_thread(left.wait, 20), "the thread of the attempt still reads"
+    thread.join()
 
 
 async def test_a_syslog_server_that_is_away_is_a_failure() -> None:

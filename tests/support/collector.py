@@ -32,10 +32,14 @@ class Span:
 
 @dataclass
 class Collector:
-    """What has arrived: spans in the order of their ends, resources, headers, and all bytes."""
+    """What has arrived: spans in the order of their ends, resources, headers, and all bytes.
+
+    ``status`` may be that of a redirect; ``followed`` is how often one was followed.
+    """
 
     url: str = ""
     status: int = 200
+    followed: int = 0
     spans: list[Span] = field(default_factory=list)
     resources: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
@@ -88,6 +92,12 @@ def collecting() -> Iterator[Collector]:
     found = Collector()
 
     class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found.followed += 1
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if found.status == 200:
@@ -95,6 +105,8 @@ def collecting() -> Iterator[Collector]:
                     {name.lower(): value for name, value in self.headers.items()}, gzip.decompress(body)
                 )
             self.send_response(found.status)
+            if found.status in range(300, 400):
+                self.send_header("Location", f"{found.url}/elsewhere")
             self.send_header("Content-Length", "0")
             self.end_headers()
 

@@ -142,6 +142,19 @@ def test_a_collector_that_refuses_says_why_and_one_that_is_away_too(busy: collec
     assert away.reason == "ConnectionError"
 
 
+def test_no_redirect_of_a_collector_is_followed_and_its_spans_count_as_lost(
+    busy: collectors.Collector,
+) -> None:
+    busy.status = 302
+    led_away = Collector(Tracing(endpoint=busy.url, headers="x-api-key=of-the-collector", timeout=1))
+    made = exporting(led_away)
+    end_spans(made, 1)
+    assert eventually(lambda: made.dropped == 1)
+    assert made.sent == 0
+    assert busy.followed == 0
+    assert led_away.reason == "HTTP status 302"
+
+
 class Kept(SpanProcessor):
     """Keeps the spans that have ended."""
 

@@ -24,7 +24,9 @@ class Watched:
         self.now = 0.0
         self.watch = ForwardingWatch(map(ip_network, networks), lambda: self.now)
 
-    def arrives(self, peer: str, *, forwarded: bool, path: str = "/api/user/list", times: int = 1) -> None:
+    def arrives(
+        self, peer: str, *, forwarded: bool, path: str = "/api/user/list", times: int = 1, known: bool = True
+    ) -> None:
         headers = [(b"x-forwarded-for", b"198.51.100.1")] if forwarded else []
         scope: dict[str, Any] = {
             "type": "http",
@@ -37,7 +39,8 @@ class Watched:
         for _ in range(times):
             context = RequestContext(scope)
             context.request = Request(scope, None)
-            context.operation = SimpleNamespace(object=f"GET {path}")  # type: ignore[assignment]  # any will do
+            if known:
+                context.caller = SimpleNamespace()  # type: ignore[assignment]  # any will do
             self.watch.note(context)
 
     async def kind(self) -> str | None:
@@ -79,6 +82,15 @@ async def test_one_client_that_sends_the_header_degrades_nothing_where_others_ar
     site.arrives(STRANGER, forwarded=True, times=2)
     assert await site.kind() is None
     assert site.watch.counts == {"unnamed": 2, "silent": 0}
+
+
+async def test_clients_without_an_account_degrade_nothing_however_many_requests_they_send() -> None:
+    site = Watched()
+    site.arrives(STRANGER, forwarded=True, times=100, known=False)
+    assert await site.kind() is None
+    assert site.watch.counts == {"unnamed": 0, "silent": 0}
+    site.arrives(PROXY, forwarded=False)
+    assert await site.kind() is None
 
 
 @pytest.mark.parametrize("path", ["/health/ready", "/metrics", "/access/v1/forward/caddy/orders"])

@@ -120,7 +120,9 @@ OF_WORKERS: Final = {
         "gauge", "When a certificate ends, in Unix time.", ("of",)
     ),
     "portcullis_misforwarded_requests_total": Family(
-        "counter", "Requests whose X-Forwarded-For does not fit server.trusted_proxies.", ("kind",)
+        "counter",
+        "Requests of known callers whose X-Forwarded-For does not fit server.trusted_proxies.",
+        ("kind",),
     ),
 }
 """Counters end in ``_total``; what only tells a text ends in ``_info`` and is 1."""

@@ -26,7 +26,7 @@ class _Seen:
 
 
 class ForwardingWatch:
-    """Counts the requests whose ``X-Forwarded-For`` does not fit the setting ``server.trusted_proxies``.
+    """Counts requests of known callers whose ``X-Forwarded-For`` does not fit ``server.trusted_proxies``.
 
     ``unnamed``: the header comes from an address that the setting does not name, and is ignored: all clients
     behind that proxy count as one. ``silent``: a proxy that the setting names sends none.
@@ -41,8 +41,12 @@ class ForwardingWatch:
         """The requests of each kind since the start."""
 
     def note(self, context: RequestContext) -> None:
-        """Take a finished request; only those of clients count, not those of probes."""
-        if context.operation is None or not context.scope["path"].startswith(_WATCHED):
+        """Take a finished request; only those of callers who are known count.
+
+        Anybody can send the header, and as many requests as are served: nobody without an account may make
+        the part ``proxy`` look degraded, and raise an alert.
+        """
+        if context.caller is None or not context.scope["path"].startswith(_WATCHED):
             return
         seen = self._current()
         seen.all += 1

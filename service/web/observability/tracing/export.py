@@ -36,18 +36,24 @@ _log = structlog.get_logger(__name__)
 
 
 class _Session(requests.Session):
-    """Remembers why the last request failed, which the exporter tells in lines of its own only."""
+    """Remembers why the last request failed, which the exporter tells in lines of its own only.
+
+    It follows no redirect: the headers may hold a secret, which is for the collector alone.
+    """
 
     reason = ""
 
     def request(self, *arguments: Any, **named: Any) -> requests.Response:
         """Send a request."""
         try:
-            answer = super().request(*arguments, **named)
+            answer = super().request(*arguments, **{**named, "allow_redirects": False})
         except Exception as error:
             self.reason = type(error).__name__
             raise
         self.reason = f"HTTP status {answer.status_code}"
+        if answer.is_redirect:
+            answer.close()
+            raise requests.TooManyRedirects("redirects are not followed")  # to the exporter 3xx is a success
         return answer
 
 
