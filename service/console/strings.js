@@ -64,8 +64,9 @@ export const S = {
     500: ["The service failed", "The log of the service has the details under the id of the request."],
     503: ["The service is out of reach for the moment", "A store that it needs does not answer. This usually passes."],
     other: ["The service refused this", ""],
-    /** Codes that say more than their status; `outdated` is the console's own, when the file of a view can't be loaded. */
+    /** Codes that say more than their status. The console's own: `outdated` when the file of a view can't be loaded, `elsewhere` for a redirect. */
     outdated: ["This page can't be loaded", "The service is out of reach, or it has been upgraded. Trying again loads the console anew."],
+    elsewhere: ["The console can't fetch this file", "The service sends downloads from the object store. Share the file, and open its link."],
     login_failed: ["The user name or the password is wrong", ""],
     account_banned: ["The account is banned", ""],
     account_disabled: ["The account is disabled", "An administrator can enable it."],

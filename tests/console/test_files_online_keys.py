@@ -61,6 +61,20 @@ def test_a_refused_upload_says_why(visit: Visit, house: House, tmp_path: Path) -
     expect(alert).to_be_visible()
 
 
+def test_a_download_from_the_object_store_is_not_followed_and_says_what_to_do(
+    visit: Visit, house: House
+) -> None:
+    sent = house.api.post("/api/file", files={"file": ("stored.txt", b"elsewhere")})
+    number = sent.json()["data"]["id"]
+    page = visit.page
+    store = {"Location": "https://store.example/bucket/object?signature=x"}
+    page.route(f"**/api/file/{number}", lambda route: route.fulfill(status=307, headers=store))
+    visit.sign_in(address="/files?name=stored.txt")
+    page.get_by_role("button", name="Download: stored.txt").click()
+    expect(page.get_by_role("alert")).to_contain_text("Share the file, and open its link.")
+    house.api.delete(f"/api/file/{number}")
+
+
 def test_a_session_is_ended_and_its_user_banned(visitor: Callable[[], Visit], house: House) -> None:
     house.member("guard", "system:online:list", "system:online:kick", "system:online:ban")
     house.member("heron")

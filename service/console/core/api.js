@@ -70,12 +70,14 @@ export async function send(method, template, options = {}) {
       body: body === undefined || asIs ? body : JSON.stringify(body),
       signal: options.signal ?? null,
       credentials: "same-origin",
+      redirect: options.raw ? "manual" : "follow", // that of a download leads to where the page may not connect
       cache: "no-store",
     });
   } catch (error) {
     if (options.signal?.aborted) throw error;
     throw new Problem(0, { code: "unreachable" });
   }
+  if (response.type === "opaqueredirect") throw new Problem(0, { code: "elsewhere" });
   if (!response.ok) throw await problemOf(response);
   const { status } = response;
   const etag = response.headers.get("ETag");
