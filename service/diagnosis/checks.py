@@ -74,7 +74,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check("node-settings", node_checks.settings),
     Check("parts", node_checks.parts),
     Check("shipped-files", policy_checks.shipped_files),
-    Check("policy-files", policy_checks.policy_files),
+    Check("policy-files", policy_checks.policy_files, local=True),
     Check("published-policy", policy_checks.published_policy),
     Check("invariants", policy_checks.invariants),
     Check("policy-workers", policy_checks.policy_workers_agree),

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 import pytest
 
 from service.diagnosis import latest
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.findings import Findings, ok
+from service.diagnosis.installation import Installation
 from service.diagnosis.latest import LatestFindings
-from service.endpoints.system.findings import LOCAL, ON_THE_NODE
+from service.diagnosis.policy_checks import policy_files
+from service.endpoints.system.findings import LOCAL, ON_THE_NODE, _shown
 from service.errors import Unavailable
-from service.settings import Settings
+from service.settings import Policy, Settings
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +40,16 @@ async def test_paths_and_addresses_of_the_node_are_not_shown(service: Inside) ->
         state, message = messages[name]
         assert message == ("As it should be" if state == "ok" else ON_THE_NODE)
     assert "/" not in messages["data-directory"][1]
+
+
+def test_a_faulty_policy_file_of_the_node_is_not_named(tmp_path: Path) -> None:
+    model = tmp_path / "model.conf"
+    model.write_text("no model")
+    finding = policy_files(Installation({}, Settings(policy=Policy(model=model)), lambda _shipped: []))
+    assert finding.state == "fault"
+    assert str(tmp_path) in finding.message  # for the operator of the node
+    shown = _shown("policy-files", finding)
+    assert (shown.state, shown.message, shown.remedy) == ("fault", ON_THE_NODE, None)
 
 
 async def test_many_who_ask_get_the_findings_of_one_look_until_they_are_old(
