@@ -30,6 +30,8 @@ accepted:
   - {finding: code-held-by-wildcards-only, place: "system:*", reason: administrators hold them all}
   - {finding: resource-takes-requests, place: "GET /api/user/*", reason: each has its own code}
   - {finding: resource-open, place: GET /api/user/info, reason: everybody reads their own account}
+  - {finding: resource-open, place: GET /api/user/profile, reason: everybody reads their own profile}
+  - {finding: resource-open, place: GET /api/user/operations, reason: everybody reads what they may do}
   - {finding: role-contains-role, place: admin auditor, reason: an administrator may read all}
 """
 

@@ -16,6 +16,7 @@ from tests.service.conftest import variables_for
 from tests.support.failover import Writers
 from tests.support.replicated import ReplicatedPostgres
 from tests.support.running import running
+from tests.support.waiting import eventually
 
 
 @pytest.fixture
@@ -32,6 +33,7 @@ def test_a_standby_that_is_promoted_has_every_acknowledged_write_and_is_used_wit
 ) -> None:
     variables = variables_for(pair.url, f"{stores.redis_url}?db=9") | {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
     with running(tmp_path, "--workers", "1", **variables) as service:
+        assert eventually(lambda: len(service.workers) == 1)
         workers = service.workers
         with Writers(service.url, password=PASSWORD) as writers:
             writers.work_for(0.5)

@@ -182,8 +182,8 @@ def test_objects_are_deleted_only_when_that_is_asked_for(
     assert "? resource GET /api/user/list is not in the file, and stays: --prune deletes it" in planned[1]
     assert "- resource GET /api/user/list" in pruning[1]
     assert kept[0] == pruned[0] == 0
-    assert number == 13
-    assert len(rows(variables, "SELECT id FROM sys.resource")) == 12
+    assert number == 15
+    assert len(rows(variables, "SELECT id FROM sys.resource")) == 14
     assert json.loads(pruned[1])["policyRevision"] == 2
     (revision,) = rows(variables, "SELECT * FROM sys.policy_revision WHERE revision = 2")
     assert revision["cause"].startswith("state file state.yaml applied by ")

@@ -149,7 +149,7 @@ class ButtonResources:
     @needs("system:menu:list")
     @refuses(NotFound)
     @tagged
-    @example_parameters(id=13)
+    @example_parameters(id=14)
     @named("getButtonResources")
     async def on_get(self, context: RequestContext, id: int) -> ResourcesOfButton:
         """Read the resources that a Button opens."""

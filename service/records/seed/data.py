@@ -42,8 +42,6 @@ ROLES: Final = (
 # literal paths that it would otherwise cover.
 RESOURCES: Final = (
     SeedResource("user.info", "Own account", "GET", "/api/user/info"),
-    SeedResource("user.operations", "Own operations", "GET", "/api/user/operations"),
-    SeedResource("user.profile", "Own profile", "GET", "/api/user/profile"),
     SeedResource("user.list", "List users", "GET", "/api/user/list"),
     SeedResource("user.detail", "Read a user", "GET", "/api/user/{id}"),
     SeedResource("user.export", "Export users", "GET", "/api/user/export"),
@@ -56,4 +54,6 @@ RESOURCES: Final = (
     SeedResource("menu.list", "List menus", "GET", "/api/menu/list"),
     SeedResource("resource.list", "List resources", "GET", "/api/resource/list"),
     SeedResource("policy.read", "Read the policy", "GET", "/api/policy"),
+    SeedResource("user.operations", "Own operations", "GET", "/api/user/operations"),
+    SeedResource("user.profile", "Own profile", "GET", "/api/user/profile"),
 )

@@ -31,8 +31,9 @@ _IF_MATCH: Final = {
 _IF_NONE_MATCH: Final = {
     "name": "If-None-Match",
     "in": "header",
-    "description": "The `ETag` of the answer that the client has. 304 without content if it is the same.",
-    "schema": _IF_MATCH["schema"],
+    "description": "The `ETag` of the answer that the client has. 304 without content if it is the same; "
+    "anything else is no such tag, and the answer is sent.",
+    "schema": {"type": "string", "examples": ['"3"']},
 }
 
 _KEY: Final = {
