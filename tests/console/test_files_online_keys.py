@@ -77,30 +77,30 @@ def test_a_download_from_the_object_store_is_not_followed_and_says_what_to_do(
 
 def test_a_session_is_ended_and_its_user_banned(visitor: Callable[[], Visit], house: House) -> None:
     house.member("guard", "system:online:list", "system:online:kick", "system:online:ban")
-    house.member("heron")
+    house.member("trespasser")
     seen, kicked = visitor(), visitor()
-    kicked.sign_in("heron")
-    seen.sign_in("guard", "/online?userName=heron")
-    row = seen.page.get_by_role("row").filter(has_text="heron")
+    kicked.sign_in("trespasser")
+    seen.sign_in("guard", "/online?userName=trespasser")
+    row = seen.page.get_by_role("row").filter(has_text="trespasser")
     expect(row).to_have_count(1)
     seen.axe()
     seen.picture("online")
-    row.get_by_role("button", name="End: heron").click()
+    row.get_by_role("button", name="End: trespasser").click()
     seen.page.get_by_role("button", name="End the session").click()
     expect(row).to_have_count(0)
     kicked.page.goto("/console#/account/devices")
     expect(kicked.page.get_by_label("User name")).to_be_visible()
 
     other = visitor()
-    other.sign_in("heron")
+    other.sign_in("trespasser")
     seen.page.get_by_role("button", name="Read again").click()
-    row.get_by_role("button", name="Ban: heron").click()
+    row.get_by_role("button", name="Ban: trespasser").click()
     dialog = seen.page.get_by_role("dialog")
     dialog.get_by_label("For").select_option(label="1 hour")
     dialog.get_by_label("Reason").fill(MARKUP)
     dialog.get_by_role("button", name="Ban this user").click()
     expect(row).to_have_count(0)
-    found = house.api.get("/api/user/list", params={"userName": "heron"}).json()["data"]["items"]
+    found = house.api.get("/api/user/list", params={"userName": "trespasser"}).json()["data"]["items"]
     assert [one["ban"]["reason"] for one in found] == [MARKUP]
 
 

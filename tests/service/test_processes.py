@@ -149,7 +149,7 @@ def _asked_while_stopping(service: Running, body: bytes) -> bytes:
 
 
 def test_the_first_password_is_printed_once(first: FirstLife, second: SecondLife) -> None:
-    assert re.fullmatch(r"[\w-]{20}", first.password)
+    assert re.fullmatch(r"[\w-]{24}", first.password)
     assert first.banner.count(first.password) == 1
     assert first.password not in first.log
     assert "assword" not in second.banner

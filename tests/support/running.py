@@ -115,9 +115,10 @@ class Running:
         self.process = Forked(command_process.start(folder, words, environ, files))
 
     def wait(self) -> None:
-        """Return when the banner is out; AssertionError when the service has ended instead."""
+        """Return when the banner is out and a worker is there; AssertionError when the service has ended."""
         assert eventually(
-            lambda: self._has_ended() or bool(_LISTENING.search(self.errors)), patience=PATIENCE
+            lambda: self._has_ended() or bool(_LISTENING.search(self.errors) and self.workers),
+            patience=PATIENCE,
         )
         assert not self._has_ended(), self.errors
 
