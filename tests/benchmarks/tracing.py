@@ -2,7 +2,7 @@
 
 Each worker is one process on one core, with a collector beside it; the processor time is that of the whole
 worker, so encoding and sending are in it. Rounds alternate. Where every request is recorded, more spans are
-made than one thread can send, and the rest is dropped: hence the share of a tenth as well.
+made than one thread can send, and the rest is dropped: so a tenth is measured as well.
 """
 
 from __future__ import annotations

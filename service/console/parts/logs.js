@@ -1,6 +1,7 @@
 // @ts-check
 /** What the views of the logs share. */
 import { badge, h } from "../core/dom.js";
+import { S } from "../strings.js";
 
 /** Return the status of a call, and the code of a refusal. @param {any} one */
 export function outcome(one) {
@@ -13,4 +14,17 @@ export function explainAddress(one) {
   const { userName, method, url: path, decisionId, policyRevision: revision } = one;
   const known = Object.entries({ userName, method, path, decisionId, revision }).filter(([, value]) => value !== null && value !== undefined);
   return `/policy/explain?${new URLSearchParams(known.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** Return the columns of what has happened to sessions. @returns {import("./table.js").Column[]} */
+export function sessionEvents() {
+  const T = S.logins;
+  return [
+    { title: T.event, cell: (one) => T.events[one.event] ?? one.event },
+    { title: T.outcome, cell: (one) => badge(T.outcomes[one.outcome] ?? one.outcome, one.outcome === "success" ? "good" : "bad") },
+    { title: T.reason, cell: (one) => one.reason },
+    { title: T.device, cell: (one) => one.device },
+    { title: T.address, cell: (one) => one.loginIp },
+    { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
+  ];
 }

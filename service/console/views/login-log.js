@@ -1,7 +1,8 @@
 // @ts-check
 /** The login log: what happened to sessions and passwords, of all users. */
-import { badge, link } from "../core/dom.js";
+import { link } from "../core/dom.js";
 import { following } from "../parts/live.js";
+import { sessionEvents } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { exporting } from "../parts/transfer.js";
@@ -19,12 +20,7 @@ export async function show(page) {
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },
       { title: L.user, cell: (one) => (one.userId !== null && mayRead ? link(`/users/${one.userId}`, one.userName ?? one.userId) : one.userName ?? L.nobody) },
-      { title: T.event, cell: (one) => T.events[one.event] ?? one.event },
-      { title: T.outcome, cell: (one) => badge(T.outcomes[one.outcome] ?? one.outcome, one.outcome === "success" ? "good" : "bad") },
-      { title: T.reason, cell: (one) => one.reason },
-      { title: T.device, cell: (one) => one.device },
-      { title: T.address, cell: (one) => one.loginIp },
-      { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
+      ...sessionEvents(),
     ],
     filters: [
       { name: "userName", label: L.user },

@@ -1,6 +1,6 @@
 // @ts-check
 /** The caller's own part of the login log. */
-import { badge } from "../core/dom.js";
+import { sessionEvents } from "../parts/logs.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { S } from "../strings.js";
@@ -14,12 +14,7 @@ export async function show(page) {
     caption: T.caption,
     columns: [
       { title: T.time, cell: (one) => time(one.createTime) },
-      { title: T.event, cell: (one) => T.events[one.event] ?? one.event },
-      { title: T.outcome, cell: (one) => badge(T.outcomes[one.outcome] ?? one.outcome, one.outcome === "success" ? "good" : "bad") },
-      { title: T.reason, cell: (one) => one.reason },
-      { title: T.device, cell: (one) => one.device },
-      { title: T.address, cell: (one) => one.loginIp },
-      { title: T.browser, cell: (one) => [one.browser, one.os].filter(Boolean).join(", ") },
+      ...sessionEvents(),
     ],
     filters: [
       { name: "event", label: T.event, type: "select", options: Object.entries(T.events) },
