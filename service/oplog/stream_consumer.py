@@ -72,6 +72,7 @@ class Writer:
         self._claim_after = claim_after
         self._claim_again = 0.0
         self._unfinished = False
+        self._unconfirmed: list[Done] = []
         self.held_up = False
         """True if entries wait because the last attempt failed."""
 
@@ -99,11 +100,17 @@ class Writer:
         batches = await self._stream.take(
             self._worker, most=MOST_BATCHES, again=again, idle=0 if again else self._idle()
         )
+        if again:
+            # The answer to the last attempt was lost: what does not come again was removed by it.
+            left = {batch.id for batch in batches}
+            self.count(one for one in self._unconfirmed if one.batch.id not in left)
+            self._unconfirmed = []
         if batches:
-            done = await self.write(batches)
+            self._unconfirmed = done = await self.write(batches)
             if await self._stream.done(done, self._writing.grown()):
                 _log.error("entries of the logs are gone that were written", event_type="security")
             self.count(done)
+            self._unconfirmed = []
         self._unfinished = again and bool(batches)
         return len(batches)
 

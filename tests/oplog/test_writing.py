@@ -11,6 +11,7 @@ import pytest
 from redis.asyncio import Redis
 from sqlalchemy import select
 
+from service.errors import Unavailable
 from service.kernel.change_record import MOST_TARGETS, ChangeRecord, values_change
 from service.keyspace import Done, LogCounts, LogQueue
 from service.oplog.audit import Audit
@@ -171,6 +172,30 @@ async def test_a_writer_finishes_what_it_could_not_write_before_it_takes_more(pl
     await add(place, 2, *GOOD[5:8])
     failing._writing = Writing(place.database, Chain())
     assert [await failing.step() for _ in range(4)] == [1, 0, 1, 0]
+    assert await place.actions() == [f"action {number}" for number in range(8)]
+
+
+async def test_what_was_removed_though_the_answer_was_lost_is_counted_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await add(place, 1, *GOOD[:5])
+    one, counts = writer(place, "one")
+    stream = place.store.log
+    done = stream.done
+
+    async def answer_lost(*given: Any) -> bool:
+        await done(*given)
+        raise Unavailable("the answer is lost")
+
+    monkeypatch.setattr(stream, "done", answer_lost)
+    with pytest.raises(Unavailable):
+        await one.step()
+    monkeypatch.setattr(stream, "done", done)
+    assert counts.written == 0
+    await add(place, 2, *GOOD[5:8])
+    await one.drain()
+    assert (counts.written, counts.set_aside) == (8, 0)
+    assert (await stream.counts()).written == 8
     assert await place.actions() == [f"action {number}" for number in range(8)]
 
 
