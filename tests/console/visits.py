@@ -18,6 +18,7 @@ CONSOLE: Final = "/console"
 
 _AXE: Final = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 _WCAG: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_WAITING: Final = "main :is(.body, .scroll)[aria-busy=true], main .loading"
 _RUN: Final = "options => axe.run(document, options)"
 _REPORTS: Final = """
 addEventListener("securitypolicyviolation", (event) =>
@@ -81,7 +82,8 @@ class Visit:
         expect(self.page.get_by_role("main").get_by_role("heading", level=1)).not_to_be_empty()
 
     def axe(self) -> None:
-        """Look for faults of accessibility in light, and for bad contrast in dark."""
+        """Look for faults of accessibility in light, and for bad contrast in dark, once all is loaded."""
+        expect(self.page.locator(_WAITING)).to_have_count(0)
         for scheme, rules in (("light", _WCAG), ("dark", ["cat.color"])):
             self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # both are such
             found = self._violations({"runOnly": {"type": "tag", "values": rules}})

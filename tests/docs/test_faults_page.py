@@ -1,4 +1,4 @@
-"""docs/explanation/faults.md names only tests, parts, checks and cells that there are."""
+"""docs/explanation/faults.md names only tests, parts, checks and cells that exist."""
 
 from __future__ import annotations
 

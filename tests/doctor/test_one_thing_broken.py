@@ -22,12 +22,12 @@ from service.diagnosis import certificates
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
 from service.embedded import EmbeddedStores
-from service.embedded.server import Server
 from service.keyspace import clock_watch
 from service.settings import load
 from service.web.observability import health
 from tests.doctor.conftest import no_routes
 from tests.support.inside import Inside, inside
+from tests.support.outages import stopped
 from tests.support.running import ROOT
 from tests.support.s3 import S3Server, s3_server
 from tests.support.seeded import seed_database
@@ -186,15 +186,6 @@ def alerts() -> str:
 
 def test_an_alert_watches_the_parts() -> None:
     assert "portcullis_part_up" in alerts()
-
-
-@contextmanager
-def stopped(server: Server) -> Iterator[None]:
-    server.stop()
-    try:
-        yield
-    finally:
-        server.start()
 
 
 async def test_a_stopped_database_is_named_by_readiness_metric_and_doctor(site: Site) -> None:

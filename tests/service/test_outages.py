@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import httpx
@@ -16,6 +16,7 @@ from service.embedded import EmbeddedStores
 from service.embedded.server import Server
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
+from tests.support.outages import frozen, stopped
 from tests.support.running import running
 from tests.support.waiting import eventually
 
@@ -39,24 +40,6 @@ def client(mortal_stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("mortal")
     with running(folder, "--workers", "1", **variables) as service, service.client() as client:
         yield client
-
-
-@contextmanager
-def stopped(server: Server) -> Iterator[None]:
-    server.stop()
-    try:
-        yield
-    finally:
-        server.start()
-
-
-@contextmanager
-def frozen(server: Server) -> Iterator[None]:
-    server.pause()
-    try:
-        yield
-    finally:
-        server.resume()
 
 
 def check_unavailable(*requests: Callable[[], httpx.Response]) -> None:

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 
-from tests.service.test_outages import frozen
 from tests.sessions.conftest import Mortal
 from tests.sessions.site import Session, Site, at_once, code_of, log_in, renew, session_of, works
+from tests.support.outages import frozen
 
 SESSIONS = 24
 

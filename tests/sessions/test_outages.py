@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from service.embedded.server import Server
-from tests.service.test_outages import frozen, stopped
 from tests.sessions.conftest import Mortal
 from tests.sessions.site import code_of, credentials, log_in, renew, session_of, works
+from tests.support.outages import frozen, stopped
 from tests.support.waiting import eventually
 
 BOUND = 2.0  # seconds in which every request is answered

@@ -4,7 +4,7 @@ import { Problem, newKey } from "../core/api.js";
 import { badge, button, empty, h, link } from "../core/dom.js";
 import { S } from "../strings.js";
 import { ask, tell } from "./dialog.js";
-import { attempt, previewed, undoing } from "./preview.js";
+import { agreed, attempt, previewed, undoing } from "./preview.js";
 import { listing } from "./table.js";
 import { time } from "./time.js";
 
@@ -65,10 +65,9 @@ async function open(page, service) {
     act: async ({ resourceId: request, code }) => {
       const body = { service, code, resourceId: request && (await resourceOf(page, service, request)) };
       const key = newKey();
-      done = await previewed({ title: T.openConfirmTitle(request ?? T.unregistered), confirm: T.open, danger: code === "@anyone",
+      done = await agreed({ title: T.openConfirmTitle(request ?? T.unregistered), confirm: T.open, danger: code === "@anyone",
         text: code === "@anyone" ? T.anyoneText : T.loginText,
         write: (dryRun) => page.call("POST", ALL, { body, dryRun, key }) });
-      if (!done) throw new DOMException("", "AbortError"); // the question stays as it is
     },
   });
   if (!done) return;

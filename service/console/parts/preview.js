@@ -37,6 +37,17 @@ export async function previewed({ title, confirm, text, more, danger, write }) {
   return answer;
 }
 
+/**
+ * Do the same for a form: throws `AbortError`, which leaves it as it is, if the reader did not agree.
+ * @param {Parameters<typeof previewed>[0]} change
+ * @returns {Promise<any>} The answer of the write.
+ */
+export async function agreed(change) {
+  const answer = await previewed(change);
+  if (answer === false) throw new DOMException("", "AbortError");
+  return answer;
+}
+
 /** Return what a dry run has answered, for people. @param {import("../types/api").DryRunAnswer} found */
 export function impact({ gains, loses, sessions, warnings }) {
   return h("div", { class: "impact" },

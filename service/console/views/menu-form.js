@@ -3,7 +3,7 @@
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { Forest, pathOf, readMenus } from "../parts/menus.js";
-import { previewed } from "../parts/preview.js";
+import { agreed } from "../parts/preview.js";
 import { S } from "../strings.js";
 
 const T = S.menus;
@@ -59,9 +59,7 @@ async function edit(page, forest) {
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      const done = await previewed({ title: T.saveTitle(stored.title), confirm: S.action.save, write });
-      if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
-      return done;
+      return agreed({ title: T.saveTitle(stored.title), confirm: S.action.save, write });
     },
     saved: ({ data }) => {
       tell(T.saved(data.title));

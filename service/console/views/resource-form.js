@@ -2,7 +2,7 @@
 /** Registers a resource, or edits one. */
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
-import { previewed } from "../parts/preview.js";
+import { agreed } from "../parts/preview.js";
 import { OWN, serviceOptions, suggested } from "../parts/resources.js";
 import { S } from "../strings.js";
 
@@ -32,9 +32,8 @@ async function create(page) {
       { name: "service", label: T.service, type: services ? "select" : "text", required: true, value: service, options: services ?? [], help: T.serviceHelp }],
     submit: T.register,
     save: async (body, { key, form: shown }) => {
-      const done = await previewed({ title: T.makeTitle(body.resourceName), text: T.makeText, confirm: T.register,
+      const done = await agreed({ title: T.makeTitle(body.resourceName), text: T.makeText, confirm: T.register,
         write: (dryRun) => page.call("POST", "/api/resource", { body: /** @type {any} */ (body), dryRun, key }) });
-      if (!done) throw new DOMException("", "AbortError"); // the form stays as it is
       shown.clean();
       tell(T.made(done.data.resourceName));
       page.go(`/resources/${done.data.id}`);
@@ -59,9 +58,7 @@ async function edit(page) {
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      const done = await previewed({ title: T.saveTitle(stored.resourceName), confirm: S.action.save, write });
-      if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
-      return done;
+      return agreed({ title: T.saveTitle(stored.resourceName), confirm: S.action.save, write });
     },
     editor: (one) => one.updatedBy ?? null,
     saved: ({ data }) => {

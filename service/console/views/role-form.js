@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
-import { previewed } from "../parts/preview.js";
+import { agreed } from "../parts/preview.js";
 import { S } from "../strings.js";
 
 const T = S.roles;
@@ -57,10 +57,8 @@ async function edit(page) {
       const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (body.enabled === stored.enabled) return write(false);
       const on = body.enabled;
-      const done = await previewed({ title: on ? T.enableTitle(stored.roleName) : T.disableTitle(stored.roleName), confirm: S.action.save,
+      return agreed({ title: on ? T.enableTitle(stored.roleName) : T.disableTitle(stored.roleName), confirm: S.action.save,
         text: on ? T.enableText : T.disableText, danger: !on, write });
-      if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
-      return done;
     },
     saved: ({ data }) => {
       tell(T.saved(data.roleName));

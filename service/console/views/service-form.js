@@ -2,7 +2,7 @@
 /** Registers another service, or edits how its router reads requests. */
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
-import { previewed } from "../parts/preview.js";
+import { agreed } from "../parts/preview.js";
 import { S } from "../strings.js";
 
 const T = S.services;
@@ -51,9 +51,7 @@ async function edit(page) {
     write: async (body, { etag }) => {
       const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
       if (RIGHTS.every((name) => body[name] === stored[name])) return write(false);
-      const done = await previewed({ title: T.saveTitle(stored.name), confirm: S.action.save, write });
-      if (!done) throw new DOMException("", "AbortError"); // the form stays as it is
-      return done;
+      return agreed({ title: T.saveTitle(stored.name), confirm: S.action.save, write });
     },
     saved: ({ data }) => {
       tell(T.saved(data.name));

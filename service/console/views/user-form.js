@@ -4,7 +4,7 @@ import { badge, linkButton } from "../core/dom.js";
 import { tell } from "../parts/dialog.js";
 import { form, merging } from "../parts/form.js";
 import { picker } from "../parts/picker.js";
-import { previewed } from "../parts/preview.js";
+import { agreed } from "../parts/preview.js";
 import { allRoles } from "../parts/users.js";
 import { S } from "../strings.js";
 
@@ -77,9 +77,7 @@ async function edit(page, roles) {
 async function saved(page, path, name, body, etag) {
   const write = (/** @type {boolean} */ dryRun) => page.call("PATCH", ONE, { path, body, ifMatch: etag, dryRun });
   if (!("roleIds" in body)) return write(false);
-  const done = await previewed({ title: T.rolesTitle(name), text: T.rolesText, confirm: S.action.save, write });
-  if (done === false) throw new DOMException("", "AbortError"); // the form stays as it is
-  return done;
+  return agreed({ title: T.rolesTitle(name), text: T.rolesText, confirm: S.action.save, write });
 }
 
 /** @param {Record<string, any>} values @param {Record<string, any>} base */
