@@ -235,6 +235,7 @@ class Container:
     async def close(self) -> None:
         """Release threads and connections."""
         self.passwords.close()
+        await self.readiness.finish()
         await self.uploads.finish()
         await self.key_callers.finish()
         await self.revocations.finish()

@@ -19,6 +19,7 @@ from service.embedded import EmbeddedStores
 from service.errors import Unavailable
 from service.records.database.connection import PromptConnection, conninfo
 from service.records.database.transactions import Database
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -281,6 +282,19 @@ async def test_a_connection_whose_wait_is_interrupted_is_closed_at_once(fragile:
         await asyncio.wait([waiting])
     assert waiting.cancelled()
     assert connection.closed
+
+
+async def test_a_connection_that_comes_back_after_the_end_is_closed(empty_database_url: str) -> None:
+    async with opened(empty_database_url, timeout=BOUND) as database:
+        async with database.transaction() as connection:
+            raw = (await connection.get_raw_connection()).driver_connection
+            late = asyncio.create_task(database.read(b"SELECT pg_backend_pid() FROM pg_sleep(0.2)", {}))
+            assert await eventually_here(lambda: database.reads.pool.in_use == 1)
+            await database.close()
+        assert raw is not None
+        assert raw.closed
+        await late
+        assert (database.reads.pool.in_use, database.reads.pool.idle) == (0, 0)
 
 
 async def test_no_error_shows_a_statement_or_a_parameter(empty_database_url: str) -> None:

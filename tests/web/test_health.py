@@ -137,6 +137,27 @@ async def test_all_who_ask_at_once_or_soon_after_share_one_look_even_if_one_goes
     assert looks == 1
 
 
+async def test_a_check_that_still_runs_at_the_end_is_ended() -> None:
+    begun, ended = asyncio.Event(), False
+
+    async def endless() -> Health:
+        nonlocal ended
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)  # such as the return of a connection
+            ended = True
+        raise AssertionError
+
+    checks = ReadinessChecks({"database": endless}, {"database"}, within=30)
+    running = asyncio.create_task(checks.look())
+    await begun.wait()
+    await checks.finish()
+    assert ended
+    await asyncio.wait([running])
+
+
 async def test_a_look_is_taken_again_when_the_last_one_is_old() -> None:
     states: list[State] = ["up", "down", "up"]
 

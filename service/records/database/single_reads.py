@@ -26,6 +26,7 @@ class SingleReads:
         self._connect = connect
         self._idle: list[PromptConnection] = []
         self._forgotten = 0
+        self._closed = False
         self._size = size
         self._in_use = 0
         self._waiting = 0
@@ -56,6 +57,11 @@ class SingleReads:
         while self._idle:
             await self._idle.pop().close()
 
+    async def close(self) -> None:
+        """Keep no connection from now on: close the idle ones now, and each other one after its statement."""
+        self._closed = True
+        await self.forget()
+
     async def _rows(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
         forgotten = self._forgotten
         try:
@@ -64,7 +70,7 @@ class SingleReads:
         except _OUTDATED:
             connection = await self._connect()
             rows = await self._run(connection, statement, parameters)
-        if forgotten == self._forgotten:
+        if forgotten == self._forgotten and not self._closed:
             self._idle.append(connection)
         else:
             await connection.close()

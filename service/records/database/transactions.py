@@ -86,6 +86,7 @@ class Database:
         limit = None if pooled else timeout * _SERVER_SHARE
         self._servers = Servers(url, statement_timeout=limit, writes=writes)
         self._doubted = False  # see _doubt; until a connection is taken from the pool
+        self._closed = False
 
         async def connect(*, autocommit: bool = False) -> PromptConnection:
             connection = await self._servers.connect(within=timeout, autocommit=autocommit)
@@ -109,6 +110,7 @@ class Database:
         self._calls, self._reads = Durations(), Durations()
         self._waiting = 0
         event.listen(self._engine.sync_engine, "checkout", self._replace_when_ended)
+        event.listen(self._engine.sync_engine, "checkin", self._close_if_late)
         self._rehearsals = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._snapshots = self._engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -206,8 +208,9 @@ class Database:
             await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Close all connections."""
-        await self._single_reads.forget()
+        """Close all connections: those in use as soon as their work has ended."""
+        self._closed = True
+        await self._single_reads.close()
         await self._engine.dispose()
 
     @asynccontextmanager
@@ -279,6 +282,11 @@ class Database:
         doubted, self._doubted = self._doubted, False
         if doubted or has_ended(connection.driver_connection):
             raise InvalidatePoolError
+
+    def _close_if_late(self, _connection: Any, record: Any) -> None:
+        """Close a connection that comes back after ``close``: no pool would close it any more."""
+        if self._closed:
+            record.invalidate()
 
 
 def engine(url: str) -> Engine:

@@ -109,6 +109,11 @@ class ReadinessChecks:
                 if look.age >= slow.get(name, UNASKED):
                     await look.health()
 
+    async def finish(self) -> None:
+        """End the checks that still run, which use the stores."""
+        for look in self._looks.values():
+            await look.finish()
+
     def samples(self) -> Iterator[Sample]:
         """Yield whether each part was up when it was last checked."""
         for name, look in self._looks.items():
@@ -192,6 +197,11 @@ class _Look:
             self._began = monotonic()
             task = self._task = asyncio.create_task(self._look())
         return task.result() if task.done() else await asyncio.shield(task)
+
+    async def finish(self) -> None:
+        """Cancel the check that runs now, if one does, and wait for its end."""
+        if self._task is not None and self._task.cancel():
+            await asyncio.wait([self._task])
 
     async def _look(self) -> Health:
         reason = None
