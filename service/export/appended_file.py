@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -14,7 +16,7 @@ class AppendedFile:
     """A file of mode 0600, created if missing. Opened again after somebody has moved or removed it.
 
     Several processes may append to it: the kernel puts each piece at the end as a whole. If it is
-    ``durable``, what was written is on the disk.
+    ``durable``, it must be a regular file, and what was written is on the disk.
     """
 
     def __init__(self, path: Path, *, durable: bool = False) -> None:
@@ -51,6 +53,9 @@ class AppendedFile:
         if self._file is None:
             mode = os.O_RDWR if self._durable else os.O_WRONLY
             self._file = os.open(self._path, mode | os.O_APPEND | os.O_CREAT, _MODE)
+            if self._durable and not stat.S_ISREG(os.fstat(self._file).st_mode):
+                self.close()  # a pipe blocks, and nothing can tell what its reader has got
+                raise OSError(errno.EINVAL, "it is no regular file")
             self._torn = self._ends_torn(self._file)
         return self._file
 

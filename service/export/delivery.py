@@ -21,6 +21,7 @@ from service.records.database.transactions import Connection, Database
 from service.records.export import dead_letters, decisions, destinations, entries
 from service.records.export.dead_letters import NewDeadLetter
 from service.records.export.destinations import StoredDestination
+from service.records.export.entries import StoredEntry
 from service.settings import Destination, ExportLog
 
 LOOK_EVERY: Final = 5.0
@@ -160,17 +161,18 @@ class Delivery:
             found = await entries.after(connection, log, position, self.destination.batch + 1)
         if not found:
             return "none"
-        waiting, pauses = [], CooperativeYield()
-        for place, stored in enumerate(found):
-            entry = entry_of(log, stored)
-            waiting.append(Waiting(stored.id, stored.create_time, entry, len(encoded(entry))))
-            if place % _PART == _PART - 1:
-                await pauses.give_way()
-        batch = _fitting(waiting, self.destination.batch)
         try:
-            refused = await self._sent(batch, state.failures)
+            waiting = await _read(log, found)
+            batch = _fitting(waiting, self.destination.batch)
+            refused = await self._sent(log, batch, state)
         except Failed as failure:
-            raise await self._note(failure, batch[0], state) from None
+            raise await self._note(failure, found[0], state) from None
+        except (_TakenOver, Unavailable):
+            raise
+        except Exception as error:  # noqa: BLE001 - told where operators look, and not in the log alone
+            _log.exception("the export failed", destination=self.destination.name)
+            fault = Failed(f"a fault of the service, which its log has: {type(error).__name__}")
+            raise await self._note(fault, found[0], state) from None
         rest = waiting[len(batch)].create_time if len(waiting) > len(batch) else None
         async with self._database.transaction() as connection:
             for one, reason in refused:
@@ -201,22 +203,43 @@ class Delivery:
         await dead_letters.add(connection, letter)
         _log.error("an entry is a dead letter", destination=name, log=log, id=one.entry.id, reason=reason)
 
-    async def _sent(self, batch: Sequence[Waiting], failures: int) -> list[tuple[Waiting, str]]:
+    async def _sent(
+        self, log: ExportLog, batch: Sequence[Waiting], state: StoredDestination
+    ) -> list[tuple[Waiting, str]]:
         """Send ``batch``; return the entries that the receiver refuses, and why. Raises Failed.
 
-        An entry counts as refused only if the receiver takes others of the same batch: a receiver that takes
-        none has another fault, and nothing is skipped because of that.
+        An entry counts as refused only if the receiver takes another one: a receiver that takes none has
+        another fault, and nothing is skipped because of that.
         """
         try:
             await self._attempt(batch)
         except Failed as failure:
-            if not _is_of_one(failure, failures):
+            if not _is_of_one(failure, state.failures):
                 raise
-            refused = await self._refused(batch, failure, failures)
-            if len(refused) == len(batch):
+            refused = await self._refused(batch, failure, state.failures)
+            if len(refused) == len(batch) and not await self._takes_another(log, len(batch), state):
                 raise
             return refused
         return []
+
+    async def _takes_another(self, log: ExportLog, refused: int, state: StoredDestination) -> bool:
+        """Tell whether the receiver takes the last entry that it has taken once more. Raises Failed.
+
+        Only asked about one refused entry, or after many attempts: who refuses several, and none other is at
+        hand, more likely has another fault.
+        """
+        if not state.sent or (refused > 1 and state.failures < ISOLATE_AFTER):
+            return False
+        position = state.position(log) or 0
+        async with self._database.transaction() as connection:
+            taken = await entries.last_taken(connection, log, position, self.destination.name)
+        if taken is None:
+            return False
+        try:
+            await self._attempt(await _read(log, [taken]))
+        except Refused:
+            return False
+        return True
 
     async def _refused(
         self, batch: Sequence[Waiting], failure: Failed, failures: int
@@ -244,7 +267,7 @@ class Delivery:
             self._receiver = receiver_of(self.destination)
         await self._receiver.send([one.entry for one in batch])
 
-    async def _note(self, failure: Failed, first: Waiting, state: StoredDestination) -> Exception:
+    async def _note(self, failure: Failed, first: StoredEntry, state: StoredDestination) -> Exception:
         """Record a failed attempt; return what ``_deliver`` raises."""
         wait = backoff(state.failures) if failure.retry_after is None else failure.retry_after
         wait = min(max(wait, backoff(0)), LONGEST_ASKED)
@@ -278,6 +301,17 @@ def backoff(failures: int) -> float:
 def _is_of_one(failure: Failed, failures: int) -> bool:
     """Tell whether one entry may be the cause: refused, or the receiver has failed itself again and again."""
     return isinstance(failure, Refused) or (failure.internal and failures >= ISOLATE_AFTER)
+
+
+async def _read(log: ExportLog, found: Sequence[StoredEntry]) -> list[Waiting]:
+    """Return the entries of ``log`` as they are exported; gives way to others every few entries."""
+    waiting, pauses = [], CooperativeYield()
+    for place, stored in enumerate(found):
+        entry = entry_of(log, stored)
+        waiting.append(Waiting(stored.id, stored.create_time, entry, len(encoded(entry))))
+        if place % _PART == _PART - 1:
+            await pauses.give_way()
+    return waiting
 
 
 def _fitting(waiting: Sequence[Waiting], most: int) -> Sequence[Waiting]:

@@ -16,4 +16,4 @@ class Failed(Exception):  # noqa: N818 - an outcome that the sender handles
 
 
 class Refused(Failed):
-    """The receiver was reached, and does not take the batch as it is: one of its entries may be the cause."""
+    """The receiver does not take the batch as it is, or it can't be encoded: one entry may be the cause."""

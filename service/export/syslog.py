@@ -62,6 +62,8 @@ class Syslog:
             raise Failed(f"the syslog server has not taken it within {self._timeout:g} s") from None
         except ssl.SSLCertVerificationError as error:
             raise Failed(f"the server's certificate is not accepted: {error.verify_message}") from None
+        except ssl.SSLEOFError:
+            raise Failed("the syslog server ended the connection without close_notify (RFC 5425)") from None
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise Failed(f"the syslog server has not taken it: {reason}") from None

@@ -76,11 +76,13 @@ class Place:
         async with self.database.transaction() as connection:
             await connection.execute(text(statement), values)
 
-    async def due(self, of: Delivery) -> None:
-        """Let the waiting time of a destination be over."""
-        name = of.destination.name
+    async def due(self, of: Delivery, seconds: int = 0) -> None:
+        """Let the waiting time of a destination end in ``seconds``."""
         await self.execute(
-            "UPDATE sys.export_destination SET retry_time = now() WHERE name = :name", name=name
+            "UPDATE sys.export_destination SET retry_time = now() + make_interval(secs => :seconds)"
+            " WHERE name = :name",
+            name=of.destination.name,
+            seconds=seconds,
         )
 
 

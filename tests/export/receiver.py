@@ -24,7 +24,7 @@ class Request:
     @property
     def ids(self) -> list[str]:
         """The ids of its entries."""
-        return [one["id"] for one in json.loads(self.body)]
+        return [one.get("id") or one["metadata"]["uid"] for one in json.loads(self.body)]
 
 
 @dataclass

@@ -88,6 +88,7 @@ async def test_a_receiver_that_was_away_gets_everything_when_it_is_back(place: P
         state = await place.state(to)
         assert (state.failures, state.waiting_time is None) == (1, False)
         assert "can't be reached" in (state.reason or "")
+        await place.due(to, 60)
         assert await to.step() > 0  # not due yet: it is not asked
         assert (await place.state(to)).failures == 1
         async with receiver.listening():
@@ -227,6 +228,77 @@ async def test_a_receiver_that_refuses_everything_makes_no_dead_letters(place: P
         state = await place.state(to)
         assert (state.dead_letters, state.failures, state.reason) == (0, 1, "the receiver answers 400")
         receiver.answer = said(200)
+        await place.due(to)
+        await drained(to)
+    assert receiver.taken == written
+
+
+def refuses_poison(request: Request) -> tuple[int, dict[str, str]]:
+    return (413 if b"poison" in request.body else 200), {}
+
+
+async def test_a_refused_entry_is_set_aside_also_while_no_other_one_waits(place: Place) -> None:
+    async with HttpReceiver(answer=refuses_poison).listening() as receiver:
+        to = await place.delivery(place.destination(receiver.url))
+        written = await place.write("a")
+        await drained(to)
+        for number in (1, 2):  # the second has a dead letter before it, which proves nothing
+            await place.write("poison")
+            await drained(to)
+            state = await place.state(to)
+            assert (state.dead_letters, state.failures, state.waiting_time) == (number, 0, None)
+        later = await place.write("b")
+        await drained(to)
+    assert receiver.taken == [written[0], written[0], written[0], later[0]]
+
+
+async def test_a_refused_entry_that_fills_a_batch_does_not_stop_those_after_it(place: Place) -> None:
+    async with HttpReceiver(answer=refuses_poison).listening() as receiver:
+        to = await place.delivery(place.destination(receiver.url, batch=1))
+        await place.write("a", "poison", "b")
+        await drained(to)
+    assert (await place.state(to)).sent == 2
+
+
+async def test_a_receiver_that_begins_to_refuse_everything_makes_no_dead_letter_of_one_entry(
+    place: Place,
+) -> None:
+    async with HttpReceiver().listening() as receiver:
+        to = await place.delivery(place.destination(receiver.url))
+        await place.write("a")
+        await drained(to)
+        receiver.answer = said(400)
+        await place.write("b")
+        await to.step()
+        state = await place.state(to)
+        assert (state.dead_letters, state.failures) == (0, 1)
+        assert len(receiver.requests) == 3  # what it had taken before was asked too
+
+
+async def test_an_entry_that_has_no_form_in_ocsf_is_set_aside_and_the_others_arrive(place: Place) -> None:
+    async with HttpReceiver().listening() as receiver:
+        to = await place.delivery(place.destination(receiver.url, format="ocsf"))
+        _, broken, _ = await place.write("a", "b", "c")
+        await place.execute(
+            "UPDATE sys.operation_log SET params = '{\"x\": 1e5000}' WHERE event_id = :id", id=broken
+        )
+        await drained(to)
+    state = await place.state(to)
+    assert (state.dead_letters, state.sent) == (1, 2)
+
+
+async def test_a_fault_of_the_service_is_told_as_a_failure_and_ends_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with HttpReceiver().listening() as receiver:
+        to = await place.delivery(place.destination(receiver.url))
+        written = await place.write("a")
+        with monkeypatch.context() as broken:
+            broken.setattr(module, "entry_of", lambda *_given: 1 / 0)
+            await to.step()
+        state = await place.state(to)
+        assert (state.failures, state.waiting_time is None) == (1, False)
+        assert "ZeroDivisionError" in (state.reason or "")
         await place.due(to)
         await drained(to)
     assert receiver.taken == written

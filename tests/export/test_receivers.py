@@ -205,15 +205,56 @@ async def test_what_a_full_disk_has_cut_off_is_written_again_as_a_whole(tmp_path
         json.loads(text[1])
 
 
+async def test_only_a_regular_file_is_appended_to(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Failed, match="no regular file"):
+        await send(destination(f"file://{tmp_path}/pipe"), entry(1))
+
+
+async def test_a_write_that_hangs_holds_one_thread_however_often_it_is_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    goes_on, begun, write = threading.Event(), [], os.write
+
+    def hanging(file: int, text: bytes) -> int:
+        begun.append(text)
+        goes_on.wait(30)
+        return write(file, text)
+
+    receiver = receiver_of(destination(f"file://{tmp_path}/audit.jsonl", timeout=0.1))
+    monkeypatch.setattr("service.export.appended_file.os.write", hanging)
+    try:
+        for reason in ("takes nothing within", "not yet taken"):
+            with pytest.raises(Failed, match=reason):
+                await receiver.send([entry(1)])
+        assert len(begun) == 1
+    finally:
+        goes_on.set()
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                await receiver.send([entry(1)])
+            except Failed:
+                await asyncio.sleep(0.01)
+            else:
+                break
+    await receiver.close()
+    assert [one["chain"]["number"] for one in lines_of(tmp_path / "audit.jsonl")] == [1, 1]
+
+
 # Syslog
 
 
 class SyslogServer:
-    """A server that reads to the end of each connection; ``stops`` is how one that is stopped behaves."""
+    """A server that reads to the end of each connection; ``stops`` is how one that is stopped behaves.
+
+    ``cuts``: it ends TLS without close_notify.
+    """
 
     def __init__(self, *, stops: bool = False) -> None:
         self.received: list[bytes] = []
         self.stops = stops
+        self.cuts = False
 
     def serve(self, connection: socket.socket) -> None:
         """Serve one connection."""
@@ -225,6 +266,9 @@ class SyslogServer:
         while part := connection.recv(65_536):
             text += part
         self.received.append(text)
+        if self.cuts:
+            os.close(connection.detach())
+            return
         if isinstance(connection, ssl.SSLSocket):
             connection.unwrap()
         connection.close()
@@ -333,6 +377,9 @@ async def test_syslog_by_tls_verifies_the_server_and_waits_for_its_end(tmp_path:
         assert len(messages_of(server.received[0])) == 1
         with pytest.raises(Failed, match="certificate is not accepted"):
             await send(destination(f"syslog+tls://{address}"), entry(1))
+        server.cuts = True
+        with pytest.raises(Failed, match="without close_notify"):
+            await send(to, entry(1))
         server.stops = True
         with pytest.raises(Failed):
             await send(to, *map(entry, range(200)))

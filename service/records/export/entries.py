@@ -13,11 +13,11 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, Table, Text, cast, func, select
+from sqlalchemy import ColumnElement, Select, Table, Text, cast, exists, func, select
 from sqlalchemy.dialects.postgresql import INET, JSONB
 
 from service.records.database.transactions import Connection
-from service.records.schema import export_decision, login_log, operation_log
+from service.records.schema import export_dead_letter, export_decision, login_log, operation_log
 from service.settings import ExportLog
 
 _TABLES: Final[dict[ExportLog, Table]] = {
@@ -40,6 +40,20 @@ class StoredEntry:
 async def after(connection: Connection, log: ExportLog, position: int, most: int) -> list[StoredEntry]:
     """Return up to ``most`` entries of ``log`` whose id is above ``position``, by id."""
     return [_entry(dict(row._mapping)) for row in await connection.execute(_statement(log, position, most))]  # noqa: SLF001 - SQLAlchemy's public name
+
+
+async def last_taken(
+    connection: Connection, log: ExportLog, position: int, destination: str
+) -> StoredEntry | None:
+    """Return the last entry of ``log`` up to ``position`` that is no dead letter of ``destination``, or None.
+
+    Events of the decision log are deleted once they were sent: there is none of them.
+    """
+    table, letters = _TABLES[log], export_dead_letter.c
+    is_dead = exists().where(letters.destination == destination, letters.event_id == table.c.event_id)
+    chosen = select(*map(_readable, table.columns)).where(table.c.id <= position, ~is_dead)
+    found = (await connection.execute(chosen.order_by(table.c.id.desc()).limit(1))).first()
+    return None if found is None else _entry(dict(found._mapping))  # noqa: SLF001 - as above
 
 
 async def last(connection: Connection, log: ExportLog) -> int:
