@@ -100,7 +100,7 @@ CHECKS = (
 RULE_CHECKS = (
     ("promtool", "check", "rules", "deploy/prometheus/alerts.yaml"),
     ("promtool", "check", "config", "--syntax-only", "deploy/prometheus/prometheus.yaml"),
-    ("promtool", "test", "rules", "tests/deploy/alerts.yaml"),
+    ("promtool", "test", "rules", "tests/deploy/alerts.yaml", "tests/deploy/alerts_of_days.yaml"),
 )
 
 # What checks the scripts of the console, where Node is installed.

@@ -203,7 +203,13 @@ class Container:
         )
         self.metrics, self.installation = (
             WorkerMetrics(slot),
-            Installation(self.database, self.store, self.scheduler.jobs, settings.oplog.stream_limit),
+            Installation(
+                self.database,
+                self.store,
+                self.scheduler.jobs,
+                limit=settings.oplog.stream_limit,
+                backup_days=settings.database.backup_days,
+            ),
         )
         self.authenticator = Authenticator(auth, tokens, self.store, self.key_callers)
         subjects = Subjects(CurrentRights(self.database, self.store), self.authenticator)

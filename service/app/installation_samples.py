@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from datetime import datetime
+from typing import Final, get_args
 
 from service.errors import Unavailable
 from service.jobs.job import Job
 from service.kernel.metrics import Sample, counted
 from service.keyspace import LogQueue, SessionStore
+from service.records.backups import backups
+from service.records.backups.backups import Standing
 from service.records.database.transactions import Database
 from service.records.jobs import jobs
 from service.records.jobs.jobs import StoredJob
@@ -40,18 +43,30 @@ class InDatabase:
     jobs: Collection[StoredJob]
     entries: Mapping[Log, int]
     verified: Collection[Verification]
+    backup: Standing
 
 
 class Installation:
-    """Asks database and session store; ``limit`` is the most bytes of log entries that may wait."""
+    """Asks database and session store.
+
+    ``limit`` is the most bytes of log entries that may wait, ``backup_days`` how old a backup may be,
+    0: of any age.
+    """
 
     def __init__(
-        self, database: Database, store: SessionStore, all_jobs: Collection[Job], limit: int
+        self,
+        database: Database,
+        store: SessionStore,
+        all_jobs: Collection[Job],
+        *,
+        limit: int,
+        backup_days: int,
     ) -> None:
         self._database = database
         self._store = store
         self._job_names = [job.name for job in all_jobs]
         self._limit = limit
+        self._backup_days = backup_days
 
     async def samples(self) -> list[Sample]:
         """Return what can be told in ``WITHIN`` seconds; raises nothing."""
@@ -75,6 +90,7 @@ class Installation:
                 jobs=[stored[name] for name in self._job_names if name in stored],
                 entries=await log_chain.lengths(connection),
                 verified=await verifications.latest(connection),
+                backup=await backups.standing(connection, self._backup_days),
             )
         return list(samples_of_database(found))
 
@@ -91,20 +107,44 @@ def samples_of_database(found: InDatabase) -> Iterator[Sample]:
     behind = sum(one.revision < found.newest for one in found.workers)
     yield Sample("portcullis_policy_workers", len(found.workers), {})
     yield Sample("portcullis_policy_workers_behind", behind, {})
+    yield from counted("portcullis_node_variants", "of", _variants(found.workers))
     for job in found.jobs:
         labels = {"job_name": job.job_name}
         yield Sample("portcullis_job_failing", int(job.failing and not job.paused), labels)
         yield Sample("portcullis_job_paused", int(job.paused), labels)
         due = 0.0 if job.due_in is None or not job.is_due else -job.due_in
         yield Sample("portcullis_job_overdue_seconds", due, labels)
-        if job.success_time is not None:
-            yield Sample("portcullis_job_success_time_seconds", job.success_time.timestamp(), labels)
+        yield Sample("portcullis_job_success_time_seconds", _unix(job.success_time), labels)
     yield from counted("portcullis_log_chain_entries", "log", found.entries)
-    for verified in found.verified:
-        labels = {"log": verified.log}
-        yield Sample("portcullis_log_verification_time_seconds", verified.verify_time.timestamp(), labels)
-        yield Sample("portcullis_log_verification_days", verified.day_count, labels)
-        yield Sample("portcullis_log_verification_faulty_days", verified.faulty_count, labels)
+    verified = {one.log: one for one in found.verified}
+    for log in get_args(Log):
+        last = verified.get(log)
+        labels = {"log": log}
+        yield Sample(
+            "portcullis_log_verification_time_seconds", _unix(last.verify_time if last else None), labels
+        )
+        yield Sample("portcullis_log_verification_days", last.day_count if last else 0, labels)
+        yield Sample("portcullis_log_verification_faulty_days", last.faulty_count if last else 0, labels)
+    yield Sample("portcullis_backup_time_seconds", _unix(found.backup.snapshot_time), {})
+    yield Sample("portcullis_backup_overdue_seconds", found.backup.overdue, {})
+
+
+def _unix(moment: datetime | None) -> float:
+    """Return Unix time; 0 for what has never happened."""
+    return 0.0 if moment is None else moment.timestamp()
+
+
+def _variants(workers: Collection[PolicyWorker]) -> dict[str, int]:
+    """Count the versions, and the different values of the section of settings that has most of them."""
+    told = [one.facts for one in workers if one.facts is not None]
+    sections: dict[str, set[str]] = {}
+    for facts in told:
+        for name, digest in facts["settings"].items():
+            sections.setdefault(name, set()).add(digest)
+    return {
+        "version": len({one.facts and one.facts["version"] for one in workers}),
+        "settings": max(map(len, sections.values()), default=0),
+    }
 
 
 def samples_of_store(sessions: int, queue: LogQueue, limit: int) -> Iterator[Sample]:

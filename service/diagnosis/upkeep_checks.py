@@ -22,17 +22,15 @@ async def backup(installation: Installation) -> Finding:
     days = installation.settings.database.backup_days
     if not days:
         return ok("not looked at: database.backup_days is 0")
-    now = datetime.now(UTC)
     async with installation.records() as connection:
         last = await backups.latest(connection)
-        since = await oldest_user(connection)
+        overdue = (await backups.standing(connection, days)).overdue
     if last is not None:
-        age = now - last.snapshot_time
         message = f"the last one is of {last.snapshot_time:%Y-%m-%d %H:%M} UTC, by {last.user_name}"
-        if age > timedelta(days=days):
+        if overdue:
             return warning(f"{message}: older than {days} days", "see why portcullis backup does not run")
         return ok(message)
-    if since is None or now - since < NEW:
+    if not overdue:
         return ok("none yet; the installation is new")
     return warning(
         "portcullis backup was never run",

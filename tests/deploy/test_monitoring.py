@@ -36,7 +36,10 @@ DASHBOARD: Final = json.loads((ROOT / "deploy/grafana/portcullis.json").read_tex
 PAGE: Final = (ROOT / "docs/guides/alerts.md").read_text(encoding="utf-8")
 OF_TARGETS: Final = {"instance", "job"}
 PARTS: Final = re.compile("_(bucket|sum|count)$")
-TESTS: Final = (ROOT / "tests/deploy/alerts.yaml").read_text(encoding="utf-8")
+TESTS: Final = "".join(
+    (ROOT / "tests/deploy" / name).read_text(encoding="utf-8")
+    for name in ("alerts.yaml", "alerts_of_days.yaml")
+)
 NAMED: Final = re.compile(r"(?<!\$)\bportcullis(?:_[a-z]+){2,}\b(?!_)")
 HEADING: Final = re.compile(r"^### (\w+)$", re.MULTILINE)
 

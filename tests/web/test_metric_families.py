@@ -12,6 +12,7 @@ from service.app.installation_samples import InDatabase, samples_of_database, sa
 from service.app.worker_samples import worker_samples
 from service.kernel.metrics import Durations, Sample
 from service.keyspace import LogQueue
+from service.records.backups.backups import Standing
 from service.records.jobs.jobs import StoredJob
 from service.records.logs.verifications import Verification
 from service.records.policy.workers import PolicyWorker
@@ -22,13 +23,18 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 FOUND = InDatabase(
     newest=7,
     tamperings=0,
-    workers=[PolicyWorker(name, revision, None, NOW, "d") for name, revision in (("a", 7), ("b", 6))],
+    workers=[
+        PolicyWorker("a", 7, None, NOW, "d", {"version": "1", "settings": {"auth": "x"}, "parts": {}}),
+        PolicyWorker("b", 6, None, NOW, "d", {"version": "1", "settings": {"auth": "y"}, "parts": {}}),
+        PolicyWorker("c", 7, None, NOW, "d"),
+    ],
     jobs=[
         StoredJob("late", False, -30.0, NOW, None, True, None),
         StoredJob("held", True, -30.0, NOW, None, True, NOW),
     ],
     entries={"operation_log": 5, "login_log": 0},
     verified=[Verification("operation_log", NOW, 3, 1)],
+    backup=Standing(None, 60.0),
 )
 BY_ROUTE = {"portcullis_http_requests_total", "portcullis_http_request_duration_seconds"}
 RESERVED = {"worker", "instance", "job"}  # ours for all metrics, and what Prometheus adds to each series
@@ -52,15 +58,26 @@ def test_every_metric_of_the_installation_is_told(samples: dict[str, list[Sample
     assert samples.keys() >= OF_ALL.keys()
     told = {(one.name, *one.labels.values()): one.value for name in OF_ALL for one in samples[name]}
     prefix = "portcullis_"
-    assert told[prefix + "policy_workers",] == 2
+    assert told[prefix + "policy_workers",] == 3
     assert told[prefix + "policy_workers_behind",] == 1
     assert told[prefix + "log_queue_oldest_seconds",] == 1.5
     assert told[prefix + "log_verification_faulty_days", "operation_log"] == 1
+    assert told[prefix + "backup_overdue_seconds",] == 60
+    # The third worker is of a version that reports none, and no settings.
+    assert told[prefix + "node_variants", "version"] == told[prefix + "node_variants", "settings"] == 2
     # A paused job is neither late nor failing: somebody has decided so.
     assert told[prefix + "job_overdue_seconds", "late"] == 30
     assert told[prefix + "job_overdue_seconds", "held"] == 0
     assert told[prefix + "job_failing", "held"] == 0
-    assert (prefix + "job_success_time_seconds", "late") not in told
+
+
+def test_what_has_never_happened_is_there_at_0(samples: dict[str, list[Sample]]) -> None:
+    told = {(one.name, *one.labels.values()): one.value for name in OF_ALL for one in samples[name]}
+    prefix = "portcullis_"
+    assert told[prefix + "job_success_time_seconds", "late"] == 0
+    assert told[prefix + "backup_time_seconds",] == 0
+    for name in ("time_seconds", "days", "faulty_days"):
+        assert told[f"{prefix}log_verification_{name}", "login_log"] == 0
 
 
 def test_every_counter_and_histogram_is_there_at_0_before_its_first_event(

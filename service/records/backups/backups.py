@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from sqlalchemy import delete, insert, select
@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from service.records.database.row_mapper import RowMapper
 from service.records.schema import backup
+from service.records.users.overview import oldest_user
 
 _KEPT: Final = 20
 """How many backups are remembered, the newest ones."""
@@ -30,6 +31,14 @@ class Backup:
 _BACKUP: Final = RowMapper(Backup, backup)
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The moment that the newest backup holds, and the seconds since the next one was due; 0: none is."""
+
+    snapshot_time: datetime | None
+    overdue: float
+
+
 async def note(
     connection: AsyncConnection, name: str, snapshot_time: datetime, user_name: str, *, with_files: bool
 ) -> None:
@@ -45,3 +54,17 @@ async def latest(connection: AsyncConnection) -> Backup | None:
     statement = select(*_BACKUP.columns).order_by(backup.c.make_time.desc()).limit(1)
     found = await _BACKUP.all(connection, statement)
     return found[0] if found else None
+
+
+async def standing(connection: AsyncConnection, days: int) -> Standing:
+    """Return how backups stand when each may be ``days`` old, 0: of any age.
+
+    The first one is due that many days after the first user was created.
+    """
+    last = await latest(connection)
+    moment = None if last is None else last.snapshot_time
+    since = moment or await oldest_user(connection)
+    if not days or since is None:
+        return Standing(moment, 0.0)
+    overdue = datetime.now(UTC) - since - timedelta(days=days)
+    return Standing(moment, max(0.0, overdue.total_seconds()))

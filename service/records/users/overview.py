@@ -53,7 +53,8 @@ async def overview(connection: AsyncConnection, role_code: str | None = None) ->
 
 async def oldest_user(connection: AsyncConnection) -> datetime | None:
     """Return when the first user was created, about when the installation was; None without users."""
-    found: datetime | None = (await connection.execute(select(func.min(user.c.create_time)))).scalar_one()
+    statement = select(user.c.create_time).order_by(user.c.id).limit(1)
+    found: datetime | None = (await connection.execute(statement)).scalar_one_or_none()
     return found
 
 

@@ -135,13 +135,18 @@ OF_ALL: Final = {
     ),
     "portcullis_policy_workers": Family("gauge", "Workers of all nodes that have reported lately."),
     "portcullis_policy_workers_behind": Family("gauge", "Those that do not use the newest revision."),
+    "portcullis_node_variants": Family(
+        "gauge",
+        "Different versions, and different settings of what nodes must have alike; 1: none differ.",
+        ("of",),
+    ),
     "portcullis_job_failing": Family(
         "gauge", "1 if the last run of a job has failed, and it is not paused.", ("job_name",)
     ),
     "portcullis_job_paused": Family("gauge", "1 while a job is paused.", ("job_name",)),
     "portcullis_job_overdue_seconds": Family("gauge", "Seconds since a job was due.", ("job_name",)),
     "portcullis_job_success_time_seconds": Family(
-        "gauge", "When a job was last done, in Unix time.", ("job_name",)
+        "gauge", "When a job was last done, in Unix time; 0: never.", ("job_name",)
     ),
     "portcullis_log_queue_entries": Family(
         "gauge", "Entries that wait in the session store until the database takes them."
@@ -151,11 +156,18 @@ OF_ALL: Final = {
     "portcullis_log_queue_oldest_seconds": Family("gauge", "Age of the oldest of these entries; 0: none."),
     "portcullis_log_chain_entries": Family("gauge", "Entries in the chains of a log.", ("log",)),
     "portcullis_log_verification_time_seconds": Family(
-        "gauge", "When the chains of a log were last verified, in Unix time.", ("log",)
+        "gauge", "When the chains of a log were last verified, in Unix time; 0: never.", ("log",)
     ),
     "portcullis_log_verification_days": Family("gauge", "Days that were verified then.", ("log",)),
     "portcullis_log_verification_faulty_days": Family(
         "gauge", "Days of them that are not as they were written.", ("log",)
+    ),
+    "portcullis_backup_time_seconds": Family(
+        "gauge", "The moment that the newest backup holds, in Unix time; 0: there is none."
+    ),
+    "portcullis_backup_overdue_seconds": Family(
+        "gauge",
+        "Seconds since the newest backup is older than database.backup_days; 0: it is not, or may be.",
     ),
 }
 """Metrics of the whole installation: every node shows the same, and no worker."""
