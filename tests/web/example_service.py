@@ -129,8 +129,9 @@ class PartOfThing:
 class Faulty:
     @login
     async def on_get(self, context: RequestContext) -> None:
-        """Fail, after promising a cookie."""
+        """Fail, after promising a cookie and a page."""
         context.respond_header("Set-Cookie", "promise=1")
+        context.respond_header("Content-Security-Policy", "script-src *")
         raise RuntimeError("the password is hunter2")
 
 

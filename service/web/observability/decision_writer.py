@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import deque
 from collections.abc import Iterator
 from time import monotonic
 from typing import Final
@@ -13,6 +11,7 @@ import structlog
 
 from service.authz.engine.decision_event import Event, encoded
 from service.kernel.metrics import Sample
+from service.web.observability.backlog import Backlog
 from service.web.observability.decision_output import Output
 
 MOST_WAITING: Final = 4096
@@ -39,13 +38,9 @@ class DecisionWriter:
 
     def __init__(self, output: Output) -> None:
         self._output = output
-        self._waiting: deque[Event] = deque()
+        self._events: Backlog[Event] = Backlog("decision-log", MOST_WAITING, GATHER, self._write_all)
         self._taken: list[bytes] = []  # lines that are being written
-        self._filled = threading.Event()
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="decision-log", daemon=True)
-        self._missed = 0  # counted by the worker; the next two by the thread
-        self._lost = 0
+        self._lost = 0  # counted by the thread, as the next one
         self.written = 0
         self._told_at = -TELL_EVERY
         self._fails = False
@@ -53,7 +48,7 @@ class DecisionWriter:
     @property
     def dropped(self) -> int:
         """How many events were dropped."""
-        return self._missed + self._lost
+        return self._events.missed + self._lost
 
     def samples(self) -> Iterator[Sample]:
         """Yield the counts since the worker started."""
@@ -62,51 +57,34 @@ class DecisionWriter:
 
     def put(self, event: Event) -> None:
         """Take ``event``, or drop it if too many wait."""
-        if len(self._waiting) >= MOST_WAITING:
-            self.miss()
-            return
-        self._waiting.append(event)
-        if not self._filled.is_set():
-            self._filled.set()
+        if not self._events.put(event):
+            self._tell()
 
     def miss(self) -> None:
-        """Count an event as dropped, and tell from time to time."""
-        self._missed += 1
+        """Count an event as dropped."""
+        self._events.missed += 1
+        self._tell()
+
+    def start(self) -> None:
+        """Start writing."""
+        self._events.start()
+
+    async def finish(self) -> None:
+        """Write what waits and end; what can't be written within ``FINISH_WITHIN`` seconds is dropped."""
+        if await self._events.finish(FINISH_WITHIN):
+            await asyncio.to_thread(self._output.close)
+        if lost := len(self._events.waiting) + len(self._taken):
+            _log.warning("events of the decision log are lost", lost=lost)
+
+    def _tell(self) -> None:
         if (now := monotonic()) - self._told_at >= TELL_EVERY:
             self._told_at = now
             _log.warning("events of the decision log are dropped", dropped=self.dropped)
 
-    def start(self) -> None:
-        """Start writing."""
-        self._thread.start()
-
-    async def finish(self) -> None:
-        """Write what waits and end; what can't be written within ``FINISH_WITHIN`` seconds is dropped."""
-        if not self._thread.is_alive():
-            return
-        self._ends.set()
-        self._filled.set()
-        await asyncio.to_thread(self._thread.join, FINISH_WITHIN)
-        if lost := len(self._waiting) + len(self._taken):
-            _log.warning("events of the decision log are lost", lost=lost)
-
-    def _run(self) -> None:
-        while True:
-            self._filled.wait()
-            ends = self._ends.is_set() or self._ends.wait(GATHER)
-            self._filled.clear()
-            done = self._write_all()
-            if ends:
-                self._output.close()
-                return
-            if not done:
-                self._ends.wait(RETRY_EVERY)
-                self._filled.set()
-
-    def _write_all(self) -> bool:
-        """Write all waiting events; False if the output did not take them, which then still wait."""
+    def _write_all(self) -> float | None:
+        """Write all waiting events; if the output takes none, they wait for the seconds returned."""
         try:
-            while self._taken or self._waiting:
+            while self._taken or self._events.waiting:
                 self._taken = self._taken or self._next()
                 whole = self._output.write(self._taken)
                 self.written += whole
@@ -116,16 +94,16 @@ class DecisionWriter:
             if not self._fails:
                 _log.warning("the decision log can't be written", reason=str(error))
             self._fails = True
-            return False
+            return RETRY_EVERY
         if self._fails:
             _log.info("the decision log is written again", dropped=self.dropped)
         self._fails = False
-        return True
+        return None
 
     def _next(self) -> list[bytes]:
         lines = []
-        for _ in range(min(len(self._waiting), AT_ONCE)):
-            event = self._waiting.popleft()
+        for _ in range(min(len(self._events.waiting), AT_ONCE)):
+            event = self._events.waiting.popleft()
             try:
                 lines.append(encoded(event))
             except Exception:  # noqa: BLE001 - one event must not hold up the others

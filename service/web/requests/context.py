@@ -29,6 +29,10 @@ AddressOf = Callable[[Scope], str]
 NO_STORE: Final = b"no-store"
 """What ``Cache-Control`` says, unless a responder allows more (RFC 9111 §5.2.2.5)."""
 
+INERT: Final = b"default-src 'none'; frame-ancestors 'none'"
+"""What ``Content-Security-Policy`` says, unless a responder sends a page: a browser that shows such an answer
+runs nothing, and puts it in no frame."""
+
 MAX_USER_AGENT: Final = 512
 """Characters of a User-Agent that are kept."""
 
@@ -59,7 +63,7 @@ class RequestContext:
     true if an answer broke off. ``recorded`` is what the request changes, ``delegated`` what it asked about
     the rights of the caller. ``replayed`` is true if an earlier request with the same ``Idempotency-Key`` did
     what this one asks for, and its answer is sent again. ``event_of`` makes the entry of a logged operation.
-    ``cache_control`` says what caches may do with the answer.
+    ``cache_control`` says what caches may do with the answer, ``content_policy`` what browsers may.
     ``trace_id`` is that of its trace, "" without tracing; ``span`` is its span, None if it is not traced.
     """
 
@@ -83,6 +87,7 @@ class RequestContext:
     delegated: Delegated | None = None
     event_of: Callable[[RequestContext], OperationEvent] | None = None
     cache_control = NO_STORE
+    content_policy = INERT
 
     def __init__(self, scope: Scope, address_of: AddressOf = peer_address) -> None:
         self.scope = scope
@@ -119,11 +124,16 @@ class RequestContext:
     def respond_header(self, name: str, value: str) -> None:
         """Add a header to the response of a success; raises ValueError for a value that is not one line.
 
-        Several headers of one name are kept, as cookies need.
+        Several headers of one name are kept, as cookies need; ``Content-Security-Policy`` takes the place of
+        ``content_policy``.
         """
         if _FIELD_VALUE.fullmatch(value) is None:
             raise ValueError(f"the value of {name} is not visible ASCII on one line")
-        self.headers.append((name.lower().encode("ascii"), value.encode("ascii")))
+        header, sent = name.lower(), value.encode("ascii")
+        if header == "content-security-policy":
+            self.content_policy = sent
+        else:
+            self.headers.append((header.encode("ascii"), sent))
 
 
 def _request_id(headers: list[tuple[bytes, bytes]]) -> str:

@@ -24,6 +24,7 @@ from service.web.observability.request_log import RequestLog
 from service.web.requests.answer import Answer, Message, Receive, Send
 from service.web.requests.application import Application
 from service.web.requests.context import (
+    INERT,
     NO_STORE,
     AddressOf,
     RequestContext,
@@ -44,9 +45,7 @@ REFUSAL: Final = "portcullis.refusal"
 """The key in the ASGI scope of a refusal by the HTTP server; most requests have none."""
 
 _COMMON: Final = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"))
-_POLICY: Final = b"content-security-policy"
-# For answers that are no pages: a browser that shows one runs nothing, and puts it in no frame.
-_INERT: Final = (_POLICY, b"default-src 'none'; frame-ancestors 'none'")
+_CONTENT_POLICY: Final = b"content-security-policy"
 _BODY_HEADERS: Final = frozenset({b"content-length", b"transfer-encoding"})
 _log = structlog.get_logger()
 _VERSIONS: Final = frozenset({"1.0", "1.1", "2", "3"})
@@ -146,8 +145,6 @@ class RequestMiddleware:
 
     async def _send(self, context: RequestContext, answer: Answer, send: Send) -> None:
         headers = answer.headers() + self._headers(context)
-        if all(name != _POLICY for name, _ in headers):
-            headers.append(_INERT)
         context.status = answer.status
         await send({"type": "http.response.start", "status": answer.status, "headers": headers})
         await answer.send_body(send, head_only=context.scope["method"] == "HEAD")
@@ -159,6 +156,7 @@ class RequestMiddleware:
         headers = [
             (b"x-request-id", context.echoed_id),
             (b"cache-control", context.cache_control),
+            (_CONTENT_POLICY, context.content_policy),
             *self._common,
             *context.headers,
         ]
@@ -253,7 +251,7 @@ def raw_answer(refusal: Refusal) -> bytes:
         "Connection": "close",
         "X-Request-Id": request_id,
         "Cache-Control": NO_STORE.decode(),
-        **{name.decode(): value.decode() for name, value in (*_COMMON, _INERT)},
+        **{name.decode(): value.decode() for name, value in (*_COMMON, (_CONTENT_POLICY, INERT))},
         **refusal.headers,
     }
     lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]

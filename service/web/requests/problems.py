@@ -20,7 +20,7 @@ from service.errors import (
 )
 from service.oplog.redaction import KEY_SIGN, without_keys
 from service.web.requests.answer import Answer
-from service.web.requests.context import NO_STORE, RequestContext
+from service.web.requests.context import INERT, NO_STORE, RequestContext
 
 MEDIA_TYPE: Final = "application/problem+json"
 ERRORS_PAGE: Final = "/docs/errors"
@@ -93,7 +93,7 @@ def refused(context: RequestContext, error: Exception) -> Answer:
         operation = context.operation
         _log.error("fault", operation=operation.object if operation else None, exc_info=error)
     context.headers.clear()
-    context.cache_control = NO_STORE
+    context.cache_control, context.content_policy = NO_STORE, INERT
     try:
         for name, value in refusal.headers.items():
             context.respond_header(name, value)

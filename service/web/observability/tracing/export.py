@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import threading
-from collections import deque
 from collections.abc import Iterator
 from time import monotonic
 from typing import Any, Final
@@ -20,6 +17,7 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 
 from service.kernel.metrics import Sample
 from service.settings import Tracing as TracingSettings
+from service.web.observability.backlog import Backlog
 
 AT_ONCE: Final = 512
 """The most spans of one request to the collector."""
@@ -96,14 +94,9 @@ class SpanExport(SpanProcessor):
 
     def __init__(self, collector: Collector, most: int) -> None:
         self._collector = collector
-        self._most = most
-        self._waiting: deque[ReadableSpan] = deque()
+        self._spans: Backlog[ReadableSpan] = Backlog("tracing", most, GATHER, self._send_waiting)
         self._sending = 0
-        self._filled = threading.Event()
-        self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tracing", daemon=True)
-        self._missed = 0  # counted by those who end spans; the next two by the thread
-        self._refused = 0
+        self._refused = 0  # counted by the thread, as the next one
         self.sent = 0
         self._fails = False
         self._pause = GATHER
@@ -112,7 +105,7 @@ class SpanExport(SpanProcessor):
     @property
     def dropped(self) -> int:
         """How many spans were dropped."""
-        return self._missed + self._refused
+        return self._spans.missed + self._refused
 
     def samples(self) -> Iterator[Sample]:
         """Yield the counts since the worker started."""
@@ -124,25 +117,16 @@ class SpanExport(SpanProcessor):
 
     def on_end(self, span: ReadableSpan) -> None:
         """Take a span that has ended, or drop it if too many wait."""
-        if len(self._waiting) >= self._most:
-            self._missed += 1
-            return
-        self._waiting.append(span)
-        if not self._filled.is_set():
-            self._filled.set()
+        self._spans.put(span)
 
     def start(self) -> None:
         """Start sending."""
-        self._thread.start()
+        self._spans.start()
 
     async def finish(self) -> None:
         """Send what waits and end; what can't be sent within ``FINISH_WITHIN`` seconds is dropped."""
-        if not self._thread.is_alive():
-            return
-        self._ends.set()
-        self._filled.set()
-        await asyncio.to_thread(self._thread.join, FINISH_WITHIN)
-        left = self._sending + len(self._waiting)
+        await self._spans.finish(FINISH_WITHIN)
+        left = self._sending + len(self._spans.waiting)
         self._collector.stop()
         if left:
             _log.warning("spans of traces are lost", lost=left)
@@ -154,29 +138,20 @@ class SpanExport(SpanProcessor):
         """Return False: nothing is sent sooner than usual."""
         return False
 
-    def _run(self) -> None:
-        while True:
-            self._filled.wait()
-            ends = self._ends.wait(self._pause)
-            self._filled.clear()
-            self._send_waiting()
-            if ends or self._ends.is_set():
-                return
-
-    def _send_waiting(self) -> None:
-        """Send all that waits; stops at the first batch that is not taken, which is dropped."""
-        while self._waiting:
-            batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), AT_ONCE))]
+    def _send_waiting(self) -> float | None:
+        """Send all that waits; at the first batch that is not taken, drop it and return the pause."""
+        waiting = self._spans.waiting
+        while waiting:
+            batch = [waiting.popleft() for _ in range(min(len(waiting), AT_ONCE))]
             self._sending = len(batch)
             taken = self._take(batch)
             self._sending = 0
-            if taken:
-                self.sent += len(batch)
-                self._recovered()
-            else:
+            if not taken:
                 self._refused += len(batch)
-                self._failed()
-                return
+                return self._failed()
+            self.sent += len(batch)
+            self._recovered()
+        return None
 
     def _take(self, batch: list[ReadableSpan]) -> bool:
         try:
@@ -191,12 +166,13 @@ class SpanExport(SpanProcessor):
             self._fails = False
             _log.info("the collector of traces takes spans again", dropped=self.dropped)
 
-    def _failed(self) -> None:
+    def _failed(self) -> float:
+        """Tell of it from time to time; return the pause before the next attempt."""
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
-        self._filled.set()  # what still waits is tried again after the pause
         self._fails = True
         if (now := monotonic()) - self._told_at >= TELL_EVERY:
             self._told_at = now
             _log.warning(
                 "the collector of traces takes no spans", reason=self._collector.reason, dropped=self.dropped
             )
+        return self._pause
