@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -153,6 +154,21 @@ def test_no_redirect_of_a_collector_is_followed_and_its_spans_count_as_lost(
     assert made.sent == 0
     assert busy.followed == 0
     assert led_away.reason == "HTTP status 302"
+
+
+def test_neither_a_proxy_of_the_environment_nor_a_password_of_the_home_is_used(
+    busy: collectors.Collector, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / ".netrc"
+    netrc.write_text("default login somebody password else")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    busy.status = 200
+    assert Collector(Tracing(endpoint=busy.url, headers="authorization=Bearer mine", timeout=1)).send([])
+    assert {name.lower(): value for name, value in busy.headers[0].items()}["authorization"] == "Bearer mine"
 
 
 class Kept(SpanProcessor):

@@ -36,10 +36,15 @@ _log = structlog.get_logger(__name__)
 class _Session(requests.Session):
     """Remembers why the last request failed, which the exporter tells in lines of its own only.
 
-    It follows no redirect: the headers may hold a secret, which is for the collector alone.
+    It follows no redirect: the headers may hold a secret, which is for the collector alone. It uses no proxy
+    of the environment, and no ``.netrc``, whose password would take the place of such a header.
     """
 
     reason = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.trust_env = False
 
     def request(self, *arguments: Any, **named: Any) -> requests.Response:
         """Send a request."""
