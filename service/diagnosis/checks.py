@@ -28,7 +28,7 @@ Look: TypeAlias = Callable[[Installation], Finding | Awaitable[Finding]]
 
 
 class Check(NamedTuple):
-    """One check. The words of a ``local`` one name paths, addresses or servers of the node.
+    """One check. The words of a ``local`` one name paths, addresses or servers of the node, or judge a key.
 
     The operator of the node reads them; the API shows the state alone.
     """
@@ -39,8 +39,8 @@ class Check(NamedTuple):
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    Check("signing-key", file_checks.signing_key),
-    Check("previous-key", file_checks.previous_key),
+    Check("signing-key", file_checks.signing_key, local=True),
+    Check("previous-key", file_checks.previous_key, local=True),
     Check("configuration-file", file_checks.configuration_file, local=True),
     Check("data-directory", file_checks.data_directory, local=True),
     Check("disk-space", machine_checks.disks),

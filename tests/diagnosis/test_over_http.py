@@ -10,13 +10,14 @@ import pytest
 
 from service.diagnosis import latest
 from service.diagnosis.checks import CHECKS
+from service.diagnosis.file_checks import signing_key
 from service.diagnosis.findings import Findings, ok
 from service.diagnosis.installation import Installation
 from service.diagnosis.latest import LatestFindings
 from service.diagnosis.policy_checks import policy_files
 from service.endpoints.system.findings import LOCAL, ON_THE_NODE, _shown
 from service.errors import Unavailable
-from service.settings import Policy, Settings
+from service.settings import Policy, Server, Settings
 from tests.support.inside import Inside
 
 pytestmark = pytest.mark.anyio
@@ -50,6 +51,17 @@ def test_a_faulty_policy_file_of_the_node_is_not_named(tmp_path: Path) -> None:
     assert str(tmp_path) in finding.message  # for the operator of the node
     shown = _shown("policy-files", finding)
     assert (shown.state, shown.message, shown.remedy) == ("fault", ON_THE_NODE, None)
+
+
+def test_what_is_wrong_with_a_signing_key_is_for_the_operator_of_the_node(tmp_path: Path) -> None:
+    secret = tmp_path / "jwt_secret"
+    secret.write_text("x" * 64)
+    secret.chmod(0o644)
+    settings = Settings(server=Server(data=tmp_path))
+    finding = signing_key(Installation({}, settings, lambda _shipped: []))
+    assert finding.state == "fault"
+    assert str(tmp_path) in finding.message
+    assert _shown("signing-key", finding).message == _shown("previous-key", finding).message == ON_THE_NODE
 
 
 async def test_many_who_ask_get_the_findings_of_one_look_until_they_are_old(
