@@ -29,6 +29,7 @@ class Surroundings:
         """Yield what the last looks have found."""
         for place, free in self.disks.free():
             yield Sample("portcullis_disk_free_bytes", free, {"place": place})
-        for of, end in self.certificates.ends():
-            yield Sample("portcullis_certificate_end_time_seconds", end, {"of": of})
+        for of, found in self.certificates.first_ends().items():
+            yield Sample("portcullis_certificate_begin_time_seconds", found.begin.timestamp(), {"of": of})
+            yield Sample("portcullis_certificate_end_time_seconds", found.end.timestamp(), {"of": of})
         yield from counted("portcullis_misforwarded_requests_total", "kind", self.forwarding.counts)

@@ -22,9 +22,9 @@ from service.records.database.addresses import tcp_addresses
 from service.settings import Settings
 
 SOON: Final = timedelta(days=21)
-"""How long before its end a certificate is worth a warning."""
+"""How long before its end a certificate is worth a warning; at most a quarter of its life."""
 URGENT: Final = timedelta(days=7)
-"""How long before its end a certificate is a fault."""
+"""How long before its end a certificate is a fault; at most a twelfth of its life."""
 EVERY: Final = 600.0
 """Seconds between two looks of a worker."""
 
@@ -42,10 +42,26 @@ class Endpoint(NamedTuple):
 
 
 class Certificate(NamedTuple):
-    """The life of the certificate that an endpoint shows."""
+    """The life of the certificate that an endpoint shows.
+
+    They are usually renewed when about a third of their life is left. One that lives for days or hours
+    is judged by its share of life, so that a warning is worth acting on.
+    """
 
     begin: datetime
     end: datetime
+
+    def is_valid(self, now: datetime) -> bool:
+        """Say whether it is valid at ``now``."""
+        return self.begin <= now < self.end
+
+    def is_soon(self, now: datetime) -> bool:
+        """Say whether it should have been renewed by ``now``."""
+        return self.end - now < min(SOON, (self.end - self.begin) / 4)
+
+    def is_urgent(self, now: datetime) -> bool:
+        """Say whether it ends so soon after ``now`` that somebody has to renew it."""
+        return self.end - now < min(URGENT, (self.end - self.begin) / 12)
 
 
 Certificates = Mapping[Endpoint, Certificate]
@@ -108,7 +124,7 @@ class CertificateWatch:
         """What the last look has found."""
 
     async def health(self) -> Health:
-        """Return ``down`` if a certificate is not valid now, ``degraded`` if one ends within ``URGENT``.
+        """Return ``down`` if a certificate is not valid now, ``degraded`` if the end of one is urgent.
 
         Of the last look; a new one is begun if that is old, and not waited for. The details are the ends.
         """
@@ -119,17 +135,17 @@ class CertificateWatch:
             self._looking = run(None, certificates_of, self._settings)
         now = datetime.now(UTC)
         ends = {f"{one.of} {one.host}:{one.port}": found.end.isoformat() for one, found in self.found.items()}
-        if any(not found.begin <= now < found.end for found in self.found.values()):
+        if not all(found.is_valid(now) for found in self.found.values()):
             return Health("down", ends)
-        near = any(found.end - now < URGENT for found in self.found.values())
+        near = any(found.is_urgent(now) for found in self.found.values())
         return Health("degraded" if near else "up", ends)
 
-    def ends(self) -> Iterator[tuple[str, float]]:
-        """Yield what has a certificate, and the first end of one of its servers, in Unix time."""
-        ends: dict[str, float] = {}
+    def first_ends(self) -> Mapping[str, Certificate]:
+        """Return by what it is of (``Endpoint.of``) the certificate that ends first."""
+        first: dict[str, Certificate] = {}
         for endpoint, found in self.found.items():
-            ends[endpoint.of] = min(ends.get(endpoint.of, found.end.timestamp()), found.end.timestamp())
-        yield from ends.items()
+            first[endpoint.of] = min(first.get(endpoint.of, found), found, key=lambda one: one.end)
+        return first
 
     def _take(self) -> None:
         if self._looking is not None and self._looking.done():

@@ -7,7 +7,7 @@ import resource
 from datetime import UTC, datetime
 from typing import Final
 
-from service.diagnosis.certificates import SOON, URGENT, Certificate, Endpoint, certificates_of, endpoints
+from service.diagnosis.certificates import Certificate, Endpoint, certificates_of, endpoints
 from service.diagnosis.disks import Disk, disk_at, places
 from service.diagnosis.findings import Finding, fault, ok, warning
 from service.diagnosis.installation import Installation
@@ -55,11 +55,10 @@ async def certificates(installation: Installation) -> Finding:
         return ok("none was shown: the servers speak no TLS, or can't be reached from here")
     now = datetime.now(UTC)
     told = ", ".join(_told(endpoint, one, now) for endpoint, one in found.items())
-    first = min(one.end for one in found.values())
     remedy = "renew it, and see that what renews it runs"
-    if any(one.begin > now for one in found.values()) or first - now < URGENT:
+    if any(one.is_urgent(now) or not one.is_valid(now) for one in found.values()):
         return fault(told, remedy)
-    return warning(told, remedy) if first - now < SOON else ok(told)
+    return warning(told, remedy) if any(one.is_soon(now) for one in found.values()) else ok(told)
 
 
 def _told(endpoint: Endpoint, one: Certificate, now: datetime) -> str:

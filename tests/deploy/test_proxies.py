@@ -235,6 +235,13 @@ async def test_what_is_for_programs_inside_stays_inside(front: Front, path: str)
     assert head.startswith("HTTP/1.1 404 ")
 
 
+@pytest.mark.parametrize("target", [f"{HOST}:443", "elsewhere.example.com:443"])
+async def test_nobody_gets_a_tunnel(front: Front, target: str) -> None:
+    head, got = await front.send(f"CONNECT {target}")
+    assert got is None
+    assert head.split()[1] in ("400", "405", "421")
+
+
 async def test_browsers_are_told_to_use_tls_only(front: Front) -> None:
     head, _ = await front.send("GET /api/x")
     assert "strict-transport-security: max-age=63072000" in head.lower()

@@ -74,8 +74,18 @@ async def watched(watch: CertificateWatch) -> Health:
 
 @pytest.mark.parametrize(
     ("begins", "ends", "state"),
-    [(-9, 30, "up"), (-9, 8, "up"), (-9, 6, "degraded"), (-9, -1, "down"), (1, 30, "down")],
-    ids=["in time", "in a week", "near its end", "expired", "not yet valid"],
+    [
+        (-80, 30, "up"),
+        (-80, 8, "up"),
+        (-80, 6, "degraded"),
+        (-4, 2, "up"),
+        (-40, 2, "degraded"),
+        (-9, -1, "down"),
+        (1, 30, "down"),
+    ],
+    ids=[
+        *("in time", "in a week", "near its end", "of six days", "of six weeks", "expired", "not yet valid"),
+    ],
 )
 async def test_a_certificate_near_its_end_degrades_and_one_that_is_not_valid_is_down(
     tmp_path: Path, begins: int, ends: int, state: str
@@ -87,7 +97,7 @@ async def test_a_certificate_near_its_end_degrades_and_one_that_is_not_valid_is_
         url = f"https://localhost:{server.port}"
         watch = CertificateWatch(settings_of(PORTCULLIS_SERVER__PUBLIC_URL=url), every=0)
         health = await watched(watch)
-    assert (health.state, [of for of, _ in watch.ends()]) == (state, ["public"])
+    assert (health.state, list(watch.first_ends())) == (state, ["public"])
     assert list(health.details) == [f"public localhost:{server.port}"]
 
 

@@ -58,6 +58,7 @@ def states(url: str) -> dict[str, str]:
         (CLIENT, {"x-forwarded-for": f"192.0.2.1, {CLIENT}"}, "ok", "ok"),
         ("192.0.2.1", {"x-forwarded-for": "192.0.2.1"}, "fault", "ok"),
         (PROXY, {"x-forwarded-for": CLIENT}, "fault", "ok"),
+        (PROXY, {"x-forwarded-for": f"192.0.2.1, {PROXY}"}, "unknown", "ok"),  # asked on the proxy's machine
         (CLIENT, {"x-forwarded-for": CLIENT, "x-real-ip": "192.0.2.1"}, "ok", "fault"),
         (CLIENT, {"x-forwarded-for": CLIENT, "x-portcullis-user": "forged.invalid"}, "ok", "fault"),
         (CLIENT, {"x-forwarded-for": CLIENT, "forwarded": "for=192.0.2.1"}, "ok", "fault"),

@@ -107,7 +107,10 @@ def _address(told: Mapping[str, Any]) -> Finding:
             f"the client's address is what the client says in X-Forwarded-For ({_NOBODY})",
             "have the proxy replace the header, and name only proxies in server.trusted_proxies",
         )
-    if address == peer and "x-forwarded-for" in told.get("headers", {}):
+    forwarded = told.get("headers", {}).get("x-forwarded-for")
+    if address == peer and forwarded is not None:
+        if forwarded.rpartition(",")[2].strip() == peer:
+            return unknown("this machine is the proxy's: ask from another one")
         return fault(
             f"all clients have the address of the proxy, {printable(peer)}",
             "name the proxy in server.trusted_proxies",

@@ -116,6 +116,9 @@ OF_WORKERS: Final = {
     "portcullis_disk_free_bytes": Family(
         "gauge", "Free bytes of the file system at a place that the node writes.", ("place",)
     ),
+    "portcullis_certificate_begin_time_seconds": Family(
+        "gauge", "When the certificate that ends first began, in Unix time.", ("of",)
+    ),
     "portcullis_certificate_end_time_seconds": Family(
         "gauge", "When a certificate ends, in Unix time.", ("of",)
     ),
