@@ -63,5 +63,11 @@ def _troubles(
             f"portcullis export forget {name}",
         )
     for where in configured:
+        if (state := stored.get(where.name)) and (logs := state.left(where.logs)):
+            left = f"{where.name} does not export {' and '.join(logs)} any more"
+            yield (
+                f"{left}, and still holds back what it has not got",
+                f"portcullis export forget {where.name}",
+            )
         if where.transport in ("http", "syslog+tcp") and urlsplit(where.url).hostname not in _LOOPBACK:
             yield f"{where.name} gets entries in clear text", "use https or syslog+tls"

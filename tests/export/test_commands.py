@@ -38,7 +38,7 @@ def refusing(request: Request) -> Answer:
 
 async def run(place: Place, command: ModuleType, *arguments: str, to: Destination | None = None) -> None:
     """Run a command with ``to`` as the only destination of its settings."""
-    table = {} if to is None else {to.name: {"url": to.url, "secret": SECRET}}
+    table = {} if to is None else {to.name: {"url": to.url, "secret": SECRET, "logs": [*to.logs]}}
     environ = {
         "PORTCULLIS_CONFIG": "",
         "DATABASE_URL": place.url,
@@ -119,6 +119,23 @@ async def test_only_a_destination_that_is_not_configured_can_be_forgotten(place:
     await run(place, forget, to.name)
     with pytest.raises(OperatorError, match="no state"):
         await run(place, forget, to.name)
+
+
+async def test_a_log_that_a_destination_no_longer_exports_is_named_and_can_be_forgotten(place: Place) -> None:
+    await place.execute("DELETE FROM sys.export_destination")
+    to = place.destination("http://127.0.0.1:9/hook", logs=("logins", "decisions"))
+    await (await place.delivery(to)).close()
+    fewer = replace(to, logs=("logins",))
+    settings = replace(Settings(), export=Export(destinations=Destinations([fewer])))
+    server = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
+    finding = await export(Installation({}, settings, no_routes, place.database, server))
+    assert (finding.state, finding.remedy) == ("warning", f"portcullis export forget {to.name}")
+    assert "does not export decisions any more" in finding.message
+    await run(place, forget, to.name, to=fewer)
+    state = await place.state(to)
+    assert (state.login_id is None, state.decision_id) == (False, None)
+    with pytest.raises(OperatorError, match="remove it there first"):
+        await run(place, forget, to.name, to=fewer)
 
 
 async def test_old_dead_letters_are_deleted(place: Place) -> None:

@@ -13,5 +13,7 @@ COMMANDS: Final = (
     Command("status", "all destinations: how far they have got, and what fails"),
     Command("retry", "ask a destination again at once, and send it its dead letters"),
     Command("dead-letters", "the entries that destinations have refused"),
-    Command("forget", "delete the state of a destination that is no longer in the settings"),
+    Command(
+        "forget", "delete the state of a destination, or of a log of it, that is no longer in the settings"
+    ),
 )

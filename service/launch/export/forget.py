@@ -10,9 +10,9 @@ from service.launch.export.named import ConfiguredDestination, UnknownDestinatio
 from service.launch.lazy_commands import add_data
 from service.launch.output import say
 from service.launch.stores import reachable
-from service.records.database.transactions import Database
+from service.records.database.transactions import Connection, Database
 from service.records.export import decisions, destinations
-from service.settings import load
+from service.settings import Destination, load
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -24,19 +24,36 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Delete the state of a destination; raises UnknownDestination, SchemaError and Unavailable.
 
-    One that the settings name is refused: its next attempt would begin anew.
+    Of one that the settings name, only its positions in logs that it no longer exports are deleted. Without
+    such logs it is refused: its next attempt would begin anew.
     """
     name = options.destination
     with reachable(load(environ)) as settings:
-        if name in {one.name for one in settings.export.destinations}:
-            raise ConfiguredDestination(f"the settings name {name}: remove it there first, on all nodes")
+        configured = {one.name: one for one in settings.export.destinations}.get(name)
 
-        async def work(database: Database) -> bool:
+        async def work(database: Database) -> str:
             async with database.transaction() as connection:
-                gone = await destinations.forget(connection, name)
+                gone = await (
+                    _forgotten(connection, name) if configured is None else _left(connection, configured)
+                )
                 await decisions.forget_sent(connection)
                 return gone
 
-        if not with_database(settings, work):
-            raise UnknownDestination(f"there is no state of a destination '{name}'")
-    say(f"{name}: its position and its dead letters are deleted")
+        say(f"{name}: {with_database(settings, work)}")
+
+
+async def _forgotten(connection: Connection, name: str) -> str:
+    if not await destinations.forget(connection, name):
+        raise UnknownDestination(f"there is no state of a destination '{name}'")
+    return "its position and its dead letters are deleted"
+
+
+async def _left(connection: Connection, configured: Destination) -> str:
+    state = await destinations.stored(connection, configured.name)
+    logs = [] if state is None else state.left(configured.logs)
+    if not logs:
+        raise ConfiguredDestination(
+            f"the settings name {configured.name}: remove it there first, on all nodes"
+        )
+    await destinations.leave(connection, configured.name, logs)
+    return f"its position in {' and '.join(logs)}, which it does not export any more, is deleted"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -48,6 +48,10 @@ class StoredDestination:
         """Return the id of the last entry of ``log`` that was sent; None if the log was never exported."""
         found: int | None = getattr(self, _POSITIONS[log].name)
         return found
+
+    def left(self, logs: Collection[ExportLog]) -> list[ExportLog]:
+        """Return the logs that it was sent once, and that are not among ``logs``: it holds them back."""
+        return [log for log in _POSITIONS if log not in logs and self.position(log) is not None]
 
 
 def _seconds_until(column: Column[Any]) -> Any:
@@ -145,6 +149,13 @@ async def retry_now(connection: Connection, name: str) -> bool:
     """Make the next attempt due now; False if there is no such destination."""
     due = update(export_destination).where(export_destination.c.name == name).values(retry_time=null())
     return bool((await connection.execute(due)).rowcount)
+
+
+async def leave(connection: Connection, name: str, logs: Collection[ExportLog]) -> None:
+    """Delete the positions of a destination in ``logs``: they are not held back for it any more."""
+    positions = {_POSITIONS[log]: null() for log in logs}
+    left = update(export_destination).where(export_destination.c.name == name)
+    await connection.execute(left.values(positions))
 
 
 async def forget(connection: Connection, name: str) -> bool:
