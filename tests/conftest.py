@@ -18,7 +18,7 @@ from tests.support.databases import NewDatabase, database, save_work
 from tests.support.marks import mark_stores
 from tests.support.schedule import Bundles, processes
 
-pytest_plugins = ["tests.support.seeded", "tests.support.cache_sizes"]
+pytest_plugins = ["tests.support.seeded", "tests.support.spare", "tests.support.cache_sizes"]
 
 
 # However slow the machine is: nothing fails for the time that an example takes.
@@ -76,13 +76,6 @@ def stores() -> Iterator[EmbeddedStores]:
         EmbeddedStores(Path(folder), durable=False) as both,
     ):
         save_work(both)
-        yield both
-
-
-@pytest.fixture
-def own_stores() -> Iterator[EmbeddedStores]:
-    """Stores of the test's own, to stop, pause or kill; what was written survives that."""
-    with tempfile.TemporaryDirectory(prefix="pc-") as folder, EmbeddedStores(Path(folder)) as both:
         yield both
 
 

@@ -48,8 +48,10 @@ class Server:
         return process.pid if process else None
 
     def begin(self) -> None:
-        """Start the server in the background."""
+        """Start the server in the background; raises EmbeddedError if it was closed."""
         with self._changed:
+            if self._closed:
+                raise EmbeddedError(f"{self._program.name} was closed, and does not start again")
             self._wanted, self._has_served, self._fault = True, self._serving, None
             if self._keeper.ident is None:
                 self._keeper.start()

@@ -22,7 +22,6 @@ from service.errors import Unavailable
 from service.records.database.announcements import announcements
 from service.records.database.transactions import Database
 from service.records.policy import lines
-from tests.support.seeded import seed_database
 from tests.support.unannounced import Unannounced
 
 pytestmark = pytest.mark.anyio
@@ -172,17 +171,20 @@ async def test_a_worker_that_stays_behind_a_published_revision_is_not_ready(
 
 
 async def test_a_database_that_goes_away_leaves_the_last_valid_policy_and_is_found_again(
-    own_stores: EmbeddedStores,
+    own_seeded_stores: EmbeddedStores,
 ) -> None:
-    seed_database(own_stores.database_url)
-    database = Database(own_stores.database_url, timeout=0.5)
+    stores = own_seeded_stores
+    database = Database(stores.database_url, timeout=0.5)
     await publish(database)
-    async with watching(database, listening(own_stores.database_url), poll_every=0.05) as (live, watch):
-        own_stores.postgres.stop()
+    async with watching(database, listening(stores.database_url), poll_every=0.05) as (
+        live,
+        watch,
+    ):
+        stores.postgres.stop()
         await until(lambda: watch.fault is not None)
         assert live.current.revision == 1
 
-        own_stores.postgres.start()
+        stores.postgres.start()
         published = await publish(database, enabled(False))
 
         await until(lambda: live.current.revision == published.revision and watch.fault is None)

@@ -19,7 +19,7 @@ from service.records.roles import rights
 from tests.bulk.tables import faults, send
 from tests.support.inside import Inside, inside
 from tests.support.members import member, query
-from tests.support.seeded import ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
@@ -359,12 +359,11 @@ async def test_what_is_changed_is_felt_with_the_next_request(service: Inside) ->
     assert await disabled.held() == {"system:role:list"}
 
 
-async def test_without_the_session_store_nothing_is_saved(own_stores: EmbeddedStores) -> None:
-    seed_database(own_stores.database_url)
-    async with inside(own_stores.database_url, own_stores.redis_url) as service:
+async def test_without_the_session_store_nothing_is_saved(own_seeded_stores: EmbeddedStores) -> None:
+    async with inside(own_seeded_stores.database_url, own_seeded_stores.redis_url) as service:
         await give(service, {"userName": "heron", "nickName": "Heron", "password": PASSWORD})
         before = await stored(service)
-        own_stores.valkey.close()
+        own_seeded_stores.valkey.stop()
 
         answer = await send(service, IMPORT, "userName,status\r\nheron,disabled\r\n")
 

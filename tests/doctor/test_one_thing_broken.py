@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 import subprocess
-import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -30,8 +29,8 @@ from tests.support.inside import Inside, inside
 from tests.support.outages import stopped
 from tests.support.running import ROOT
 from tests.support.s3 import S3Server, s3_server
-from tests.support.seeded import seed_database
 from tests.support.shifted import shift
+from tests.support.spare import SpareStores
 from tests.support.tls import TlsServer, write_certificate
 
 pytestmark = pytest.mark.anyio
@@ -137,21 +136,19 @@ def small_disk(folder: Path) -> Iterator[Path | None]:
 
 
 @pytest.fixture(scope="module")
-async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+async def site(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     certificate = write_certificate(folder / "public.pem", ends_in=timedelta(days=90))
     (folder / "disk").mkdir()
     with (
         pytest.MonkeyPatch.context() as patch,
-        tempfile.TemporaryDirectory(prefix="pc-") as place,
-        EmbeddedStores(Path(place)) as stores,
+        spare_stores.borrowed(seeded=True) as stores,
         s3_server() as s3,
         TlsServer(certificate) as proxy,
         small_disk(folder / "disk") as disk,
     ):
         for watch in (certificates, health, clock_watch):
             patch.setattr(watch, "EVERY", 0.1)
-        seed_database(stores.database_url)
         variables = {
             "PORTCULLIS_CONFIG": "",
             "JWT_SECRET": secrets.token_urlsafe(48),

@@ -84,13 +84,13 @@ def test_an_account_that_may_not_ask_is_told_so(
 
 
 def test_a_store_that_is_away_is_a_fault_and_all_else_is_looked_at(
-    own_stores: EmbeddedStores, tmp_path: Path
+    own_seeded_stores: EmbeddedStores, tmp_path: Path
 ) -> None:
-    seed_database(own_stores.database_url)
-    variables = variables_of(own_stores.database_url, own_stores.redis_url, tmp_path / "data")
-    own_stores.valkey.close()
-    without_sessions = found(own_stores, tmp_path)
-    own_stores.postgres.close()
+    stores = own_seeded_stores
+    variables = variables_of(stores.database_url, stores.redis_url, tmp_path / "data")
+    stores.valkey.stop()
+    without_sessions = found(stores, tmp_path)
+    stores.postgres.stop()
 
     done = portcullis(tmp_path, "doctor", "--json", **variables)
 

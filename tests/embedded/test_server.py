@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,13 +14,14 @@ import structlog
 
 from service.embedded import EmbeddedError, EmbeddedStores
 from service.embedded.processes import at_work_in
+from tests.support.spare import SpareStores
 from tests.support.waiting import eventually
 
 
 @pytest.fixture(scope="module")
-def own_stores() -> Iterator[EmbeddedStores]:
+def own_stores(spare_stores: SpareStores) -> Iterator[EmbeddedStores]:
     """One pair for this file; every test leaves both servers running."""
-    with tempfile.TemporaryDirectory(prefix="pc-") as folder, EmbeddedStores(Path(folder)) as both:
+    with spare_stores.borrowed() as both:
         yield both
 
 

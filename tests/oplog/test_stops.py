@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -21,7 +20,7 @@ from service.oplog.chain import Chain
 from service.oplog.journal import Journal
 from tests.oplog.conftest import Place, operation, place_at, until
 from tests.support.running import ROOT
-from tests.support.seeded import seed_database
+from tests.support.spare import SpareStores
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.anyio
@@ -31,10 +30,9 @@ BUSY_MACHINE = 1.0  # seconds that a machine with other things to do may add
 
 
 @pytest.fixture(scope="module")
-def durable() -> Iterator[EmbeddedStores]:
+def durable(spare_stores: SpareStores) -> Iterator[EmbeddedStores]:
     """Stores that may be stopped; what was written survives that."""
-    with tempfile.TemporaryDirectory(prefix="pc-") as folder, EmbeddedStores(Path(folder)) as both:
-        seed_database(both.database_url)
+    with spare_stores.borrowed(seeded=True) as both:
         yield both
 
 

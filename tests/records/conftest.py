@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -12,6 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from service.embedded import EmbeddedStores
 from service.records.database.transactions import Database
 from tests.support.databases import database as new_database
+from tests.support.spare import SpareStores
 
 
 @pytest.fixture
@@ -40,11 +39,8 @@ async def connection(shared_url: str) -> AsyncIterator[AsyncConnection]:
 
 
 @pytest.fixture(scope="package")
-def _fragile() -> Iterator[EmbeddedStores]:
-    with (
-        tempfile.TemporaryDirectory(prefix="pc-") as folder,
-        EmbeddedStores(Path(folder), durable=False, with_valkey=False) as stores,
-    ):
+def _fragile(spare_stores: SpareStores) -> Iterator[EmbeddedStores]:
+    with spare_stores.borrowed() as stores:
         yield stores
 
 

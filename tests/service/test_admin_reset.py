@@ -22,7 +22,7 @@ from tests.log_reading.entries import person
 from tests.service.conftest import variables_for
 from tests.support.inside import Inside, inside
 from tests.support.running import PATIENCE, Ended, command, environment, portcullis
-from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -155,12 +155,11 @@ async def test_what_will_not_do_is_refused_in_words_and_changes_nothing(site: Si
     assert (await site.service.ask("GET", "/api/user/info")).status == 200
 
 
-def test_without_a_store_nothing_is_half_done(own_stores: EmbeddedStores, tmp_path: Path) -> None:
-    seed_database(own_stores.database_url)
-    variables = variables_for(own_stores.database_url, own_stores.redis_url)
-    with psycopg.connect(own_stores.database_url) as connection:
+def test_without_a_store_nothing_is_half_done(own_seeded_stores: EmbeddedStores, tmp_path: Path) -> None:
+    variables = variables_for(own_seeded_stores.database_url, own_seeded_stores.redis_url)
+    with psycopg.connect(own_seeded_stores.database_url) as connection:
         connection.execute("UPDATE sys.user SET status = 'disabled'")
-    own_stores.valkey.close()
+    own_seeded_stores.valkey.stop()
 
     def reset(*options: str) -> str:
         done = portcullis(
@@ -170,10 +169,10 @@ def test_without_a_store_nothing_is_half_done(own_stores: EmbeddedStores, tmp_pa
         return done.errors
 
     assert reset("--enable") == "portcullis: The session store is out of reach\n"
-    with psycopg.connect(own_stores.database_url) as connection:
+    with psycopg.connect(own_seeded_stores.database_url) as connection:
         row = connection.execute("SELECT status, version FROM sys.user").fetchone()
     assert row == ("disabled", 1)
-    own_stores.postgres.close()
+    own_seeded_stores.postgres.stop()
     assert re.fullmatch(r"portcullis: The database is out of reach: connection is bad: [^\n]*\n", reset())
 
 

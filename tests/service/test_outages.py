@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import httpx
 import pytest
@@ -18,6 +16,7 @@ from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
 from tests.support.outages import frozen, stopped
 from tests.support.running import running
+from tests.support.spare import SpareStores
 from tests.support.waiting import eventually
 
 ROLE_LIST = "/api/role/list"
@@ -27,9 +26,9 @@ CREDENTIALS = {"userName": "admin", "password": PASSWORD}
 
 
 @pytest.fixture(scope="module")
-def mortal_stores() -> Iterator[EmbeddedStores]:
+def mortal_stores(spare_stores: SpareStores) -> Iterator[EmbeddedStores]:
     """Stores of this module's own, to stop and to freeze; what was written survives that."""
-    with tempfile.TemporaryDirectory(prefix="pc-") as folder, EmbeddedStores(Path(folder)) as both:
+    with spare_stores.borrowed() as both:
         yield both
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
 
-from service.embedded import EmbeddedStores
 from tests.benchmarks.fault_matrix.proxy import Proxy
 from tests.service.callers import PASSWORD
 from tests.service.conftest import variables_for
 from tests.support.running import Running, running
+from tests.support.spare import SpareStores
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.extended
@@ -33,13 +31,10 @@ class Nodes:
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
-    with (
-        tempfile.TemporaryDirectory(prefix="pc-") as folder,
-        EmbeddedStores(Path(folder) / "data") as stores,
-    ):
-        place = Path(folder)
-        sockets = place / "data" / "sockets"
+def nodes(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    place = tmp_path_factory.mktemp("nodes")
+    with spare_stores.borrowed() as stores:
+        sockets = stores.data / "sockets"
         database, sessions = Proxy(sockets / ".s.PGSQL.5432"), Proxy(sockets / "valkey.sock")
         near = variables_for(stores.database_url, stores.redis_url) | {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
         far = near | {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from tests.authn.keys import KIND_OF, key, private_pem, public_pem
 from tests.sessions.site import PROXY, Site
 from tests.support.databases import database
 from tests.support.running import running
-from tests.support.seeded import seed_database
+from tests.support.spare import SpareStores
 
 
 def signing(folder: Path, algorithm: str) -> dict[str, str]:
@@ -120,10 +119,9 @@ class Mortal:
 
 
 @pytest.fixture(scope="package")
-def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
+def mortal(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mortal]:
     """A service whose stores may be stopped and frozen, and are running again after each test."""
-    with tempfile.TemporaryDirectory(prefix="pc-") as name, EmbeddedStores(Path(name)) as stores:
-        seed_database(stores.database_url)
+    with spare_stores.borrowed(seeded=True) as stores:
         folder = tmp_path_factory.mktemp("site")
         with site_on(stores.database_url, stores.redis_url, folder, "RS256") as site:
             yield Mortal(site, stores)
