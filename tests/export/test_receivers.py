@@ -8,6 +8,7 @@ import errno
 import hashlib
 import hmac
 import json
+import logging
 import os
 import resource
 import socket
@@ -17,10 +18,12 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from service.export.entry import Entry
 from service.export.outcomes import Failed, Refused
@@ -28,6 +31,7 @@ from service.export.receivers import receiver_of
 from service.export.syslog import host_name
 from service.export.webhook import seconds_of
 from service.settings import Destination
+from service.web.observability.log_format import configure_logging
 from tests.export.conftest import SECRET
 from tests.export.receiver import HttpReceiver, said
 from tests.support.certificates import Authority
@@ -137,6 +141,21 @@ async def test_no_reason_has_the_secret_or_the_path_of_the_url() -> None:
         await send(destination(url, secret=SECRET, authorization="Bearer hidden"), entry(1))
     for secret in ("token-in-the-path", "hidden", SECRET):
         assert secret not in str(failure.value)
+
+
+async def test_no_line_of_the_log_has_the_path_of_the_url() -> None:
+    out, root = BytesIO(), logging.getLogger()
+    before, handlers, level = structlog.get_config(), root.handlers[:], root.level
+    configure_logging("json", "info", out)
+    try:
+        async with HttpReceiver().listening() as receiver:
+            await send(destination(f"{receiver.url}/token-in-the-path", secret=SECRET), entry(1))
+        logging.getLogger("another").info("is heard")
+    finally:
+        structlog.configure(**before)
+        root.handlers[:], root.level = handlers, level
+    assert b"is heard" in out.getvalue()
+    assert b"token-in-the-path" not in out.getvalue()
 
 
 def test_retry_after_is_seconds_or_a_date() -> None:

@@ -26,8 +26,8 @@ Event = MutableMapping[str, Any]
 
 _TRACEBACK: Final = "exception"
 
-_CHATTY: Final = ("alembic", "casbin")
-"""Libraries whose info lines repeat those of this service, or are not wanted."""
+_CHATTY: Final = ("alembic", "casbin", "httpcore", "httpx")
+"""Libraries whose info lines repeat those of this service, are not wanted, or name webhooks with tokens."""
 
 
 def configure_logging(
