@@ -14,6 +14,7 @@ import redis
 import structlog
 
 from service.embedded import EmbeddedStores
+from tests.support import compiled_once
 from tests.support.databases import NewDatabase, database, save_work
 from tests.support.marks import mark_stores
 from tests.support.schedule import Bundles, processes
@@ -29,6 +30,8 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile("extended", hypothesis.settings.get_profile("usual"), max_examples=1_000)
 hypothesis.settings.load_profile("usual")
 
+
+compiled_once.share()
 
 _LOGGING = structlog.get_config()
 

@@ -1,0 +1,53 @@
+"""Engines of the test's own process share the statements that they have compiled.
+
+SQLAlchemy keeps them by engine, and each service that a test starts in its own process has new engines. The same
+statements would be compiled hundreds of times. Services in processes of their own have plain engines.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import URL, Engine
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg, PGDialectAsync_psycopg
+from sqlalchemy.util import LRUCache
+
+_COMPILED: Final[LRUCache[Any, Any]] = LRUCache(5_000)
+
+
+class _Alike:
+    """Makes a dialect equal to all others of its class: compiled statements are found by their dialect."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    @classmethod
+    def engine_created(cls, engine: Engine) -> None:
+        """Give a new engine the statements that others have compiled; called by SQLAlchemy."""
+        engine._compiled_cache = _COMPILED
+
+
+class AsyncDialect(_Alike, PGDialectAsync_psycopg):
+    """psycopg on an event loop."""
+
+    supports_statement_cache = True
+
+
+class Dialect(_Alike, PGDialect_psycopg):
+    """psycopg, and what an asynchronous engine asks for its own dialect."""
+
+    supports_statement_cache = True
+
+    @classmethod
+    def get_async_dialect_cls(cls, _url: URL) -> type[AsyncDialect]:
+        """Return the class for an asynchronous engine."""
+        return AsyncDialect
+
+
+def share() -> None:
+    """Let the engines that are made from now on share what they compile."""
+    registry.register("postgresql.psycopg", __name__, Dialect.__name__)
