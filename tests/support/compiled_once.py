@@ -1,7 +1,7 @@
 """Engines of the test's own process share the statements that they have compiled.
 
-SQLAlchemy keeps them by engine, and each service that a test starts in its own process has new engines. The same
-statements would be compiled hundreds of times. Services in processes of their own have plain engines.
+SQLAlchemy keeps them by engine, and each service that a test starts in its own process has new engines.
+The same statements would be compiled hundreds of times. Services in processes of their own share nothing.
 """
 
 from __future__ import annotations

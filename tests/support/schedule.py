@@ -33,37 +33,55 @@ TOGETHER: Final = {
 """Files that share a running service, and the name of the bundle that they are run in."""
 
 LONGEST: Final = (
-    "tests/service/test_processes.py",
-    SHARED,
-    WORKERS,
-    SESSIONS,
     CONSOLE,
-    "tests/consumers/test_fuzzing.py",
+    SESSIONS,
+    SHARED,
     "tests/docs/test_contributing.py",
+    "tests/service/test_processes.py",
     "tests/policy_publishing/test_restore.py",
     "tests/users/test_no_climbing.py",
     "tests/service/test_slow_clients.py",
-    "tests/log_reading/test_exports.py",
-    "tests/service/test_outages.py",
-    "tests/service/test_refused_starts.py",
-    "tests/service/test_rolling_restart.py",
-    "tests/docs/test_readme.py",
-    "tests/files/test_outages.py",
-    "tests/dry_runs/test_answers.py",
+    "tests/consumers/test_fuzzing.py",
+    WORKERS,
     "tests/menus/test_menus.py",
-    "tests/authz/test_publishing.py",
     "tests/oplog/test_stops.py",
-    "tests/doctor/test_policy.py",
+    "tests/authz/test_publishing.py",
     "tests/doctor/test_stores.py",
     "tests/records/test_database.py",
+    "tests/files/test_outages.py",
+    "tests/doctor/test_policy.py",
+    "tests/service/test_outages.py",
+    "tests/docs/test_guides.py",
+    "tests/bulk/test_users.py",
+    "tests/docs/test_readme.py",
+    "tests/users/test_edits_alike.py",
+    "tests/log_reading/test_exports.py",
+    "tests/dry_runs/test_answers.py",
+    "tests/doctor/test_one_thing_broken.py",
+    "tests/state/test_apply.py",
+    "tests/users/test_no_climbing_together.py",
+    "tests/embedded/test_owner.py",
+    "tests/service/test_readiness.py",
+    "tests/services/test_administering.py",
+    "tests/policies/test_command.py",
+    "tests/log_capture/test_operations.py",
+    "tests/roles/test_roles.py",
+    "tests/service/test_admin_reset.py",
+    "tests/policy_publishing/test_questions.py",
+    "tests/resource/test_resource.py",
+    "tests/service/test_rolling_restart.py",
+    "tests/consumers/test_python_client.py",
+    "tests/bulk/test_roles.py",
+    "tests/service/test_idle.py",
+    "tests/keyspace/test_sentinel.py",
 )
-"""What takes more than ten seconds, the longest first. All else follows by the number of its tests."""
+"""What takes more than eight seconds, the longest first. All else follows by the number of its tests."""
 
 
 def processes() -> int:
-    """Return how many processes ``--numprocesses=auto`` means: one more than cores, as many tests wait."""
+    """Return how many processes ``--numprocesses=auto`` means: two a core, as tests wait half the time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return cores + 1
+    return 2 * cores
 
 
 def bundle_of(test_id: str) -> str:
