@@ -38,7 +38,7 @@ class Webhook:
         self._url = destination.url
         self._timeout = destination.timeout
         self._encoding = encoding
-        self._keys = signing_keys(_secret(destination.secret, destination.secret_file))
+        self._keys = _signing_keys(_secret(destination.secret, destination.secret_file))
         headers = {"Content-Type": "application/json", "User-Agent": f"Portcullis/{__version__}"}
         if authorization := _secret(destination.authorization, destination.authorization_file):
             headers["Authorization"] = authorization
@@ -107,10 +107,21 @@ def seconds_of(retry_after: str | None, now: datetime) -> float | None:
 
 
 def _secret(text: str, file: Path | None) -> str:
+    """Return a secret of the settings, or that of its file, which may be another one since the start."""
     try:
-        return text if file is None else file.read_text(encoding="ascii").strip()
+        found = text if file is None else file.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise Failed(f"the file of a secret can't be read: {type(error).__name__}") from None
+    if file is not None and not found:
+        raise Failed("the file of a secret is empty")  # nothing goes out unsigned
+    return found
+
+
+def _signing_keys(text: str) -> list[bytes]:
+    try:
+        return signing_keys(text)
+    except ValueError as error:
+        raise Failed(f"the secret {error}") from None
 
 
 async def _read(answer: httpx.Response) -> None:

@@ -163,6 +163,7 @@ def _url(value: object) -> str:
 def _place(parts: SplitResult, port: int | None) -> str | None:
     if parts.scheme in _BY_PATH:
         fits = not parts.netloc and len(parts.path) > 1 and not parts.path.endswith("/") and not parts.query
+        fits = fits and unquote(parts.path).isprintable()
         return None if fits else f"must have a url such as {parts.scheme}:///run/name, with an absolute path"
     if not parts.hostname:
         return "must have a url with a host"

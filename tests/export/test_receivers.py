@@ -92,6 +92,20 @@ async def test_a_secret_and_the_authorization_can_be_in_files(tmp_path: Path) ->
     assert receiver.requests[0].headers["webhook-signature"].startswith("v1,")
 
 
+@pytest.mark.parametrize(
+    ("held", "reason"), [("", "is empty"), ("\n", "is empty"), ("whsec_short", "24 to 64 random bytes")]
+)
+async def test_nothing_is_sent_unsigned_when_the_file_of_the_secret_was_emptied_or_spoilt(
+    tmp_path: Path, held: str, reason: str
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(held)
+    async with HttpReceiver().listening() as receiver:
+        with pytest.raises(Failed, match=reason):
+            await send(destination(receiver.url, secret_file=secret), entry(1))
+    assert receiver.requests == []
+
+
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 async def test_a_redirect_is_not_followed(status: int) -> None:
     async with HttpReceiver().listening() as second:

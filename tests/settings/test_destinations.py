@@ -64,6 +64,7 @@ def test_the_file_has_a_table_for_each_and_secrets_by_reference(tmp_path: Path) 
         ({**HOOK, "timeout": 61}, "a timeout of 0.1 to 60"),
         ({**HOOK, "secrets": "x"}, "no member secrets"),
         ({"url": "file:///missing/audit.jsonl"}, "not in an existing folder"),
+        ({"url": "file:///tmp/audit%00.jsonl"}, "with an absolute path"),
         ({"url": "file:///tmp/audit.jsonl", "secret": SECRET}, "only http and https use"),
         ({"url": "file:///tmp/audit.jsonl", "ca_file": "/tmp"}, "only https and syslog+tls use"),
     ],
