@@ -61,6 +61,7 @@ class LoginLog:
                 browser=browser or None,
                 os=system or None,
                 request_id=origin.request_id if origin else None,
+                trace_id=origin.trace_id or None if origin else None,
             )
         )
 
@@ -85,6 +86,7 @@ class LoginLog:
                 user_name=user_name,
                 device=device,
                 request_id=origin.request_id if origin else None,
+                trace_id=origin.trace_id or None if origin else None,
             )
         )
 

@@ -537,7 +537,7 @@ export const S = {
     caption: "Calls of the service, the latest first",
     logins: "Login log",
     time: "Time", user: "User", nobody: "Nobody signed in", what: "Operation", targets: "About", target: "Record", outcome: "Outcome",
-    changes: "Changes", decision: "Decision", module: "Module", kind: "Kind", address: "Address", request: "Request id", from: "From", to: "Until",
+    changes: "Changes", decision: "Decision", module: "Module", kind: "Kind", address: "Address", request: "Request id", trace: "Trace id", from: "From", to: "Until",
     none: "No calls are recorded.",
     exportText: "The file has the entries that fit the filters, 100,000 at most.",
     kinds: /** @type {Record<string, string>} */ ({

@@ -174,6 +174,7 @@ async def test_what_was_not_kept_is_null(service: Inside) -> None:
         "policyRevision",
         "targets",
         "changeCount",
+        "traceId",
         "changes",
         "params",
         "response",

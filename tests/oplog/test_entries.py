@@ -12,6 +12,7 @@ from service.oplog.changes import MOST_CHANGES, MOST_VALUES, kept_changes
 from service.oplog.collector import Collector
 from service.oplog.entries import MOST_JSON, PLAIN, encode
 from service.oplog.rows import read
+from service.records.logs.login_events import LoginEvent
 from service.records.logs.operation_events import OperationEvent
 from tests.oplog.conftest import operation
 
@@ -117,6 +118,7 @@ def test_the_chain_vouches_for_values_however_they_are_written(
         ({"targets": None}, {"targets": ()}),
         ({"targets": ("a",)}, {"targets": None, "changes": ["a"]}),
         ({"change_count": None}, {"change_count": 1}),
+        ({"trace_id": None}, {"trace_id": "a"}),
         ({"client_ip": "10.0.0.1"}, {"client_ip": "10.0.0.1/8"}),
     ],
 )
@@ -145,6 +147,13 @@ def test_an_entry_without_changes_has_the_bytes_that_were_hashed_before_entries_
         b'"create","INSERT","POST","/api/role",null,"2001:db8::1/128",null,{"body":{"roleCode":"a"}},null,200,'
         b"null,3.25,null,null,12]"
     )
+
+
+def test_an_entry_without_a_trace_has_the_bytes_that_were_hashed_before_entries_had_any() -> None:
+    changed = read("operation_log", encode(operation(targets=("role:a",), change_count=2))).canonical
+    assert changed.endswith(b',["role:a"],null,2]')
+    event = LoginEvent(event="login", outcome="success", os="Linux")
+    assert read("login_log", encode(event)).canonical.endswith(b',"Linux"]')
 
 
 def test_an_entry_that_says_null_has_the_bytes_of_one_that_leaves_it_out() -> None:

@@ -43,6 +43,21 @@ async def test_a_login_is_a_tree_from_the_request_to_the_thread_that_hashes(
     }
 
 
+async def test_both_logs_name_the_trace_and_are_searched_by_it(traced: Inside, collector: Collector) -> None:
+    answer = await traced.ask("POST", "/api/auth/login", CREDENTIALS, ("X-Request-Id", "login-2"))
+    traced.token = answer.json["data"]["accessToken"]
+    trace = (await of_request(collector, "login-2"))[-1].trace
+    for log in ("operation-log", "login-log"):
+        found: list[dict[str, str]] = []
+        for _ in range(200):
+            listed = await traced.ask("GET", f"/api/{log}/list?traceId={trace}")
+            if found := listed.json["data"]["items"]:
+                break
+            await asyncio.sleep(0.05)
+        assert {(one["requestId"], one["traceId"]) for one in found} == {("login-2", trace)}, log
+    assert (await traced.ask("GET", "/api/login-log/list?traceId=everything")).status == 422
+
+
 async def test_a_guarded_read_tells_its_session_both_decisions_and_its_statements(
     traced: Inside, collector: Collector
 ) -> None:

@@ -369,6 +369,7 @@ export interface LoginEntry {
   userAgent: string | null;
   browser: string | null;
   os: string | null;
+  traceId: string | null;
 }
 
 /** One page of a long list, and the cursor of the next page, null at the end. `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null, since entries are not counted again. `followCursor` is for `after`: with it, what is written later can be read. A page by `nextCursor` has none. */
@@ -621,6 +622,7 @@ export interface OperationDetail {
   policyRevision: number | null;
   targets: string[] | null;
   changeCount: number | null;
+  traceId: string | null;
   changes: FieldChange[] | null;
   params: unknown;
   response: unknown;
@@ -650,6 +652,7 @@ export interface OperationEntry {
   policyRevision: number | null;
   targets: string[] | null;
   changeCount: number | null;
+  traceId: string | null;
 }
 
 /** One page of a long list, and the cursor of the next page, null at the end. `total` is exact up to 10,000. Beyond, it is 10,000 and `totalIsExact` is false. With a cursor it is null, since entries are not counted again. `followCursor` is for `after`: with it, what is written later can be read. A page by `nextCursor` has none. */
@@ -687,6 +690,7 @@ export interface OperationExportEntry {
   policyRevision: number | null;
   targets: string[] | null;
   changeCount: number | null;
+  traceId: string | null;
   changes: unknown;
 }
 
@@ -1731,13 +1735,13 @@ export interface Operations {
   };
   "GET /api/operation-log/list": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; page?: number; size?: number; cursor?: string; after?: string };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; page?: number; size?: number; cursor?: string; after?: string };
     body: undefined;
     answer: OperationEntryPage;
   };
   "GET /api/operation-log/export": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; format?: ExportFormat; limit?: number };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; module?: string; kind?: OperationKind[]; target?: string; status?: string[]; decision?: Decision[]; clientIp?: string; requestId?: string; traceId?: string; format?: ExportFormat; limit?: number };
     body: undefined;
     answer: { items: OperationExportEntry[] };
   };
@@ -1749,13 +1753,13 @@ export interface Operations {
   };
   "GET /api/login-log/list": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; event?: LoginEvent[]; outcome?: LoginOutcome[]; reason?: string; device?: string; loginIp?: string; requestId?: string; page?: number; size?: number; cursor?: string; after?: string };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; event?: LoginEvent[]; outcome?: LoginOutcome[]; reason?: string; device?: string; loginIp?: string; requestId?: string; traceId?: string; page?: number; size?: number; cursor?: string; after?: string };
     body: undefined;
     answer: LoginEntryPage;
   };
   "GET /api/login-log/export": {
     path: {};
-    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; event?: LoginEvent[]; outcome?: LoginOutcome[]; reason?: string; device?: string; loginIp?: string; requestId?: string; format?: ExportFormat; limit?: number };
+    query: { from?: string; to?: string; sort?: LogSort; userId?: number; userName?: string; event?: LoginEvent[]; outcome?: LoginOutcome[]; reason?: string; device?: string; loginIp?: string; requestId?: string; traceId?: string; format?: ExportFormat; limit?: number };
     body: undefined;
     answer: { items: LoginEntry[] };
   };

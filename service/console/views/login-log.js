@@ -30,6 +30,7 @@ export async function show(page) {
       { name: "device", label: T.device, more: true },
       { name: "loginIp", label: T.address, more: true },
       { name: "requestId", label: L.request, more: true },
+      { name: "traceId", label: L.trace, more: true },
       { name: "from", label: T.from, type: "date", more: true },
       { name: "to", label: T.to, type: "date", more: true },
     ],

@@ -25,6 +25,7 @@ export async function show(page) {
         [T.call, h("code", null, `${one.method} ${one.url}${one.query ? `?${one.query}` : ""}`)],
         [T.outcome, outcome(one)], [T.elapsed, T.milliseconds(one.elapsedMs)],
         [T.request, one.requestId && h("code", null, one.requestId)],
+        [T.trace, one.traceId && h("code", null, one.traceId)],
         [T.targets, one.targets && h("ul", { class: "plain" }, one.targets.map((/** @type {string} */ target) =>
           h("li", null, page.may("GET /api/operation-log/list") ? link(`/logs/operations?target=${encodeURIComponent(target)}`, target) : target)))],
       ])),

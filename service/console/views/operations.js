@@ -33,6 +33,7 @@ export async function show(page) {
       { name: "decision", label: T.decision, type: "select", options: Object.entries(T.decisions) },
       { name: "clientIp", label: T.address, more: true },
       { name: "requestId", label: T.request, more: true },
+      { name: "traceId", label: T.trace, more: true },
       { name: "from", label: T.from, type: "date", more: true },
       { name: "to", label: T.to, type: "date", more: true },
     ],

@@ -16,6 +16,7 @@ from service.web.content.timelines import (
     RequestId,
     TimelinePage,
     TimeQuery,
+    TraceId,
     UserName,
     timeline_page,
 )
@@ -44,6 +45,7 @@ class LoginEntry(Schema):
     user_agent: str | None
     browser: Annotated[str, Meta(examples=["Firefox 145"])] | None
     os: Annotated[str, Meta(examples=["Linux"])] | None
+    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
 
 
 class LoginQuery(LogQuery):
@@ -57,6 +59,7 @@ class LoginQuery(LogQuery):
     device: Device | None = None
     login_ip: Address | None = None
     request_id: RequestId | None = None
+    trace_id: TraceId | None = None
 
     @property
     def wanted(self) -> LoginFilter:

@@ -14,7 +14,7 @@ from service.records.database.transactions import Database
 from service.records.logs import queries
 from service.records.logs.operation_events import OperationKind
 from service.records.logs.queries import CHANGING_OPERATIONS, OPERATIONS, OperationFilter
-from service.web.content.timelines import Address, RequestId, TimelinePage, UserName
+from service.web.content.timelines import Address, RequestId, TimelinePage, TraceId, UserName
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import named, needs, refuses
 from service.web.requests.schema import SEVERAL, Id, Moment, Schema, whole
@@ -64,6 +64,7 @@ class OperationEntry(Schema):
     policy_revision: Annotated[int, Meta(examples=[12])] | None
     targets: Targets | None
     change_count: ChangeCount | None
+    trace_id: Annotated[str, Meta(examples=["4bf92f3577b34da6a3ce929d0e0e4736"])] | None
 
 
 class OperationExportEntry(OperationEntry):
@@ -107,6 +108,7 @@ class OperationQuery(LogQuery):
     decision: Decisions | None = None
     client_ip: Address | None = None
     request_id: RequestId | None = None
+    trace_id: TraceId | None = None
 
     @property
     def wanted(self) -> OperationFilter:

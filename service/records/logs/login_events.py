@@ -47,5 +47,6 @@ class LoginEvent(Struct, frozen=True, kw_only=True):
     browser: str | None = None
     os: str | None = None
     request_id: str | None = None
+    trace_id: str | None = None
     event_id: UUID = field(default_factory=new_event_id)
     create_time: datetime = field(default_factory=now)

@@ -34,8 +34,8 @@ class OperationEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ``params`` and ``response`` are JSON values, or encoded JSON (``msgspec.Raw``), without secrets. ``error``
     is the code of the refusal. ``decision`` is the enforcer's answer, if it was asked. ``targets`` are the
     records that it was about; ``changes`` (JSON, bounded) is what it has saved of them, ``change_count`` the
-    number of all changes. ``event_id`` and ``create_time`` are set when it is created. Its JSON leaves out
-    what is None.
+    number of all changes. ``trace_id`` is that of the request's trace, None without tracing. ``event_id`` and
+    ``create_time`` are set when it is created. Its JSON leaves out what is None.
     """
 
     module: str
@@ -61,5 +61,6 @@ class OperationEvent(Struct, frozen=True, kw_only=True, omit_defaults=True):
     targets: tuple[str, ...] | None = None
     changes: Any = None
     change_count: int | None = None
+    trace_id: str | None = None
     event_id: UUID = field(default_factory=new_event_id)
     create_time: datetime = field(default_factory=now)

@@ -67,6 +67,7 @@ class Operation:
     policy_revision: int | None
     targets: list[str] | None
     change_count: int | None
+    trace_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,7 @@ class OperationFilter:
     decision: Annotated[Collection[str] | None, one_of(operation_log.c.decision)] = None
     client_ip: Annotated[str | None, in_network(operation_log.c.client_ip)] = None
     request_id: Annotated[str | None, equals(operation_log.c.request_id)] = None
+    trace_id: Annotated[str | None, equals(operation_log.c.trace_id)] = None
     span: Annotated[Span, within(operation_log.c.create_time)] = EVERYTHING
 
 
@@ -121,6 +123,7 @@ class Login:
     user_agent: str | None
     browser: str | None
     os: str | None
+    trace_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +141,7 @@ class LoginFilter:
     device: Annotated[str | None, equals(login_log.c.device)] = None
     login_ip: Annotated[str | None, in_network(login_log.c.login_ip)] = None
     request_id: Annotated[str | None, equals(login_log.c.request_id)] = None
+    trace_id: Annotated[str | None, equals(login_log.c.trace_id)] = None
     span: Annotated[Span, within(login_log.c.create_time)] = EVERYTHING
 
 

@@ -77,6 +77,7 @@ operation_log = Table(
     Column("targets", ARRAY(Text)),
     Column("changes", JSONB),
     Column("change_count", Integer),
+    Column("trace_id", Text),
     UniqueConstraint("event_id", "create_time"),
     Index(None, "create_time", "id"),
     Index(None, "user_id", "create_time"),
@@ -90,6 +91,7 @@ operation_log = Table(
     Index("operation_log_denied_idx", "create_time", postgresql_where=text("decision = 'deny'")),
     # An index of NULLs too would grow with every call, and few calls change anything.
     Index(None, "targets", postgresql_using="gin", postgresql_where=text("targets IS NOT NULL")),
+    Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),
     postgresql_partition_by=_BY_TIME,
 )
 
@@ -113,6 +115,8 @@ login_log = Table(
     Column("browser", Text),
     Column("os", Text),
     *_chained(),
+    # After the others, as above.
+    Column("trace_id", Text),
     UniqueConstraint("event_id", "create_time"),
     Index(None, "create_time", "id"),
     Index(None, "user_id", "create_time"),
@@ -123,5 +127,6 @@ login_log = Table(
     Index(None, "request_id"),
     Index("login_log_failed_idx", "create_time", postgresql_where=text("outcome = 'failure'")),
     Index(None, "reason", "create_time", postgresql_where=text("reason IS NOT NULL")),
+    Index(None, "trace_id", postgresql_where=text("trace_id IS NOT NULL")),
     postgresql_partition_by=_BY_TIME,
 )

@@ -17,7 +17,7 @@ from service.records.logs.paging import MOST_COUNTED, Entry, Log, Span
 from service.records.logs.positions import follow_cursor
 from service.records.logs.reader import LogReader
 from service.web.content.exports import Format
-from service.web.requests.schema import Schema
+from service.web.requests.schema import Schema, whole
 
 E = TypeVar("E", bound=Entry)
 F = TypeVar("F")
@@ -44,6 +44,11 @@ Limit = Annotated[
 ]
 UserName = Annotated[str, Meta(min_length=1, max_length=128, description="As written at that time.")]
 RequestId = Annotated[str, Meta(min_length=1, max_length=64)]
+TraceId = Annotated[
+    str,
+    Meta(pattern=whole("[0-9a-f]{32}"), examples=["4bf92f3577b34da6a3ce929d0e0e4736"]),
+    Meta(description="The trace of the request, if the service is traced."),
+]
 Address = Annotated[
     str,
     Meta(min_length=1, max_length=64, examples=["203.0.113.7"]),

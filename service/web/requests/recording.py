@@ -95,6 +95,7 @@ class Recording:
             targets=(recorded.targets or None) if recorded else None,
             changes=kept_changes(changes) if changes else None,
             change_count=len(changes) or None,
+            trace_id=context.trace_id or None,
         )
 
     def _url(self, context: RequestContext) -> str:
