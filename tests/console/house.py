@@ -20,12 +20,16 @@ from tests.support.databases import database
 from tests.support.members import ROLE, USER
 from tests.support.running import Running, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.waiting import eventually
 
 PATIENCE: Final = 15_000
 """Milliseconds that a test waits for what should appear: others keep the cores busy."""
 
 _SESSIONS: Final = 4  # the number of the session store's database, which nothing else uses
-_NAMES: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_NAMES: Final = (
+    "chromium-headless-shell",  # without windows, which take half of the browser's time
+    *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
+)
 _GIVE: Final = "INSERT INTO sys.role_menu SELECT %s, id FROM sys.menu WHERE auth_mark = %s"
 
 
@@ -98,6 +102,16 @@ class House:
         assert answer.status_code == 200, answer.text
         client.headers["Authorization"] = f"Bearer {answer.json()['data']['accessToken']}"
         return client
+
+    def wait_for_log(self, log: str, count: int = 1, **filters: str) -> None:
+        """Wait until ``log``, `operation` or `login`, has ``count`` entries, which follow the answers."""
+
+        def written() -> bool:
+            found = self.api.get(f"/api/{log}-log/list", params=filters)
+            assert found.status_code == 200, found.text
+            return len(found.json()["data"]["items"]) >= count
+
+        assert eventually(written)
 
     def member(self, name: str, *codes: str) -> int:
         """Make a user, with the administrator's password, in a role of the same name that gives ``codes``."""

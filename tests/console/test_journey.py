@@ -131,7 +131,7 @@ def test_a_role_is_given_and_the_log_tells_who_was_refused_and_then_allowed(
         hands.follow("Save")
         expect(page.get_by_role("link", name=f"Makers {name}")).to_be_visible()
         assert tried() == 201
-
+    house.wait_for_log("operation", 2, userName=f"{name}-user")
     hands.follow("Operation log")
     headed(page, re.compile("[Oo]peration"))
     hands.fill("User", f"{name}-user")

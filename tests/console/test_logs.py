@@ -15,6 +15,7 @@ MARKUP = "<img src=x onerror=alert(1)>"
 def test_a_change_is_found_and_shown_with_what_was_before_and_after(visit: Visit, house: House) -> None:
     made = house.api.post("/api/role", json={"roleCode": "logged", "roleName": MARKUP}).json()["data"]
     house.api.patch(f"/api/role/{made['id']}", json={"roleName": "Told in the log"})
+    house.wait_for_log("operation", target="role:logged", kind="UPDATE")
 
     visit.sign_in(address="/logs/operations?kind=UPDATE")
     visit.page.get_by_label("Record").fill("role:logged")
@@ -39,7 +40,8 @@ def test_a_change_is_found_and_shown_with_what_was_before_and_after(visit: Visit
 def test_a_log_that_is_followed_shows_what_is_written_meanwhile(visit: Visit, house: House) -> None:
     visit.sign_in(address="/logs/operations?target=role:followed")
     expect(visit.page.get_by_text("Nothing matches these filters.")).to_be_visible()
-    visit.page.get_by_role("button", name="Follow").click()
+    with visit.page.expect_response("**/api/operation-log/list?**"):  # what is written from now on is new
+        visit.page.get_by_role("button", name="Follow").click()
     expect(visit.page).to_have_url(re.compile("follow=true"))
 
     house.api.post("/api/role", json={"roleCode": "followed", "roleName": "Followed"})
@@ -53,6 +55,7 @@ def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None
     with house.service.client() as client:
         sent = {"userName": "doorman", "password": "not the password"}
         assert client.post("/api/auth/login", json=sent).status_code == 401
+    house.wait_for_log("login", userName="doorman", outcome="failure")
 
     visit.sign_in("doorman", "/logs/logins?userName=doorman&outcome=failure")
 

@@ -10,15 +10,16 @@ from playwright.sync_api import Page, expect
 from tests.console.house import House
 from tests.console.test_texts import UNSAFE
 from tests.console.test_users import button, headed
-from tests.console.visits import Visit
+from tests.console.visits import Visit, settled
 
 REQUEST = "GET /api/policy/permission-map"
 
 
 def narrow(page: Page) -> None:
     """Look at a view on the narrowest screen: nothing but tables may be wider than it."""
+    settled(page)
     page.set_viewport_size({"width": 320, "height": 640})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+    page.wait_for_function("document.documentElement.scrollWidth <= 320")
     page.set_viewport_size({"width": 1280, "height": 900})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Page, Request, expect
 
 from tests.console.house import House
-from tests.console.visits import CONSOLE, Visit
+from tests.console.visits import CONSOLE, Visit, settled
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 
@@ -18,6 +18,7 @@ def requests(page: Page, path: str) -> list[Request]:
 
 def heading(visit: Visit, text: str) -> None:
     expect(visit.page.get_by_role("heading", level=1)).to_have_text(text)
+    settled(visit.page)
 
 
 def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit, house: House) -> None:

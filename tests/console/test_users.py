@@ -10,7 +10,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.console.house import House
-from tests.console.visits import Visit
+from tests.console.visits import Visit, settled
 
 NAMES = """
 Avocet Bittern Crane Dotterel Egret Fulmar Godwit Heron Ibis Jacana Kittiwake Lapwing Merganser Noddy Osprey
@@ -24,8 +24,9 @@ def button(place: Page | Locator, name: str) -> Locator:
 
 
 def headed(page: Page, title: str | re.Pattern[str]) -> None:
-    """Wait until the view with that title is shown."""
+    """Wait until the view with that title is shown, and all of it."""
     expect(page.get_by_role("heading", level=1)).to_have_text(title)
+    settled(page)
 
 
 def stored(house: House, name: str) -> dict[str, Any]:
