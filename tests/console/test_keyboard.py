@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.console.house import House
-from tests.console.visits import Visit
+from tests.console.visits import Visit, settled
 
 
 def test_the_focus_follows_views_and_returns_on_the_way_back(visit: Visit, house: House) -> None:
@@ -53,7 +53,8 @@ def test_a_narrow_page_scrolls_in_one_direction_only(visit: Visit, house: House)
     visit.page.set_viewport_size({"width": 320, "height": 640})
     for path in ("/", "/account", "/account/devices", "/account/sign-ins"):
         visit.page.evaluate("path => { location.hash = path; }", path)
-        expect(visit.page.get_by_role("main").locator("[aria-busy=true]")).to_have_count(0)
+        expect(visit.page.locator(f'main .page[data-path="{path}"]')).to_be_visible()
+        settled(visit.page)
         assert visit.page.evaluate("document.documentElement.scrollWidth") == 320, path
     drawer = visit.page.get_by_role("button", name="Open the navigation")
     drawer.click()
@@ -61,3 +62,29 @@ def test_a_narrow_page_scrolls_in_one_direction_only(visit: Visit, house: House)
     visit.axe()
     visit.page.keyboard.press("Escape")
     expect(drawer).to_be_focused()
+
+
+def test_the_navigation_of_a_narrow_page_keeps_the_focus_and_closes_when_it_is_used(
+    visit: Visit, house: House
+) -> None:
+    house.member("drawn")
+    visit.sign_in("drawn")
+    page = visit.page
+    page.set_viewport_size({"width": 320, "height": 640})
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/user/profile", hold)
+    page.evaluate("location.hash = '/account'")
+    expect(page.locator("main .loading")).to_be_visible()
+    drawer = page.get_by_role("button", name="Open the navigation")
+    drawer.click()
+    held[0].continue_()
+    settled(page)
+    expect(page.locator("#side :focus")).to_have_count(1)
+    page.get_by_label("Signed in as").click()
+    page.get_by_role("link", name="Your devices").click()
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    expect(drawer).to_have_attribute("aria-expanded", "false")

@@ -11,6 +11,7 @@ import { viewOf } from "./views.js";
 const OWN = [["/account", S.frame.account, "user"], ["/account/devices", S.frame.devices, "device"], ["/account/sign-ins", S.frame.logins, "log-in"]];
 /** @type {HTMLElement} */ let list;
 /** @type {HTMLElement} */ let account;
+/** Shows the navigation over the view, or takes it away, where the screen is narrow. @type {(on: boolean) => void} */ let toggle;
 let held = "";
 
 /** Show the frame, and in it the view of the address. */
@@ -23,14 +24,13 @@ export async function open() {
     h("header", { class: "brand" }, link("/", mark(), S.product), button(S.frame.close, () => toggle(false), { icon: "close", label: true, kind: "quiet drawer" })),
     h("nav", { "aria-label": S.frame.navigation }, list), account);
   const shade = h("div", { class: "shade", onclick: () => toggle(false) });
-  const toggle = (/** @type {boolean} */ on) => {
+  toggle = (on) => {
     document.body.classList.toggle("drawn", on);
     drawer.setAttribute("aria-expanded", String(on));
     if (on) /** @type {HTMLElement | null} */ (side.querySelector("a, button"))?.focus();
     else if (side.contains(document.activeElement)) drawer.focus();
   };
-  side.addEventListener("keydown", (event) => { if (event.key === "Escape") toggle(false); });
-  list.addEventListener("click", () => document.body.classList.remove("drawn"));
+  side.addEventListener("click", (event) => { if (/** @type {Element} */ (event.target).closest("a")) toggle(false); });
   document.body.replaceChildren(
     h("a", { class: "skip", href: "#content", onclick: (/** @type {Event} */ event) => { event.preventDefault(); outlet.focus(); } }, S.frame.skip),
     h("section", { class: "top", "aria-label": S.product }, drawer, link("/", mark(), S.product)),
@@ -143,6 +143,7 @@ let led = false;
 /** @param {KeyboardEvent} event */
 function pressed(event) {
   const target = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Escape" && document.body.classList.contains("drawn")) toggle(false);
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
   if (target.matches?.("input:not([type=checkbox], [type=radio]), textarea, select")) return;
   const after = led;

@@ -230,7 +230,7 @@ async function show({ same = false, back = false } = {}) {
   const wanted = same ? focus : kept?.focus;
   const restored = wanted ? outlet.querySelector(wanted) : null;
   if (restored instanceof HTMLElement) restored.focus({ preventScroll: true });
-  else if (!same && !document.querySelector("dialog[open]") && !outlet.querySelector(":focus")) made.heading.focus({ preventScroll: true });
+  else if (!same && !document.querySelector("dialog[open], body.drawn") && !outlet.querySelector(":focus")) made.heading.focus({ preventScroll: true });
 }
 
 /** Load a view; after an upgrade its file is gone, and only a new page has the new ones. @param {import("./views.js").View} view */
