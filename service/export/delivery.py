@@ -97,7 +97,7 @@ class Delivery:
             except _Later as later:
                 return min(later.seconds, self._look_every)
             sent, more = sent or found != "none", more or found == "more"
-        if not sent and (state.failures or state.waiting_time):
+        if state.failures or (not sent and state.waiting_time):
             await self._settle()
         return 0.0 if more else POLL_EVERY
 
@@ -149,9 +149,12 @@ class Delivery:
                 await destinations.begin(connection, self.destination.name, log, position)
 
     async def _settle(self) -> None:
-        """Record that nothing waits any more: what an attempt has failed to send is gone from its log."""
+        """Record that no log fails any more: all were taken, or what was not is gone from its log."""
         async with self._database.transaction() as connection:
             await destinations.settle(connection, self.destination.name, self._worker)
+        if self._fails:
+            self._fails = False
+            _log.info("an export works again", destination=self.destination.name)
 
     async def _deliver(
         self, log: ExportLog, position: int, state: StoredDestination
@@ -184,16 +187,13 @@ class Delivery:
                 log=log,
                 position=batch[-1].position,
                 sent=len(batch) - len(refused),
-                waiting_time=rest,
+                waiting_time=state.waiting_time if state.failures else rest,  # another log may fail
             ):
                 raise _TakenOver
             if log == "decisions":
                 await decisions.forget_sent(connection)
         self.counts["sent"] += len(batch) - len(refused)
         self.counts["dead"] += len(refused)
-        if self._fails:
-            self._fails = False
-            _log.info("an export works again", destination=self.destination.name)
         return "all" if rest is None else "more"
 
     async def _bury(self, connection: Connection, log: ExportLog, one: Waiting, reason: str) -> None:

@@ -324,6 +324,30 @@ async def test_an_entry_on_which_the_receiver_fails_again_and_again_is_found(
     assert (await place.state(to)).dead_letters == 1
 
 
+async def test_a_log_that_fails_is_not_forgotten_while_another_one_of_the_destination_is_taken(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ISOLATE_AFTER", 2)
+
+    def answer(request: Request) -> tuple[int, dict[str, str]]:
+        return (500 if b"poison" in request.body else 200), {}
+
+    async with HttpReceiver(answer=answer).listening() as receiver:
+        to = await place.delivery(place.destination(receiver.url))
+        await place.write_login()
+        await place.write_login(user_name="poison")
+        for failures in (1, 2):
+            await place.write("something else")
+            await to.step()
+            state = await place.state(to)
+            assert (state.failures, state.waiting_time is None) == (failures, False)
+            await place.due(to)
+        await place.write("something else")
+        await drained(to)
+    state = await place.state(to)
+    assert (state.dead_letters, state.sent, state.failures, state.waiting_time) == (1, 4, 0, None)
+
+
 async def test_a_batch_is_cut_at_a_mebibyte(place: Place) -> None:
     async with HttpReceiver().listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))

@@ -117,19 +117,22 @@ async def advance(
     sent: int,
     waiting_time: datetime | None,
 ) -> bool:
-    """Record that ``log`` is done up to ``position``, with ``sent`` entries; False if not the sender."""
+    """Record that ``log`` is done up to ``position``, with ``sent`` entries; False if not the sender.
+
+    Failures stay: they may be of another log.
+    """
     values = {
         _POSITIONS[log]: position,
         export_destination.c.sent: export_destination.c.sent + sent,
         export_destination.c.waiting_time: waiting_time,
-        **_GOOD,
+        export_destination.c.success_time: func.clock_timestamp(),
     }
     return bool((await connection.execute(_of(name, worker).values(values))).rowcount)
 
 
 async def settle(connection: Connection, name: str, worker: str) -> None:
-    """Record that nothing waits, if ``worker`` is the one that sends."""
-    await connection.execute(_of(name, worker).values({export_destination.c.waiting_time: null(), **_GOOD}))
+    """Record that nothing fails or waits, if ``worker`` is the one that sends."""
+    await connection.execute(_of(name, worker).values(_GOOD))
 
 
 async def fail(
@@ -174,5 +177,6 @@ _GOOD: Final = {
     export_destination.c.failures: 0,
     export_destination.c.reason: null(),
     export_destination.c.retry_time: null(),
+    export_destination.c.waiting_time: null(),
     export_destination.c.success_time: func.clock_timestamp(),
 }
