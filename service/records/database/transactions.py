@@ -43,6 +43,10 @@ _SERVER_SHARE: Final = 0.9
 # Milliseconds that a dry run waits for a row: less than the second after which PostgreSQL looks for deadlocks
 # and may end the other transaction.
 _REHEARSAL_WAITS: Final = 300
+_Options: TypeAlias = Mapping[str, Any]
+_USUAL: Final[_Options] = {}
+_REHEARSAL: Final[_Options] = {"isolation_level": "REPEATABLE READ"}
+_SNAPSHOT: Final[_Options] = {**_REHEARSAL, "postgresql_readonly": True}
 _OVERTAKEN: Final = (
     psycopg.errors.SerializationFailure,
     psycopg.errors.LockNotAvailable,
@@ -111,10 +115,6 @@ class Database:
         self._waiting = 0
         event.listen(self._engine.sync_engine, "checkout", self._replace_when_ended)
         event.listen(self._engine.sync_engine, "checkin", self._close_if_late)
-        self._rehearsals = self._engine.execution_options(isolation_level="REPEATABLE READ")
-        self._snapshots = self._engine.execution_options(
-            isolation_level="REPEATABLE READ", postgresql_readonly=True
-        )
         self._statement_spans = StatementSpans(self._engine.sync_engine) if traced else None
 
     @property
@@ -153,14 +153,14 @@ class Database:
         if not even_if_emptied:
             self._check_content()
         if (dry_run := DRY_RUN.get()) is None:
-            async with self._bounded(self._engine, within) as connection:
+            async with self._bounded(_USUAL, within) as connection:
                 if (keyed := KEYED_WRITE.get()) is not None:
                     await keyed.begin(connection)
                 yield connection
                 if keyed is not None:
                     keyed.end(connection)
             return
-        async with self._bounded(self._rehearsals, within) as connection:
+        async with self._bounded(_REHEARSAL, within) as connection:
             with _overtaken():
                 await connection.execute(text(f"SET LOCAL lock_timeout = {_REHEARSAL_WAITS:d}"))
                 await dry_run.begin(connection)
@@ -172,7 +172,7 @@ class Database:
     async def snapshot(self, *, within: float | None = None) -> AsyncIterator[AsyncConnection]:
         """Read a snapshot: all statements of the block see the same data. Raises Unavailable."""
         self._check_content()
-        async with self._bounded(self._snapshots, within) as connection:
+        async with self._bounded(_SNAPSHOT, within) as connection:
             yield connection
 
     async def read(self, statement: bytes, parameters: Mapping[str, Any]) -> list[tuple[Any, ...]]:
@@ -214,24 +214,24 @@ class Database:
         await self._engine.dispose()
 
     @asynccontextmanager
-    async def _bounded(self, engine: AsyncEngine, within: float | None) -> AsyncIterator[AsyncConnection]:
+    async def _bounded(self, options: _Options, within: float | None) -> AsyncIterator[AsyncConnection]:
         with tracing.traced("transaction") as span:
-            async with self._limited(engine, within, span) as connection:
+            async with self._limited(options, within, span) as connection:
                 yield connection
 
     @asynccontextmanager
     async def _limited(
-        self, engine: AsyncEngine, within: float | None, span: Span | None
+        self, options: _Options, within: float | None, span: Span | None
     ) -> AsyncIterator[AsyncConnection]:
         bound = within or self._timeout
         begun, begun_exactly = asyncio.get_running_loop().time(), perf_counter()
         # A server that does not answer at first is down, however long the work may take.
         deadline = asyncio.timeout_at(begun + min(bound, self._timeout))
-        writes = engine is not self._snapshots
+        writes = options is not _SNAPSHOT
         connected = False
         try:
             async with deadline, AsyncExitStack() as stack:
-                connection = await self._checkout(engine, stack)
+                connection = await self._checkout(options, stack)
                 connected = True
                 if span is not None and self._statement_spans is not None:
                     stack.enter_context(self._statement_spans.within(span, connection.sync_connection))
@@ -256,15 +256,21 @@ class Database:
             raise Unavailable(OUT_OF_REACH) from None
         self._calls.observe(perf_counter() - begun_exactly)
 
-    async def _checkout(self, engine: AsyncEngine, stack: AsyncExitStack) -> AsyncConnection:
+    async def _checkout(self, options: _Options, stack: AsyncExitStack) -> AsyncConnection:
         """Take a connection; any failure, such as a wrong password, is logged for the operator."""
         self._waiting += 1
         try:
-            return await stack.enter_async_context(engine.connect())
+            connection = await stack.enter_async_context(self._engine.connect())
+            # Only now: those of an engine are set before the stack has the connection, and a caller who is
+            # cancelled meanwhile would lose it.
+            if options:
+                await connection.execution_options(**options)
         except (SQLAlchemyError, OSError) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             self._causes.tell(words_of(cause))
             raise Unavailable(OUT_OF_REACH) from cause
+        else:
+            return connection
         finally:
             self._waiting -= 1
 
