@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import socket
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any
 
@@ -201,7 +202,7 @@ class Container:
             decision_log(settings.policy, self.exporter.outbox),
             OperatorToken(settings.server.metrics_token),
         )
-        self.metrics, self.installation = (
+        self.metrics, self.installation, self.current_rights = (
             WorkerMetrics(slot),
             Installation(
                 self.database,
@@ -210,9 +211,10 @@ class Container:
                 limit=settings.oplog.stream_limit,
                 backup_days=settings.database.backup_days,
             ),
+            CurrentRights(self.database, self.store),
         )
         self.authenticator = Authenticator(auth, tokens, self.store, self.key_callers)
-        subjects = Subjects(CurrentRights(self.database, self.store), self.authenticator)
+        subjects = Subjects(self.current_rights, self.authenticator)
         self.evaluator, self.search = (
             Evaluator(subjects, Answers()),
             Search(self.database, subjects, self.turns),
@@ -239,21 +241,26 @@ class Container:
         return self.readiness.troubles()
 
     async def close(self) -> None:
-        """Release threads and connections."""
+        """Release threads and connections, first those that use others; each of them, even if one fails."""
         self.passwords.close()
-        await self.readiness.finish()
-        await self.uploads.finish()
-        await self.key_callers.finish()
-        await self.revocations.finish()
-        await self.journal.finish()
-        if self.decision_log is not None:
-            await self.decision_log.finish()
-        await self.exporter.finish()
-        await self.store.close()
-        await self.log_snapshots.close()
-        await self.database.close()
-        if self.tracing is not None:
-            await self.tracing.finish()
+        in_order = (
+            self.readiness.finish,
+            self.uploads.finish,
+            self.key_callers.finish,
+            self.current_rights.finish,
+            self.revocations.finish,
+            self.journal.finish,
+            None if self.decision_log is None else self.decision_log.finish,
+            self.exporter.finish,
+            self.store.close,
+            self.log_snapshots.close,
+            self.database.close,
+            None if self.tracing is None else self.tracing.finish,
+        )
+        async with AsyncExitStack() as last_first:
+            for end in reversed(in_order):
+                if end is not None:
+                    last_first.push_async_callback(end)
 
 
 def _database(

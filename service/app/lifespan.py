@@ -19,7 +19,29 @@ class Lifespan:
         self._running: list[asyncio.Task[None]] = []
 
     async def process_startup(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Load the policy and keep it current; until a first one is loaded, requests are refused."""
+        """Load the policy and keep it current; until a first one is loaded, requests are refused.
+
+        A start that fails releases what it has opened: nobody calls ``process_shutdown`` after it.
+        """
+        try:
+            await self._start()
+        except BaseException:
+            await self.process_shutdown(scope, event)
+            raise
+
+    async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
+        """Stop background tasks and release resources."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        try:
+            if self._running:
+                await self._container.watch.leave()
+                self._container.metrics.leave()
+        finally:
+            await self._container.close()
+
+    async def _start(self) -> None:
         await self._container.clock_watch.look()
         await self._container.watch.look()
         await self._container.journal.start()
@@ -43,13 +65,3 @@ class Lifespan:
         # Objects created so far are permanent: keep the garbage collector from scanning them during requests.
         gc.collect()
         gc.freeze()
-
-    async def process_shutdown(self, scope: Mapping[str, Any], event: Mapping[str, Any]) -> None:
-        """Stop background tasks and release resources."""
-        for task in self._running:
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        if self._running:
-            await self._container.watch.leave()
-            self._container.metrics.leave()
-        await self._container.close()

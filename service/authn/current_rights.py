@@ -97,6 +97,11 @@ class CurrentRights:
             found.update((who, caller) for who, caller in zip(missing, read, strict=True) if caller)
         return found
 
+    async def finish(self) -> None:
+        """End the reading that still runs, if one does."""
+        if self._reading is not None and self._reading.cancel():
+            await asyncio.wait([self._reading])
+
     def _entry(self, who: Who) -> _Entry | None:
         user_id = self._ids.get(who) if isinstance(who, str) else who
         entry = None if user_id is None else self._entries.get(user_id)

@@ -42,10 +42,11 @@ class Exporter:
 
     async def run(self) -> None:
         """Send until cancelled."""
-        work = [one.run() for one in self.deliveries]
-        if self.outbox is not None:
-            work.append(self.outbox.run())
-        await asyncio.gather(*work)
+        async with asyncio.TaskGroup() as group:  # it ends when all have ended: gather ends with the first
+            for one in self.deliveries:
+                group.create_task(one.run())
+            if self.outbox is not None:
+                group.create_task(self.outbox.run())
 
     async def finish(self) -> None:
         """Write the last events, let other workers send, and disconnect."""

@@ -79,10 +79,10 @@ class Checks:
             future.add_done_callback(partial(end_with, begin_command(span, "MGET")))
         return future
 
-    def close(self) -> None:
-        """Disconnect; checks that are still waiting fail with ``Unavailable``."""
+    async def close(self) -> None:
+        """Disconnect for good; checks that are still waiting fail with ``Unavailable``."""
         self._send_waiting()
-        self._pipeline.close()
+        await self._pipeline.close()
 
     def _send_waiting(self) -> None:
         if not self._waiting:

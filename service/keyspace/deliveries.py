@@ -38,6 +38,7 @@ class Deliveries:
         self._scripts = scripts
         self._unconfirmed: dict[str, float] = {}  # keys to delete, and when that was sent first
         self._again: asyncio.TimerHandle | None = None
+        self._closed = False
 
     async def confirm(self, lease: Lease) -> None:
         """Tell the store that the tokens are delivered; the caller must send them right after.
@@ -68,13 +69,14 @@ class Deliveries:
             await self._scripts.run("release", lease.login_id, lease.device, lease.issued, lease.until)
 
     async def close(self) -> None:
-        """Send the remaining confirmations, if the store answers in time."""
+        """Send the remaining confirmations once more; none is repeated after that."""
+        self._closed = True
+        if self._again is not None:
+            self._again.cancel()
         if self._unconfirmed:
             ended = asyncio.get_running_loop().create_future()
             self._send(list(self._unconfirmed), ended)
             await ended
-        if self._again is not None:
-            self._again.cancel()
 
     def _send(self, confirmed: Sequence[str], ended: asyncio.Future[None] | None = None) -> None:
         """Send a confirmation; sets the result of ``ended`` once it was answered or has failed."""
@@ -95,7 +97,7 @@ class Deliveries:
         least = time.monotonic() - KEPT
         kept = [(key, at) for key, at in self._unconfirmed.items() if at >= least]
         self._unconfirmed = dict(kept[-MOST:])
-        if self._unconfirmed and self._again is None:
+        if self._unconfirmed and self._again is None and not self._closed:
             self._again = asyncio.get_running_loop().call_later(RETRY, self._repeat)
 
     def _repeat(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from time import perf_counter
 from typing import Any
 
@@ -51,6 +51,8 @@ class Command:
 class Pipeline:
     """Sends commands over one connection, which is opened when it is first used, and again when it is lost.
 
+    After ``close`` none is opened: each command fails.
+
     A repeatable command is sent again, once, when its connection is lost before the reply. Every other fault
     (no reply in time, one that its command can't take, no connection) fails all commands under way and closes
     the connection, so that a reply can't be taken for that of another command.
@@ -69,11 +71,19 @@ class Pipeline:
         self._writer: asyncio.StreamWriter | None = None
         self._opening: asyncio.Task[None] | None = None
         self._overdue: asyncio.TimerHandle | None = None
+        self._closed = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether there is a connection now."""
+        return self._writer is not None
 
     async def ready(self) -> None:
         """Return once there is a connection, at once if there is one; ConnectionError if none opens."""
         if self._writer is not None:
             return
+        if self._closed:
+            raise _closed()
         if self._opening is None:
             self._opening = asyncio.get_running_loop().create_task(self._open())
         await asyncio.wait([self._opening])
@@ -82,6 +92,9 @@ class Pipeline:
 
     def send(self, *commands: Command) -> None:
         """Send packed commands, one after another; each has its reply or has failed within the timeout."""
+        if self._closed:
+            self._fail(commands, _closed())
+            return
         loop = asyncio.get_running_loop()
         due, now = loop.time() + self._timeout, perf_counter()
         for command in commands:
@@ -94,12 +107,16 @@ class Pipeline:
         if self._overdue is None:
             self._overdue = loop.call_at(due, self._look_for_overdue)
 
-    def close(self) -> None:
-        """Disconnect; commands that are still waiting fail."""
-        self._fail_all(ConnectionError("the connection was closed"))
+    async def close(self) -> None:
+        """Disconnect for good; commands that are still waiting fail."""
+        self._closed = True
+        opening = self._opening
+        self._fail_all(_closed())
         if self._overdue is not None:
             self._overdue.cancel()
             self._overdue = None
+        if opening is not None:
+            await asyncio.wait([opening])
 
     async def _open(self) -> None:
         replies = _Replies(self._answer, self._lost, self._fail_all)
@@ -150,6 +167,9 @@ class Pipeline:
     def _fail_all(self, cause: BaseException) -> None:
         self._disconnect()
         failed, self._unanswered = self._unanswered, deque()
+        self._fail(failed, cause)
+
+    def _fail(self, failed: Collection[Command], cause: BaseException) -> None:
         self.failures += len(failed)
         for command in failed:
             command.failed(cause)
@@ -161,6 +181,10 @@ class Pipeline:
         if self._opening is not None:
             self._opening.cancel()
             self._opening = None
+
+
+def _closed() -> ConnectionError:
+    return ConnectionError("the connection was closed")
 
 
 class _Replies(asyncio.Protocol):

@@ -249,9 +249,9 @@ class SessionStore:
 
     async def close(self) -> None:
         """Disconnect from the store."""
-        self._checks.close()
+        await self._checks.close()
         await self.deliveries.close()
-        self._shared.close()
+        await self._shared.close()
         await self._client.aclose()
         await self._pool.disconnect()
         if self._primary is not None:

@@ -36,3 +36,28 @@ async def test_invented_keys_that_come_at_once_are_looked_up_one_after_another()
     )
     assert [type(one) for one in found] == [TokenInvalid] * len(keys)
     assert database.most == 1
+
+
+class Silent:
+    """Never answers a statement; ``asked`` is set once it has one."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def read(self, *_: object) -> list[tuple[Any, ...]]:
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_a_reading_whose_request_has_gone_ends_with_the_worker() -> None:
+    database = Silent()
+    callers = ApiKeyCallers(cast(Any, database), cast(Any, None), cast(Any, None))
+    before = asyncio.all_tasks()
+    request = asyncio.create_task(callers.of_key(str(ApiKey(1, new_secret())), counted=False))
+    await database.asked.wait()
+    request.cancel()
+    await asyncio.wait([request])
+    assert asyncio.all_tasks() > before
+    await callers.finish()
+    assert asyncio.all_tasks() == before

@@ -139,7 +139,11 @@ class ApiKeyCallers:
         return await self._admitted(known, answer, known.within(claims.scope))
 
     async def finish(self) -> None:
-        """Wait for notes of uses that are being written."""
+        """End the readings that still run, and wait for notes of uses that are being written."""
+        readings = list(self._reading.values())
+        for reading in readings:
+            reading.cancel()
+        await asyncio.gather(*readings, return_exceptions=True)
         await self._uses.finish()
 
     async def _admitted(self, known: _Known, answer: Answer, caller: Caller) -> KeyCaller:

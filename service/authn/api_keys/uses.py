@@ -6,12 +6,15 @@ import asyncio
 import time
 from typing import Final
 
+import structlog
+
 from service.errors import Unavailable
 from service.records.database.transactions import Database
 from service.records.users import api_keys
 from service.records.users.api_keys import USE_EVERY
 
 _MOST: Final = 10_000  # keys whose last note is remembered
+_log = structlog.get_logger(__name__)
 
 
 class KeyUses:
@@ -52,5 +55,8 @@ class KeyUses:
                     await api_keys.note_uses(connection, sorted(batch))
         except Unavailable:
             self._waiting.clear()
+        except Exception:  # noqa: BLE001 - nobody waits for a note, and no request may fail for it
+            self._waiting.clear()
+            _log.exception("uses of API keys can't be noted")
         finally:
             self._task = None
