@@ -174,7 +174,7 @@ async def test_a_database_that_goes_away_leaves_the_last_valid_policy_and_is_fou
     own_seeded_stores: EmbeddedStores,
 ) -> None:
     stores = own_seeded_stores
-    database = Database(stores.database_url, timeout=0.5)
+    database = Database(stores.database_url)
     await publish(database)
     async with watching(database, listening(stores.database_url), poll_every=0.05) as (
         live,

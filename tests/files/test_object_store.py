@@ -165,7 +165,7 @@ async def test_a_missing_bucket_is_no_missing_file(s3: S3Server) -> None:
 
 
 async def test_a_store_that_is_down_or_silent_is_unavailable_until_it_is_back(own_s3: S3Server) -> None:
-    store = object_store(replace(settings_of(own_s3), timeout=0.4), Path())
+    store = object_store(replace(settings_of(own_s3), timeout=0.8), Path())
     await store.put("x/y", pieces(b"content"))
 
     own_s3.freeze()

@@ -250,7 +250,7 @@ async def test_a_database_that_hangs_in_the_middle_of_an_upload_is_a_503_and_lea
                 connection.execute("SELECT id FROM sys.file FOR UPDATE")
             yield body[start : start + 65_536]
 
-    variables = own_s3.variables(PORTCULLIS_DATABASE__TIMEOUT="0.5")
+    variables = own_s3.variables(PORTCULLIS_DATABASE__TIMEOUT="1")
     async with inside(fresh_url, redis_url, **variables) as service:
         with capture_logs() as lines, psycopg.connect(fresh_url) as connection:
             answer = await send_slowly(service, pieces(connection))

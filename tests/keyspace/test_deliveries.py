@@ -19,6 +19,7 @@ from service.settings import Auth, Redis
 from tests.keyspace.conftest import OpenSession, Raw
 from tests.keyspace.test_rotate import FACTS, LATEST
 from tests.keyspace.test_rotate import rotate as rotate_and_hand_out
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -169,8 +170,8 @@ async def test_what_a_lost_rotation_leaves_behind_runs_out_by_itself(store: Sess
 
 @pytest.fixture
 async def own_store(own_stores: EmbeddedStores) -> AsyncIterator[SessionStore]:
-    """A store that may be frozen, given up soon, with one session of the refresh id ``a``."""
-    store = SessionStore(Redis(url=own_stores.redis_url, timeout=0.2), Auth())
+    """A store that may be frozen, with one session of the refresh id ``a``."""
+    store = SessionStore(Redis(url=own_stores.redis_url), Auth())
     await store.open_session("1", "web", "a", FACTS, as_of=LATEST)
     yield store
     await store.close()
@@ -207,7 +208,7 @@ async def test_a_confirmation_reaches_a_store_that_froze_after_the_tokens_were_h
     os.kill(number, signal.SIGSTOP)
     try:
         await own_store.deliveries.confirm(lease_of(replace(rotation)))
-        await asyncio.sleep(0.5)  # its answer is given up
+        assert await eventually_here(lambda: own_store.pipelines["command"].failures > 0)
     finally:
         os.kill(number, signal.SIGCONT)
     async with Client.from_url(own_stores.redis_url, decode_responses=True) as raw:

@@ -196,14 +196,15 @@ async def test_a_server_that_freezes_during_publishing_is_unavailable(fragile: E
             await casbin_rule._copy(connection, many)
 
     migrate(fragile.database_url)
-    database = Database(fragile.database_url, timeout=0.5)
+    database, patient = Database(fragile.database_url, timeout=0.8), Database(fragile.database_url)
     many = [("resource", "x" * 100, "a")] * 100_000
     try:
         with pytest.raises(Unavailable):
             await freeze_half_way()
     finally:
         fragile.postgres.resume()
-    assert await publish(database, {}) == 1
+    assert await publish(patient, {}) == 1
+    await patient.close()
     await database.close()
 
 

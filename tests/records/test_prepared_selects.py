@@ -122,7 +122,7 @@ async def test_a_select_ends_when_the_server_is_silent_and_works_once_it_answers
     fragile: EmbeddedStores,
 ) -> None:
     one = PreparedSelect(select(text("1")), tuple)
-    database = Database(fragile.database_url, timeout=0.4)
+    database = Database(fragile.database_url, timeout=0.8)
     assert await one.all(database) == [(1,)]
     fragile.postgres.pause()
     try:
