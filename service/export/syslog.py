@@ -51,9 +51,7 @@ class Syslog:
 
     async def send(self, entries: Sequence[Entry]) -> None:
         """Send ``entries``; see ``Receiver``."""
-        lines = await encoded_all(entries, self._encoding)
-        made = zip(entries, lines, strict=True)
-        messages = [message(entry, line, self._host) for entry, line in made]
+        messages = await encoded_all(entries, self._message)
         work = self._to_local if self._transport == "syslog+unix" else self._to_server
         try:
             async with asyncio.timeout(self._timeout):
@@ -70,6 +68,9 @@ class Syslog:
 
     async def close(self) -> None:
         """Nothing stays open between two batches."""
+
+    def _message(self, entry: Entry) -> bytes:
+        return message(entry, self._encoding(entry), self._host)
 
     def _to_server(self, messages: Sequence[bytes]) -> None:
         with socket.create_connection(self._address, timeout=self._timeout) as plain:
