@@ -76,6 +76,15 @@ async def test_an_unchanged_answer_is_not_sent_again(service: Inside) -> None:
     assert same.header("content-type") is None
     changed = await service.ask("GET", PATH, None, ("If-None-Match", tag))
     assert changed.status == 200
-    record = await service.ask("GET", "/api/user/1")
+    record = await service.ask("GET", "/api/role/1")
     known = ("If-None-Match", record.header("etag") or "")
-    assert (await service.ask("GET", "/api/user/1", None, known)).status == 304
+    assert (await service.ask("GET", "/api/role/1", None, known)).status == 304
+
+
+async def test_a_ban_is_seen_also_by_those_who_know_the_tag_of_the_user(service: Inside) -> None:
+    clerk = await member(service, "clerk")
+    path = f"/api/user/{clerk.user_id}"
+    known = ("If-None-Match", (await service.ask("GET", path)).header("etag") or "")
+    await service.data("POST", f"/api/online/{clerk.user_id}/ban", {"reason": "gone"})
+    seen = await service.ask("GET", path, None, known)
+    assert (seen.status, seen.json["data"]["ban"]["reason"]) == (200, "gone")

@@ -27,6 +27,7 @@ from service.web.requests.marks import (
     named,
     needs,
     refuses,
+    shows_more,
     tagged,
 )
 from service.web.requests.preconditions import answer_tag, unchanged, version_tag
@@ -224,9 +225,13 @@ class OneUser:
     @needs("system:user:detail")
     @refuses(NotFound)
     @tagged
+    @shows_more
     @named("getUser")
     async def on_get(self, context: RequestContext, id: int) -> User:
-        """Read a user."""
+        """Read a user.
+
+        Never 304: a ban, and an edit of a role, leave the `ETag` of the user as it is.
+        """
         async with self._database.snapshot() as connection:
             found = await listing.read(connection, id)
         return answer(context, found)

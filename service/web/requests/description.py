@@ -66,7 +66,7 @@ class Operation:
     @cached_property
     def conditional(self) -> bool:
         """True if it is answered 304 to a client that already has the answer, by ``If-None-Match``."""
-        return self.method == "GET" and self.mark.tagged
+        return self.method == "GET" and self.mark.tagged and not self.mark.shows_more
 
     @cached_property
     def public(self) -> bool:

@@ -57,8 +57,9 @@ class Mark:
     file, "" for none; ``form`` tells of a body that is a form.
     ``publishes`` says that a success may publish a policy revision. ``dry_run`` says that ``?dryRun=true``
     tells what a write would change. ``operation_id`` is the name in the OpenAPI document, "" for a derived
-    one. ``tagged`` says that a success has the ``ETag`` of the record. ``location`` is the template of the
-    path of what a success creates, "" if it creates nothing. ``idempotent`` makes the answer of a creating
+    one. ``tagged`` says that a success has the ``ETag`` of the record, ``shows_more`` that it also shows
+    what this does not cover. ``location`` is the template of the path of what a success creates, "" if it
+    creates nothing. ``idempotent`` makes the answer of a creating
     write that takes an ``Idempotency-Key``; ``refuses_keys`` says why an operation takes none.
     ``subrequest`` says that proxies ask it about requests of others, ``takes_path`` that the path of such a
     request follows its own.
@@ -80,6 +81,7 @@ class Mark:
     dry_run: bool = False
     operation_id: str = ""
     tagged: bool = False
+    shows_more: bool = False
     idempotent: Callable[..., Any] | None = None
     refuses_keys: str = ""
     subrequest: bool = False
@@ -146,6 +148,11 @@ def named(operation_id: str) -> Callable[[F], F]:
 def tagged(function: F) -> F:
     """Say that a success answers the ``ETag`` of the record."""
     return _marked(function, tagged=True)
+
+
+def shows_more(function: F) -> F:
+    """Say that the answer also shows what can change while the record's ``ETag`` stays: it is never 304."""
+    return _marked(function, shows_more=True)
 
 
 def idempotent(answer: Callable[..., Any]) -> Callable[[F], F]:
