@@ -264,7 +264,11 @@ class Database:
             # Only now: those of an engine are set before the stack has the connection, and a caller who is
             # cancelled meanwhile would lose it.
             if options:
-                await connection.execution_options(**options)
+                try:
+                    await connection.execution_options(**options)
+                except BaseException:
+                    await connection.invalidate()
+                    raise
         except (SQLAlchemyError, OSError) as error:
             cause = error.orig if isinstance(error, DBAPIError) else error
             self._causes.tell(words_of(cause))
