@@ -16,6 +16,7 @@ from service.authn import passwords as module
 from service.authn.passwords import NICENESS, Passwords
 from service.errors import Unavailable
 from service.settings import Password
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -154,5 +155,6 @@ async def test_memory_is_given_back_once_when_no_hash_was_made_for_a_while(
     assert not given_back
     goes_on.set()
     await hashes
-    await asyncio.sleep(0.2)
+    assert await eventually_here(lambda: bool(given_back))
+    await asyncio.sleep(0.1)
     assert given_back == [1]

@@ -39,15 +39,16 @@ def test_a_remembered_token_gives_the_same_caller(verified: VerifiedTokens) -> N
     assert caller(verified, text, no_map) is caller(verified, text, no_map)
 
 
-def test_a_remembered_token_expires_all_the_same(verified: VerifiedTokens) -> None:
-    text, no_map = token(exp=time.time() + 0.3), PermissionMap({})
-    assert caller(verified, text, no_map).user_id == 7
-    time.sleep(0.35)
+def test_a_remembered_token_expires_all_the_same(auth: Auth) -> None:
+    clock = [time.time()]
+    cache = VerifiedTokens(Tokens(auth, lambda: clock[0]))
+    text, no_map = token(exp=clock[0] + 60), PermissionMap({})
+    assert caller(cache, text, no_map).user_id == 7
 
-    with pytest.raises(TokenExpired):
-        caller(verified, text, no_map)
-    with pytest.raises(TokenExpired):
-        caller(verified, text, no_map)
+    clock[0] += 61
+    for _ in range(2):
+        with pytest.raises(TokenExpired):
+            caller(cache, text, no_map)
 
 
 def test_a_remembered_token_of_a_key_that_has_ended_is_refused() -> None:
@@ -73,13 +74,15 @@ def test_no_more_tokens_are_remembered_than_allowed(verified: VerifiedTokens) ->
     assert len(verified._entries) == 3
 
 
-def test_expired_tokens_leave_when_others_come(verified: VerifiedTokens) -> None:
+def test_expired_tokens_leave_when_others_come(auth: Auth) -> None:
+    clock = [time.time()]
+    cache = VerifiedTokens(Tokens(auth, lambda: clock[0]), most=3)
     for number in (1, 2):
-        caller(verified, token(sub=str(number), exp=time.time() + 0.2), PermissionMap({}))
-    time.sleep(0.25)
-    caller(verified, token(sub="3"), PermissionMap({}))
+        caller(cache, token(sub=str(number), exp=clock[0] + 60), PermissionMap({}))
+    clock[0] += 61
+    caller(cache, token(sub="3", exp=clock[0] + 60), PermissionMap({}))
 
-    assert len(verified._entries) == 1
+    assert len(cache._entries) == 1
 
 
 def test_another_map_gives_other_codes_to_the_same_token(verified: VerifiedTokens) -> None:

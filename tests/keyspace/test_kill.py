@@ -16,6 +16,7 @@ from service.errors import Unavailable
 from service.keyspace import SessionFacts, SessionStore
 from service.settings import Auth, Redis
 from tests.keyspace.conftest import Raw
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -23,8 +24,11 @@ LATEST = 2**52
 FACTS = SessionFacts("ann", "Ann", "10.0.0.1", "", "", "")
 
 
-async def rotate_until_killed(store: SessionStore, login_id: str) -> tuple[str, str]:
-    """Return the last refresh id that was live, and the one that may have replaced it."""
+async def rotate_until_killed(store: SessionStore, login_id: str, begun: set[str]) -> tuple[str, str]:
+    """Return the last refresh id that was live, and the one that may have replaced it.
+
+    ``login_id`` is added to ``begun`` once its first id was replaced.
+    """
     last = f"{login_id}-start"
     await store.open_session(login_id, "web", last, FACTS, as_of=LATEST)
     for number in itertools.count():
@@ -37,6 +41,7 @@ async def rotate_until_killed(store: SessionStore, login_id: str) -> tuple[str, 
             return last, following
         assert rotation.outcome == "rotated"
         last = following
+        begun.add(login_id)
     raise AssertionError
 
 
@@ -55,8 +60,9 @@ async def test_a_kill_leaves_each_session_with_one_refresh_id_that_can_be_listed
     async with Client.from_url(own_stores.redis_url, decode_responses=True) as raw:
         process_id = int((await raw.info("server"))["process_id"])
         users = [str(number) for number in range(1, 9)]
-        running = [asyncio.ensure_future(rotate_until_killed(store, login_id)) for login_id in users]
-        await asyncio.sleep(0.3)
+        begun: set[str] = set()
+        running = [asyncio.ensure_future(rotate_until_killed(store, login_id, begun)) for login_id in users]
+        assert await eventually_here(lambda: len(begun) == len(users))
         os.kill(process_id, signal.SIGKILL)
         candidates = await asyncio.gather(*running)
         while not await is_back(raw, process_id):  # noqa: ASYNC110 - another process
