@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -99,32 +101,63 @@ def test_what_the_recipes_make_is_well_formed(changed: tuple[Path, list[Path]]) 
     run(root, "-m", "ruff", "format", "--no-cache", "--check", *sources)
 
 
-def test_a_start_finds_the_endpoint_of_the_recipe_consistent(changed: tuple[Path, list[Path]]) -> None:
+_TRIAL = """
+import contextlib, io, json, os, sys
+import pytest
+from service.__main__ import main
+
+def said(arguments, run=main):
+    # Returns the status, and what was written to standard output and standard error.
+    written = io.StringIO()
+    with contextlib.redirect_stdout(written), contextlib.redirect_stderr(written):
+        status = run(arguments)
+    return int(status), written.getvalue()
+
+def shown():
+    from service.endpoints.roles import role_tables, roles as api
+    from service.records.roles import role_tables as tables, roles
+    for kind in (api.Role, api.NewRole, api.RoleReplacement, api.RolePatch, role_tables.ImportedRole):
+        yield "remark" in kind.__struct_fields__
+    for mapper in (roles.ROLE, tables._CODED):
+        yield "remark" in [column.name for column in mapper.columns]
+
+found = {"shown": list(shown()), "consistent": said(["policy", "check"])}
+found["covered"] = said(["policy", "test", "--coverage"])
+os.environ["PORTCULLIS_POLICY__FOLDER"] = "policies/broken"
+found["inconsistent"] = said(["policy", "check"])
+del os.environ["PORTCULLIS_POLICY__FOLDER"]
+found["pages"] = said(["-q", "-p", "no:cacheprovider", *sys.argv[1:]], pytest.main)
+print(json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def trial(changed: tuple[Path, list[Path]]) -> dict[str, Any]:
+    """What commands, tests of pages and types of the copy say, asked in one process."""
     root, _ = changed
-    run(root, "-m", "service", "policy", "check")
     (root / "policies" / "broken").mkdir()
     for name in ("base.csv", "endpoints.csv"):
         text = (root / "policies" / name).read_text()
         (root / "policies" / "broken" / name).write_text(
             text.replace("system:role:users", "system:role:list")
         )
-    with pytest.raises(AssertionError, match=re.escape("/api/role/{id}/users")):
-        run(root, "-c", _CHECK_OTHER_FOLDER)
+    pages = [f"tests/docs/test_{name}_page.py" for name in ("errors", "settings", "permissions")]
+    found: dict[str, Any] = json.loads(run(root, "-c", _TRIAL, *pages))
+    return found
 
 
-_CHECK_OTHER_FOLDER = """
-import os, sys
-os.environ["PORTCULLIS_POLICY__FOLDER"] = "policies/broken"
-from service.__main__ import main
-sys.exit(main(["policy", "check"]))
-"""
+def test_a_start_finds_the_endpoint_of_the_recipe_consistent(trial: dict[str, Any]) -> None:
+    assert trial["consistent"][0] == 0, trial["consistent"]
+    status, said = trial["inconsistent"]
+    assert status != 0
+    assert "/api/role/{id}/users" in said
 
 
-def test_pages_and_decision_tables_hold_after_the_recipes(changed: tuple[Path, list[Path]]) -> None:
-    root, _ = changed
-    files = [f"tests/docs/test_{name}_page.py" for name in ("errors", "settings", "permissions")]
-    run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files)
-    run(root, "-m", "service", "policy", "test", "--coverage")
+def test_pages_and_decision_tables_hold_after_the_recipes(trial: dict[str, Any]) -> None:
+    for name in ("pages", "covered"):
+        status, said = trial[name]
+        assert status == 0, said
+    assert " passed" in trial["pages"][1]
 
 
 @pytest.mark.extended
@@ -132,28 +165,17 @@ def test_the_case_of_the_recipe_lets_no_mutant_survive(changed: tuple[Path, list
     run(changed[0], "-m", "service", "policy", "test", "--mutate")
 
 
-def test_a_role_has_the_field_of_the_recipe_wherever_it_is_shown(changed: tuple[Path, list[Path]]) -> None:
-    root, _ = changed
-    assert run(root, "-c", _SHOWN).split() == ["True"] * 7
+def test_a_role_has_the_field_of_the_recipe_wherever_it_is_shown(trial: dict[str, Any]) -> None:
+    assert trial["shown"] == [True] * 7
 
 
-_SHOWN = """
-from service.endpoints.roles import role_tables, roles as api
-from service.records.roles import role_tables as tables, roles
-for kind in (api.Role, api.NewRole, api.RoleReplacement, api.RolePatch, role_tables.ImportedRole):
-    print("remark" in kind.__struct_fields__)
-for mapper in (roles.ROLE, tables._CODED):
-    print("remark" in [column.name for column in mapper.columns])
-"""
-
-
-@pytest.mark.stores  # starts one in a process of its own
 def test_the_migration_of_the_recipe_makes_what_the_schema_describes(
-    changed: tuple[Path, list[Path]],
+    changed: tuple[Path, list[Path]], empty_database_url: str
 ) -> None:
     root, _ = changed
     claim = "test_the_migrated_database_is_what_the_schema_describes"
-    run(root, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"tests/records/test_migrations.py::{claim}")
+    program = f"import sys; from tests.records.test_migrations import {claim} as claim; claim(sys.argv[1])"
+    run(root, "-c", program, empty_database_url)
 
 
 def test_every_file_that_the_page_names_is_there() -> None:

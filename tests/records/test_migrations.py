@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import multiprocessing
 import subprocess
 import sys
 from importlib import import_module
+from multiprocessing.queues import SimpleQueue
 from typing import Any
 
 import pytest
@@ -20,25 +22,26 @@ from service.records.schema import SCHEMA, metadata
 from service.records.schema_revision import expected_schema, known_schemas
 from tests.support.shipped import COVERED
 
-PREPARE = (
-    "import sys; from service.records.migrate import prepare; from tests.support.shipped import COVERED; "
-    "print(prepare(sys.argv[1], lambda: f'hash of {sys.argv[2]}', COVERED).new)"
-)
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["tests.support.command_imports"])
+
+
+def _prepare(url: str, number: int, found_new: SimpleQueue[bool]) -> None:
+    found_new.put(prepare(url, lambda: f"hash of {number}", COVERED).new)
 
 
 def test_four_processes_starting_at_once_on_an_empty_database_all_succeed(empty_database_url: str) -> None:
+    found_new: SimpleQueue[bool] = _processes.SimpleQueue()
     starting = [
-        subprocess.Popen(
-            [sys.executable, "-c", PREPARE, empty_database_url, str(number)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        _processes.Process(target=_prepare, args=(empty_database_url, number, found_new))
         for number in range(4)
     ]
-    ended = [(process.communicate(), process.returncode) for process in starting]
-    assert [status for _, status in ended] == [0, 0, 0, 0], ended
-    assert sorted(out.strip() for (out, _), _ in ended) == ["False", "False", "False", "True"]
+    for process in starting:
+        process.start()
+    for process in starting:
+        process.join()
+    assert [process.exitcode for process in starting] == [0, 0, 0, 0]
+    assert sorted(found_new.get() for _ in starting) == [False, False, False, True]
     with engine(empty_database_url).connect() as connection:
         assert connection.execute(text('SELECT count(*) FROM sys."user"')).scalar_one() == 1
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import httpx
 
-PASSWORD = "portals, hinges & bolts"
+from tests.support.seeded import ADMINISTRATOR_PASSWORD
+
+PASSWORD = ADMINISTRATOR_PASSWORD
 """The password of the first administrator, and of every user that the tests make."""
 
 

@@ -13,7 +13,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.support.databases import database
-from tests.support.running import Running, portcullis, running_anew
+from tests.support.running import Running, portcullis, running
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def external(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -
     with database(stores, name="running_service") as url:
         variables = variables_for(url, f"{stores.redis_url}?db=3")
         password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
-        with running_anew(folder, "--workers", "2", **variables, **password) as service:
+        with running(folder, "--workers", "2", **variables, **password) as service:
             yield External(folder, variables, service)
 
 

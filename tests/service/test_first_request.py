@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import External
-from tests.support.running import PATIENCE, Running, portcullis
+from tests.support.running import portcullis
 
 ROLE_LIST = "/api/role/list"
 REQUIRED = ["system:role:list", "system:user:create", "system:user:update"]
@@ -114,19 +113,6 @@ def test_an_unknown_user_and_a_wrong_password_are_answered_alike(client: httpx.C
             answer.headers.pop(name)
     assert documents[0] == documents[1]
     assert answers[0].headers == answers[1].headers
-
-
-@pytest.mark.anyio
-async def test_other_requests_are_answered_while_many_logins_hash(service: Running) -> None:
-    async with httpx.AsyncClient(base_url=service.url, timeout=PATIENCE, trust_env=False) as client:
-        bodies = [{"userName": f"nobody-{number}", "password": "x" * 12} for number in range(60)]
-        logins = [asyncio.create_task(client.post("/api/auth/login", json=body)) for body in bodies]
-        await asyncio.wait(logins, return_when=asyncio.FIRST_COMPLETED)
-        answer = await client.get("/health/live")
-        waiting = sum(not login.done() for login in logins)
-        assert answer.json() == {"data": {"status": "live"}}
-        assert waiting > 0, "the logins were done before the service said that it lives"
-        assert {response.status_code for response in await asyncio.gather(*logins)} == {401}
 
 
 def test_the_service_says_that_it_is_ready_and_with_what(client: httpx.Client) -> None:

@@ -28,14 +28,13 @@ CREDENTIALS = {"userName": "admin", "password": PASSWORD}
 @pytest.fixture(scope="module")
 def mortal_stores(spare_stores: SpareStores) -> Iterator[EmbeddedStores]:
     """Stores of this module's own, to stop and to freeze; what was written survives that."""
-    with spare_stores.borrowed() as both:
+    with spare_stores.borrowed(seeded=True) as both:
         yield both
 
 
 @pytest.fixture(scope="module")
 def client(mortal_stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     variables = variables_for(mortal_stores.database_url, mortal_stores.redis_url)
-    variables["PORTCULLIS_ADMIN_PASSWORD"] = PASSWORD
     folder = tmp_path_factory.mktemp("mortal")
     with running(folder, "--workers", "1", **variables) as service, service.client() as client:
         yield client

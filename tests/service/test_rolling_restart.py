@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.embedded import EmbeddedStores
-from tests.service.callers import PASSWORD, log_in
+from tests.service.callers import log_in
 from tests.service.conftest import variables_for
 from tests.service.pooled_callers import Seen, calling
 from tests.service.wire import exchange
@@ -57,10 +57,10 @@ class Pair:
 
 
 @pytest.fixture
-def pair(stores: EmbeddedStores, tmp_path: Path) -> Iterator[Pair]:
-    with database(stores, name="rolling_service") as url:
+def pair(stores: EmbeddedStores, seeded_template: str, tmp_path: Path) -> Iterator[Pair]:
+    with database(stores, seeded_template, "rolling_service") as url:
         variables = variables_for(url, f"{stores.redis_url}?db=8")
-        variables |= {"PORTCULLIS_SERVER__STOP_GRACE": "0.5", "PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
+        variables["PORTCULLIS_SERVER__STOP_GRACE"] = "0.5"
         both = Pair(tmp_path, variables)
         try:
             yield both

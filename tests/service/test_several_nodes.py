@@ -33,10 +33,10 @@ class Nodes:
 @pytest.fixture(scope="module")
 def nodes(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     place = tmp_path_factory.mktemp("nodes")
-    with spare_stores.borrowed() as stores:
+    with spare_stores.borrowed(seeded=True) as stores:
         sockets = stores.data / "sockets"
         database, sessions = Proxy(sockets / ".s.PGSQL.5432"), Proxy(sockets / "valkey.sock")
-        near = variables_for(stores.database_url, stores.redis_url) | {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
+        near = variables_for(stores.database_url, stores.redis_url)
         far = near | {
             "DATABASE_URL": f"postgresql://portcullis@127.0.0.1:{database.port}/portcullis",
             "REDIS_URL": f"redis://127.0.0.1:{sessions.port}",

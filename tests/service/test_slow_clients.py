@@ -35,7 +35,9 @@ UNFINISHED = {
 
 
 @pytest.fixture(scope="module")
-def impatient(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def impatient(
+    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
     """A service of one worker, which waits for a second at most and takes thirty connections."""
     limits = {
         "HEAD_TIMEOUT": "1",
@@ -45,7 +47,7 @@ def impatient(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) 
         "MAX_CONNECTIONS": str(MOST),
     }
     own = {f"PORTCULLIS_SERVER__{name}": value for name, value in limits.items()}
-    with database(stores, name="impatient_service") as url:
+    with database(stores, seeded_template, "impatient_service") as url:
         variables = variables_for(url, f"{stores.redis_url}?db=6")
         with running(tmp_path_factory.mktemp("impatient"), "--workers", "1", **variables, **own) as service:
             yield service

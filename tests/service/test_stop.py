@@ -12,7 +12,7 @@ from service.embedded import EmbeddedStores
 from tests.service.conftest import variables_for
 from tests.service.wire import Received, answers, exchange, read_all
 from tests.support.databases import database
-from tests.support.running import Running, descendants, running_anew
+from tests.support.running import Running, descendants, running
 from tests.support.waiting import eventually
 
 WORKERS = 2
@@ -40,12 +40,12 @@ class Stop:
 
 
 @pytest.fixture(scope="module")
-def stop(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Stop:
+def stop(stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory) -> Stop:
     seen = Stop()
-    with database(stores, name="stopping_service") as url:
+    with database(stores, seeded_template, "stopping_service") as url:
         variables = variables_for(url, f"{stores.redis_url}?db=7")
         variables["PORTCULLIS_SERVER__STOP_GRACE"] = "3"
-        with running_anew(tmp_path_factory.mktemp("stop"), "--workers", str(WORKERS), **variables) as service:
+        with running(tmp_path_factory.mktemp("stop"), "--workers", str(WORKERS), **variables) as service:
             observe(service, seen)
     return seen
 

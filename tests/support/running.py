@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
@@ -171,12 +171,18 @@ class Running:
     @property
     def workers(self) -> list[int]:
         """The process ids of the workers that live."""
-        return [worker for template in self.templates for worker in children(template)]
+        parents = _parents()
+        templates = self._templates(parents)
+        return sorted(pid for pid, parent in parents.items() if parent in templates)
 
     @property
     def templates(self) -> list[int]:
         """The process id of the process that workers are forked from; none while it is missing."""
-        return [pid for pid in children(self.process.pid) if _TEMPLATE in _read(pid, "cmdline")]
+        return self._templates(_parents())
+
+    def _templates(self, parents: Mapping[int, int]) -> list[int]:
+        started = sorted(pid for pid, parent in parents.items() if parent == self.process.pid)
+        return [pid for pid in started if _TEMPLATE in _read(pid, "cmdline")]
 
     def client(self) -> httpx.Client:
         """Return a client of the service; the caller closes it."""
