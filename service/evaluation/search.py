@@ -76,7 +76,10 @@ class Search:
             standing = Standing(policy, held.codes, held.users)
             passing = await self._turns.computed(self._passing, standing, question)
             page = part.offset // part.limit + 1 if part.limit else 1
-            found = await holdings.holders(connection, passing, page=page, size=max(1, part.limit))
+            total = sum(held.users[roles] for roles in passing)
+            found = await holdings.holders(
+                connection, passing, page=page, size=max(1, part.limit), total=total
+            )
         users = found.items if part.limit else ()
         ids = [one.user_name if kind == entities.USER else str(one.id) for one in users]
         return Results(ids, found.total)

@@ -31,6 +31,11 @@ def is_code(text: str) -> bool:
     return len(text) <= MAX_CODE_LENGTH and CODE.fullmatch(text) is not None
 
 
+def may_grant(codes: Iterable[str], code: str) -> list[str]:
+    """Return those of the held ``codes`` that may grant ``code``: itself, and all with a wildcard."""
+    return [one for one in codes if one == code or "*" in one]
+
+
 def segments_of(code: str) -> tuple[str, ...] | None:
     """Return the segments of a *required* code, or None if no wildcard may grant it.
 

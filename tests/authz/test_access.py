@@ -6,6 +6,7 @@ import csv
 import random
 import re
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -180,6 +181,16 @@ def test_the_matrix_of_roles_is_what_is_decided_for_each_role_and_request(seed: 
         for cell in row.roles:
             assert {*cell.by} <= {*standing.codes[cell.role_code]}
             assert decided(standing.policy, method, one.path, HeldCodes(cell.by))
+
+
+def test_a_matrix_of_some_roles_has_their_part_of_the_matrix_of_all() -> None:
+    standing = random_standing(random.Random(1))
+    some = Matrix(standing, ["r3", "r0", "unknown"])
+
+    assert some.roles == ["r0", "r3"]
+    for one, row in zip(some.rows(), Matrix(standing).rows(), strict=True):
+        cells = tuple(cell for cell in row.roles if cell.role_code in some.roles)
+        assert one == replace(row, roles=cells)
 
 
 def test_the_page_of_the_matrix_loads_nothing_and_shows_texts_as_texts() -> None:

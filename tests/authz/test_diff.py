@@ -15,8 +15,10 @@ from service.authz.publishing.derive import derive
 from service.authz.publishing.shipped import Shipped
 from service.authz.review.diff import access_diff, line_diff
 from service.authz.review.impact import Standing
+from service.endpoints.policy.access_diff import access_answer
 from service.kernel.bound_resource import BoundResource
 from service.kernel.codes import HeldCodes
+from service.web.requests.schema import PartQuery
 from tests.support.shipped import SHIPPED
 
 CODES = ("x:one", "x:two", "y:one", "@login", "@anyone")
@@ -150,3 +152,28 @@ def test_comments_of_a_model_are_no_difference_and_rows_are() -> None:
     doubled = SHIPPED.model_text.replace('p.code == "@anyone"', 'p.code == "@anyone" || p.code == "@anyone"')
     assert not line_diff(policy, commented).model_changed
     assert line_diff(policy, Policy(doubled, SHIPPED.base)).model_changed
+
+
+def test_parts_of_an_answer_are_the_whole_of_it() -> None:
+    dice = random.Random(4)
+    before, after = random_policy(dice), random_policy(dice)
+    standing = Standing(
+        after, {"r0": ("x:one",), "r1": ("x:*",), "r2": ("*",)}, {("r0", "r1"): 2, ("r2",): 1}
+    )
+    whole = access_answer(before, standing)
+    pages = [access_answer(before, standing, PartQuery(page=page, size=1)) for page in range(1, 9)]
+
+    totals = whole.totals
+    assert (totals.gains, totals.loses, totals.callers) == (
+        len(whole.gains),
+        len(whole.loses),
+        len(whole.callers),
+    )
+    assert min(totals.gains + totals.loses, totals.callers) > 1
+    assert all(page.totals == totals for page in pages)
+    assert [one for page in pages for one in page.callers] == whole.callers
+    for kind in ("gains", "loses"):
+        entries, parts = getattr(whole, kind), [one for page in pages for one in getattr(page, kind)]
+        assert [(one.role_code, one.users, one.access[:1], len(one.access)) for one in entries] == [
+            (one.role_code, one.users, one.access, one.total) for one in parts
+        ]

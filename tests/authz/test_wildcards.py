@@ -8,7 +8,7 @@ from itertools import product
 from service.authz.engine.enforcer import IndexedEnforcer
 from service.authz.engine.predicates import PREDICATES
 from service.authz.engine.rules import Rule
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, may_grant
 from tests.policies.stock import MODEL
 
 SEGMENTS = ("a", "b", "*", "")
@@ -128,3 +128,11 @@ def test_a_caller_that_is_no_set_of_held_codes_is_nobody() -> None:
     for stranger in (None, "*", ["*"], {"*"}, ("*",), {"codes": "*"}, object(), True):
         assert not any(PREDICATES[name](stranger, "a") for name in PREDICATES if name != "isLoggedIn")
         assert not PREDICATES["isLoggedIn"](stranger)
+
+
+def test_no_code_is_left_out_that_grants_another() -> None:
+    held = codes(3)
+    for required in codes(2):
+        chosen = set(may_grant(held, required))
+        assert [one for one in held if one not in chosen and opens(one, required)] == []
+        assert len(chosen) < len(held)

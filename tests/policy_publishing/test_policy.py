@@ -38,6 +38,23 @@ async def test_the_policy_in_force_is_shown_whole(shared: Inside) -> None:
     assert [one["ownDigest"] for one in found["workers"]] == [found["ownDigest"]] == [read_shipped().digest]
 
 
+async def test_lines_of_the_policy_are_filtered_and_come_in_pages(shared: Inside) -> None:
+    whole = await shared.data("GET", "/api/policy")
+    endpoints = [line for line in whole["rules"] if line.startswith("p, endpoint, ")]
+    logs = [line for line in endpoints if "system:login-log:" in line]
+
+    second = await shared.data("GET", "/api/policy?layer=endpoint&size=10&page=2")
+    about_logs = await shared.data("GET", "/api/policy?layer=endpoint&line=SYSTEM:login-log:&size=1000")
+
+    assert whole["lineCount"] == whole["total"] == len(whole["rules"])
+    assert second["rules"] == endpoints[10:20]
+    assert (second["lineCount"], second["total"]) == (whole["lineCount"], len(endpoints))
+    assert about_logs["rules"] == logs
+    assert about_logs["total"] == len(logs) > 0
+    for wrong in ("size=0", "size=1001", "page=0", "layer=none"):
+        assert (await shared.ask("GET", f"/api/policy?{wrong}")).fields == [wrong.partition("=")[0]]
+
+
 async def test_an_allowed_request_is_explained_by_lines_codes_and_predicates(shared: Inside) -> None:
     found = await shared.data(
         "POST",
@@ -206,6 +223,11 @@ async def test_coverage_shows_every_route_and_how_it_is_guarded(service: Inside)
     assert (shown["GET /health/live"]["guard"], shown["GET /health/live"]["resource"]) == ("outside", None)
     assert "GET /api/nowhere/{id}" in found["unrouted"]
     assert "GET /api/role/list" not in found["unrouted"]
+    assert found["unroutedTotal"] == len(found["unrouted"])
+    beyond = await service.data("GET", f"/api/policy/coverage?size=1&page={found['unroutedTotal'] + 1}")
+    assert beyond == {**found, "unrouted": []}
+    last = await service.data("GET", f"/api/policy/coverage?size=1&page={found['unroutedTotal']}")
+    assert last["unrouted"] == found["unrouted"][-1:]
     document = (await service.ask("GET", "/docs/openapi.json")).json
     served = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
     # The document writes the names of parameters as other members; templates of one shape are the same.

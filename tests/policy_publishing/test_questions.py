@@ -106,7 +106,12 @@ async def test_pages_hold_what_is_asked_for(asked: Inside) -> None:
     second = await asked.data("GET", "/api/policy/what?roleCode=auditor&kind=request&size=7&page=2")
     roles = await asked.data("GET", "/api/policy/who?method=GET&path=/api/user/7&size=1&page=2")
 
+    matrix = await asked.data("GET", "/api/policy/matrix?object=role/list&roleCode=auditor,nobody")
+    matrix_of_all = await asked.data("GET", "/api/policy/matrix?object=role/list")
+
     assert second["items"] == whole[7:14]
+    (shown,), (known,) = matrix["items"], matrix_of_all["items"]
+    assert shown["roles"] == [one for one in known["roles"] if one["roleCode"] == "auditor"] != []
     assert second["total"] == len(whole)
     assert [one["roleCode"] for one in roles["items"]] == ["auditor"]
     assert roles["total"] == 3

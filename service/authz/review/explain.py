@@ -18,7 +18,7 @@ from service.authz.engine.rules import (
     UNREGISTERED,
     Rule,
 )
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, may_grant
 from service.kernel.services import PORTCULLIS
 
 Reason = Literal["opened", "not_held", "not_logged_in", "closed", "no_line"]
@@ -201,7 +201,7 @@ def _fired(line: Rule | None, held: HeldCodes | None) -> tuple[Fired, ...]:
         return ()
     return tuple(
         Fired(code, predicate)
-        for code in sorted(held.codes)
+        for code in sorted(may_grant(held.codes, line.code))
         for predicate, holds in _HOLDING.items()
         if holds(HeldCodes([code]), line.code)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -13,7 +13,7 @@ from service.authz.engine.request_classes import RequestClass
 from service.authz.review.batch_decider import BatchDecider, DecidingLines, all_requests
 from service.authz.review.impact import Standing
 from service.kernel.cells import escape_formula
-from service.kernel.codes import HeldCodes
+from service.kernel.codes import HeldCodes, may_grant
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +38,13 @@ class MatrixRow:
 
 
 class Matrix:
-    """The rows of one policy for the roles of ``standing``, by path and method; computed on demand."""
+    """The rows of one policy, by path and method; computed on demand.
 
-    def __init__(self, standing: Standing) -> None:
-        self.roles = sorted(standing.codes)
+    They are about all roles of ``standing``, or about those of ``roles`` that it has.
+    """
+
+    def __init__(self, standing: Standing, roles: Collection[str] | None = None) -> None:
+        self.roles = sorted(standing.codes if roles is None else standing.codes.keys() & set(roles))
         self.requests = all_requests(standing.policy)
         self._standing = standing
         self._decider = BatchDecider(standing.policy)
@@ -75,7 +78,7 @@ class Matrix:
     def _opening(self, role: str, code: str) -> tuple[str, ...]:
         key = role, code
         if key not in self._opened:
-            given = self._standing.codes[role]
+            given = may_grant(self._standing.codes[role], code)
             self._opened[key] = tuple(
                 held for held in given if self._decider.passes(((code,), (code,)), HeldCodes([held]))
             )

@@ -184,7 +184,9 @@ class WhoUsers:
         async with self._turns.turn(), self._database.snapshot(within=WITHIN) as connection:
             standing = await standing_of(context.policy, connection)
             found = await self._turns.computed(who, standing, query.method, place, query.service)
-            users = await holdings.holders(connection, found.role_sets, page=query.page, size=query.size)
+            users = await holdings.holders(
+                connection, found.role_sets, page=query.page, size=query.size, total=found.users
+            )
         return page_answer(query, users, PassingUser)
 
 

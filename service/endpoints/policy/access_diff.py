@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta
 
 from service.authz.engine.policy import Policy
 from service.authz.review.diff import access_diff
-from service.authz.review.impact import Standing
+from service.authz.review.impact import Difference, Standing
 from service.web.requests.dry_run import AccessChange
-from service.web.requests.schema import Schema
+from service.web.requests.schema import PartQuery, Schema
+
+Total: TypeAlias = Annotated[int, Meta(ge=0, examples=[2])]
+
+WHOLE: Final = PartQuery()
 
 
 class DiffCaller(Schema):
@@ -32,22 +36,42 @@ class DifferingRequest(Schema):
     loses: DiffCaller | None
 
 
+class AccessTotals(Schema):
+    """How many members the lists have on all pages."""
+
+    gains: Total
+    loses: Total
+    callers: Total
+
+
 class Access(Schema):
     """Who gains and loses what: by the current roles and users, and for every possible caller.
 
-    `callers` also has what no current role would notice.
+    `callers` also has what no current role would notice. `totals` has the length of each whole list.
     """
 
     gains: list[AccessChange]
     loses: list[AccessChange]
     callers: list[DifferingRequest]
+    totals: AccessTotals
 
 
-def access_answer(before: Policy, after: Standing) -> Access:
-    """Return who gains and loses what; a large policy takes a while."""
+def access_answer(before: Policy, after: Standing, part: PartQuery = WHOLE) -> Access:
+    """Return who gains and loses what; a large policy takes a while.
+
+    With a size, the answer has ``part`` of each list, and of an entry of a role as many requests at most.
+    """
     found = access_diff(before, after)
+    gains, loses, callers = found.by_role.gains, found.by_role.loses, found.callers
     return Access(
-        gains=[AccessChange.of(one) for one in found.by_role.gains],
-        loses=[AccessChange.of(one) for one in found.by_role.loses],
-        callers=[DifferingRequest.of(one) for one in found.callers],
+        gains=[_change(one, part.size) for one in part.part(gains)],
+        loses=[_change(one, part.size) for one in part.part(loses)],
+        callers=[DifferingRequest.of(one) for one in part.part(callers)],
+        totals=AccessTotals(len(gains), len(loses), len(callers)),
     )
+
+
+def _change(one: Difference, size: int | None) -> AccessChange:
+    if size is None:
+        return AccessChange.of(one)
+    return AccessChange(one.role_code, one.users, list(one.access[:size]), len(one.access))

@@ -14,7 +14,7 @@ from service.authz.review.turns import ReviewTurns
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import named, needs
 from service.web.requests.routes import Routes
-from service.web.requests.schema import Revision, Schema
+from service.web.requests.schema import PartQuery, Revision, Schema
 
 Guard = Literal["public", "login", "permission", "outside"]
 
@@ -35,11 +35,15 @@ class RouteGuard(Schema):
 
 
 class Coverage(Schema):
-    """All routes, and the enabled resources that match no request of any route."""
+    """All routes, and the enabled resources that match no request of any route.
+
+    `unrouted` are those of the page, `unroutedTotal` says how many there are.
+    """
 
     revision: Revision
     routes: list[RouteGuard]
     unrouted: Annotated[list[str], Meta(examples=[["GET /api/report/{id}"]])]
+    unrouted_total: Annotated[int, Meta(ge=0, examples=[1])]
 
 
 class PolicyCoverage:
@@ -52,7 +56,7 @@ class PolicyCoverage:
 
     @needs("system:policy:read")
     @named("getPolicyCoverage")
-    async def on_get(self, context: RequestContext) -> Coverage:
+    async def on_get(self, context: RequestContext, query: PartQuery) -> Coverage:
         """Read all routes with their guards, and the resources that guard nothing."""
         context.policy = policy = self._live.current
         guards = [_guard(policy, one.method, one.template) for one in self._routes.operations]
@@ -64,7 +68,7 @@ class PolicyCoverage:
         # A hundred thousand resources take a while to compare.
         async with self._turns.turn():
             lost = await self._turns.computed(unrouted, registered, routes)
-        return Coverage(policy.revision, guards, lost)
+        return Coverage(policy.revision, guards, list(query.part(lost)), len(lost))
 
 
 def _guard(policy: Policy, method: str, template: str) -> RouteGuard:

@@ -39,7 +39,7 @@ class MatrixRequest(Schema):
 
 
 class MatrixQuery(PageQuery):
-    """Which requests are wanted, by a part of their method and path in any case."""
+    """Which requests are wanted, by a part of their method and path in any case, and about which roles."""
 
     object: (
         Annotated[
@@ -47,11 +47,21 @@ class MatrixQuery(PageQuery):
         ]
         | None
     ) = None
+    role_code: (
+        Annotated[
+            list[RoleCode],
+            Meta(
+                max_length=200,
+                description="Only these roles, separated by commas; unknown ones have no part.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 def matrix_answer(standing: Standing, query: MatrixQuery) -> Page[MatrixRequest]:
     """Return the page of ``query``; a large policy takes a while."""
-    matrix = Matrix(standing)
+    matrix = Matrix(standing, query.role_code)
     part = (query.object or "").lower()
     found = [one for one in matrix.requests if part in one.name.lower()]
     items = [MatrixRequest.of(row) for row in matrix.rows(query.part(found))]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from service.authz.engine.policy import Policy
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.watch import PolicyWatch
@@ -14,7 +15,10 @@ from service.endpoints.policy.layers import Line
 from service.errors import Conflict
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import logged, named, needs, publishes, refuses
-from service.web.requests.schema import Moment, Published, Revision, Schema
+from service.web.requests.schema import Moment, PartQuery, Published, Revision, Schema
+
+Count = Annotated[int, Meta(ge=0, examples=[296])]
+Layer = Literal["service", "resource", "endpoint", "permission", "grant"]
 
 
 class Worker(Schema):
@@ -34,14 +38,36 @@ class PolicyInForce(Schema):
     """The policy that decided this request, and the policies of the workers of all nodes.
 
     `digest` is that of the shared part, `ownDigest` that of the own part of this node: model and files.
+    `lineCount` are all lines, `total` those that fit the filters, and `rules` those of the page.
     """
 
     revision: Revision
     digest: Annotated[str, Meta(examples=["5f0c39d1a2b4" * 5 + "5f0c"], description="SHA-256.")]
     own_digest: Annotated[str, Meta(examples=["9be1a6f0d3c2" * 5 + "9be1"], description="SHA-256.")]
     model: Annotated[str, Meta(description="The text of model.conf.")]
+    line_count: Count
+    total: Count
     rules: list[Line]
     workers: list[Worker]
+
+
+class PolicyQuery(PartQuery):
+    """Which lines are wanted: all of them, or a page of those that fit."""
+
+    layer: Layer | None = None
+    line: (
+        Annotated[
+            str, Meta(max_length=256, description="A part of the line, in any case.", examples=["user:list"])
+        ]
+        | None
+    ) = None
+
+    def lines(self, policy: Policy) -> tuple[list[str], int]:
+        """Return the lines of the page, and how many fit."""
+        fitting = [rule for rule in policy.rules if self.layer in (None, rule.layer)]
+        if part := (self.line or "").lower():
+            fitting = [rule for rule in fitting if part in str(rule).lower()]
+        return [str(rule) for rule in self.part(fitting)], len(fitting)
 
 
 class InForce:
@@ -53,17 +79,19 @@ class InForce:
 
     @needs("system:policy:read")
     @named("getPolicy")
-    async def on_get(self, context: RequestContext) -> PolicyInForce:
+    async def on_get(self, context: RequestContext, query: PolicyQuery) -> PolicyInForce:
         """Read the policy in force: revision, digest, model, lines, and the revision of each worker."""
         context.policy = policy = self._live.current
         # A hundred thousand lines take a while to write.
-        rules = await asyncio.to_thread(lambda: [str(rule) for rule in policy.rules])
+        rules, total = await asyncio.to_thread(query.lines, policy)
         workers = [Worker.of(worker) for worker in await self._watch.workers()]
         return PolicyInForce(
             revision=policy.revision,
             digest=policy.digest,
             own_digest=policy.own_digest,
             model=policy.model_text,
+            line_count=len(policy.rules),
+            total=total,
             rules=rules,
             workers=workers,
         )

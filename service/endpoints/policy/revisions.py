@@ -27,6 +27,7 @@ from service.web.requests.schema import (
     Page,
     PageNumber,
     PageQuery,
+    PartQuery,
     Revision,
     Schema,
     page_answer,
@@ -88,6 +89,18 @@ class DiffQuery(LinesQuery, kw_only=True):
     from_: FirstRevision = field(name="from")
     to: FirstRevision
     access: Annotated[bool, Meta(description="Answer too who gains and loses what.")] = False
+    access_size: (
+        Annotated[
+            int,
+            Meta(
+                ge=1,
+                le=1000,
+                description="Members of each list of `access` on page `page`, and the most requests of a "
+                "role among them; without it, all of them.",
+            ),
+        ]
+        | None
+    ) = None
 
 
 class PolicyDiff(Schema):
@@ -188,7 +201,8 @@ class Diff:
                 await require_kept(connection, "to", query.to)
                 found = await history.difference(connection, query.from_, query.to, query.part)
                 compared = await self._policies(connection, query) if query.access else None
-            access = None if compared is None else await self._turns.computed(access_answer, *compared)
+            part = PartQuery(page=query.page, size=query.access_size)
+            access = None if compared is None else await self._turns.computed(access_answer, *compared, part)
         return PolicyDiff(
             from_=query.from_,
             to=query.to,

@@ -37,6 +37,12 @@ class AccessChange(Schema):
         ),
     ]
     access: Annotated[list[str], Meta(examples=[["GET /api/user/list"]])]
+    total: (
+        Annotated[
+            int, Meta(ge=0, examples=[812], description="How many there are, where `access` has a part.")
+        ]
+        | UnsetType
+    ) = UNSET
 
 
 class FieldEdit(Schema):

@@ -113,6 +113,21 @@ class PageQuery(Schema):
         )
 
 
+class PartQuery(Schema):
+    """The query of an answer that holds a long list among other things: all of the list, or a page of it."""
+
+    page: PageNumber = 1
+    size: (
+        Annotated[int, Meta(ge=1, le=1000, description="Members of a page; without it, all of them.")] | None
+    ) = None
+
+    def part(self, items: Sequence[T]) -> Sequence[T]:
+        """Return those of all ``items`` that are wanted."""
+        if self.size is None:
+            return items
+        return items[(self.page - 1) * self.size : self.page * self.size]
+
+
 _NO_FILTERS: Final = ("page", "size", "sort")
 
 
