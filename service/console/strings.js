@@ -110,7 +110,7 @@ export const S = {
     member: "Value", mine: "Yours", theirs: "Theirs", before: "Before",
     empty: "(empty)",
   },
-  tree: { open: "Open", close: "Close" },
+  tree: { open: "Open", close: "Close", cut: (/** @type {number} */ n) => `More fits: only the first ${n.toLocaleString()} rows are shown.` },
   changes: { member: "Value", before: "Before", after: "After", none: "No value has changed.", added: "added", removed: "removed", changed: "changed", unchanged: "unchanged" },
   signIn: {
     title: "Sign in",
@@ -233,6 +233,7 @@ export const S = {
     guard: "Endpoint", guards: /** @type {Record<string, string>} */ ({ public: "Public", login: "Login", permission: "Permission", outside: "Not guarded" }),
     binding: "Resource", bindings: /** @type {Record<string, string>} */ ({ bound: "Bound to Buttons", registered: "Registered, no Button", closed: "Closed", unregistered: "Not registered", none: "Not asked" }),
     needs: "Needs", decides: "Decides", lost: "Resources without a route", lostText: "No route of this service fits these enabled resources: they guard nothing.",
+    allLost: (/** @type {number} */ n) => `All ${n.toLocaleString()}`,
     registerChosen: (/** @type {number} */ n) => `Register ${n.toLocaleString()}`, registerOne: (/** @type {string} */ request) => `Register ${request}`,
     registerTitle: "Register resources", registerText: "Each of these is registered as a resource of its own. Nothing is saved before you say so.",
     nothingChosen: "No request is chosen. Choose some under Coverage.",
@@ -333,7 +334,7 @@ export const S = {
     compare: "Compare", compareTwo: "Compare the two", compareTitle: (/** @type {number} */ from, /** @type {number} */ to) => `From revision ${from} to ${to}`,
     compareFrom: "From revision", compareTo: "To revision", sameLines: "Both have the same lines.",
     revisionTitle: (/** @type {string | number} */ n) => `Revision ${n}`, requestId: "Request", changesTitle: "What it changed", noChanges: "It changed no line.", notKept: "Its lines were not kept.",
-    added: "added", removed: "removed", moreFollow: "More lines follow.", nextLines: "Next lines", diffCaption: "Lines added and removed",
+    added: "added", removed: "removed", moreFollow: "More lines follow.", nextLines: "Next lines", moreEntries: "More follow.", nextEntries: "Next entries", diffCaption: "Lines added and removed",
     impactTitle: "Who gains and who loses", impactText: "By the roles and users of now.", showImpact: "Show who gains and loses", anyCaller: "For every possible caller", callerGains: "Gains", callerLoses: "Loses", callerText: "A smallest caller who shows the difference, whether a role of now has these codes or not.",
     visitorCaller: "a visitor", loginCaller: "a login", restore: "Restore", restoreTitle: (/** @type {number} */ n) => `Restore revision ${n}?`,
     restoreText: (/** @type {number} */ n) => `The lines of revision ${n} come back as a new revision, by these edits. Roles stay as they are.`,
@@ -346,6 +347,7 @@ export const S = {
     gains: "Gain access", loses: "Lose access",
     noRole: "Users without any role",
     counts: (/** @type {number} */ users, /** @type {number} */ requests) => `${count(users, "user", "users")}, ${count(requests, "request", "requests")}`,
+    more: (/** @type {number} */ n) => `and ${n.toLocaleString()} more`,
     sessions: (/** @type {number} */ n) => (n ? `${count(n, "session has", "sessions have")} to refresh or sign in again.` : "No session is affected."),
   },
   transfer: {

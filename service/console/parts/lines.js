@@ -8,9 +8,13 @@ import { table } from "./rows.js";
 
 const T = S.policy;
 const SIZE = 100;
+/** How many roles, and requests of each, are read at a time. */
+const ENTRIES = 25;
 
 /** @typedef {{addedLines: string[] | null, removedLines: string[] | null, truncated: boolean}} Lines */
 /** @typedef {import("../types/api").DiffCaller} Caller */
+/** @typedef {import("../types/api").DifferingRequest} DifferingRequest */
+/** @typedef {import("../types/api").Access} Access */
 
 /**
  * Return the lines that came and went; a button reads the next ones.
@@ -49,14 +53,47 @@ function one(tag, sign, word, line) {
   return h("li", null, h(tag, null, h("span", { "aria-hidden": "true" }, sign), h("span", { class: "hidden" }, word), " ", h("code", null, line)));
 }
 
-/** Return who gains and loses, by role and for every possible caller. @param {import("../types/api").Access} access */
-export function access({ gains, loses, callers }) {
+/**
+ * Return who gains and loses, by role and for every possible caller; a button reads the next ones.
+ * @param {(query: {page: number, accessSize: number}) => Promise<Access>} load
+ */
+export async function access(load) {
+  const first = await load({ page: 1, accessSize: ENTRIES });
+  const most = Math.max(...Object.values(first.totals));
+  const shown = h("div", { class: "impact" }, !first.totals.gains && !first.totals.loses && h("p", null, S.preview.nothing));
+  const more = h("div", { class: "actions" });
+  let number = 1;
+  /** @param {Access} found */
+  const put = ({ gains, loses, callers }) => {
+    const parts = [side(S.preview.gains, gains, "good"), side(S.preview.loses, loses, "bad"), callers.length > 0 && possible(callers, first.totals.callers)];
+    for (const part of parts) if (part) merge(shown, part);
+    more.replaceChildren(...(number * ENTRIES < most ? [h("span", null, T.moreEntries), button(T.nextEntries, next)] : []));
+  };
+  const next = async () => {
+    try {
+      const found = await load({ page: number + 1, accessSize: ENTRIES });
+      number += 1;
+      put(found);
+    } catch (problem) {
+      more.append(trouble(problem));
+    }
+  };
+  put(first);
+  return h("div", null, shown, more);
+}
+
+/** Add a part to what is shown; where its kind is there already, only its entries. @param {HTMLElement} shown @param {HTMLElement} part */
+function merge(shown, part) {
+  const there = [...shown.children].find((one) => one.className === part.className && one.tagName === part.tagName);
+  if (!there) shown.append(part);
+  else if (part instanceof HTMLDetailsElement) there.querySelector("tbody")?.append(...part.querySelectorAll("tbody tr"));
+  else there.append(...part.querySelectorAll(":scope > details"));
+}
+
+/** Return for which possible callers requests differ. @param {DifferingRequest[]} callers @param {number} total */
+function possible(callers, total) {
   const caller = (/** @type {Caller | null} */ found) => found && (found.codes.length ? found.codes.map((code) => [h("code", null, code), " "]) : badge(found.loggedIn ? T.loginCaller : T.visitorCaller));
-  return h("div", { class: "impact" },
-    !gains.length && !loses.length && h("p", null, S.preview.nothing),
-    side(S.preview.gains, gains, "good"),
-    side(S.preview.loses, loses, "bad"),
-    callers.length > 0 && h("details", null, h("summary", null, T.anyCaller, ` (${callers.length})`), h("p", null, T.callerText),
-      table(T.anyCaller, [T.what, T.layer, T.callerGains, T.callerLoses], callers.slice(0, 200).map((each) => [
-        h("code", null, each.name), each.layer ? T.layers[each.layer] : "", caller(each.gains), caller(each.loses)]))));
+  return h("details", { class: "possible" }, h("summary", null, T.anyCaller, ` (${total.toLocaleString()})`), h("p", null, T.callerText),
+    table(T.anyCaller, [T.what, T.layer, T.callerGains, T.callerLoses], callers.map((each) => [
+      h("code", null, each.name), each.layer ? T.layers[each.layer] : "", caller(each.gains), caller(each.loses)])));
 }

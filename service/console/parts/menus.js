@@ -2,6 +2,8 @@
 /** The tree of Menus and Buttons, and a choice among them: what a role gives. */
 import { covers, isWildcard } from "./codes.js";
 
+const SIZE = 200;
+
 /** @typedef {import("../types/api").Menu} Menu */
 /** @typedef {{menu: Menu, parent: Place | null, children: Place[]}} Place */
 
@@ -11,15 +13,10 @@ import { covers, isWildcard } from "./codes.js";
  * @returns {Promise<Menu[]>}
  */
 export async function readMenus(page) {
-  const query = (/** @type {number} */ number) => ({ query: { page: number, size: 200 } });
-  const { data: first } = await page.call("GET", "/api/menu/list", query(1));
-  const found = [...first.items];
-  for (let number = 2; found.length < first.total; number += 1) {
-    const { data } = await page.call("GET", "/api/menu/list", query(number));
-    if (!data.items.length) break;
-    found.push(...data.items);
-  }
-  return found;
+  const read = async (/** @type {number} */ number) => (await page.call("GET", "/api/menu/list", { query: { page: number, size: SIZE } })).data;
+  const first = await read(1);
+  const others = Array.from({ length: Math.ceil(first.total / SIZE) - 1 }, (_, index) => read(index + 2));
+  return [first, ...await Promise.all(others)].flatMap(({ items }) => items);
 }
 
 /** The tree, each list of children in the order of `sort`. */

@@ -7,7 +7,7 @@ import { tell } from "./dialog.js";
 import { isWildcard } from "./codes.js";
 import { Choice, Forest, covered, readMenus } from "./menus.js";
 import { attempt, previewed, undoing } from "./preview.js";
-import { tree } from "./tree.js";
+import { searching, tree } from "./tree.js";
 
 const T = S.permissions;
 const GIVEN = "/api/role/{id}/permissions";
@@ -62,10 +62,10 @@ class Editor {
       check: this.editable ? (node) => this.changed(() => (node.page ? this.choice.toggleAlone(node.page) : this.choice.toggle(node))) : undefined,
       label: (node) => (node.page ? h("em", null, T.page) : this.label(node)),
     });
-    this.wanted = h("input", { type: "search", "aria-label": T.search, placeholder: T.search, oninput: () => this.search() });
+    const search = searching(this.tree, T.search, ({ menu }, wanted) => Boolean(menu?.title.toLowerCase().includes(wanted) || menu?.authMark?.includes(wanted)));
     this.element = h("div", { class: "permissions" },
       h("p", null, T.help),
-      h("div", { class: "bar" }, this.wanted), this.tree, this.summary, this.notes);
+      search, this.tree, this.summary, this.notes);
     this.told();
   }
 
@@ -79,13 +79,6 @@ class Editor {
     return [menu.title, " ", h("code", null, menu.authMark), off,
       wildcard && [" ", badge(T.covers(covered(this.forest, place).length), "info")],
       by && [" ", badge(T.coveredBy(by), "good")]];
-  }
-
-  search() {
-    const wanted = this.wanted.value.trim().toLowerCase();
-    /** @param {any} node */
-    const fits = ({ menu }) => menu?.title.toLowerCase().includes(wanted) || menu?.authMark?.includes(wanted);
-    this.tree.redraw({ shows: wanted ? fits : undefined });
   }
 
   /** @param {() => void} change */

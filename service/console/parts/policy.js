@@ -108,6 +108,21 @@ export async function answering(page, form, place, work) {
   }
 }
 
+/**
+ * Return what loads a page of a list whose first page was read before.
+ * @template T
+ * @param {T} first
+ * @param {(query: Record<string, any>) => Promise<T>} load
+ */
+export function after(first, load) {
+  /** @type {T | null} */ let kept = first;
+  return async (/** @type {Record<string, any>} */ query) => {
+    const found = kept ?? await load(query);
+    kept = null;
+    return found;
+  };
+}
+
 /** Split what was typed as codes. @param {string | null} text */
 export function codesIn(text) {
   return (text ?? "").split(/[\s,]+/).filter(Boolean);

@@ -6,6 +6,9 @@ import { page as current } from "../core/router.js";
 import { S } from "../strings.js";
 import { ask, dialog, trouble } from "./dialog.js";
 
+/** The most requests of a role that are shown. */
+const MOST = 200;
+
 /** @typedef {import("../types/api").AccessChange} AccessChange */
 
 /**
@@ -63,10 +66,23 @@ export function side(title, changes, kind) {
   if (!changes.length) return null;
   const short = changes.length === 1 && changes[0].access.length <= 12;
   return h("section", { class: `side ${kind}` }, h("h3", null, title), changes.map((one) =>
-    h("details", { open: short },
-      h("summary", null, one.roleCode === null ? S.preview.noRole : h("code", null, one.roleCode), " ",
-        S.preview.counts(one.users, one.access.length)),
-      h("ul", { class: "requests" }, one.access.map((request) => h("li", null, h("code", null, request)))))));
+    folded(short, h("summary", null, one.roleCode === null ? S.preview.noRole : h("code", null, one.roleCode), " ",
+      S.preview.counts(one.users, one.total ?? one.access.length)), () => requests(one))));
+}
+
+/** Return what is folded below a summary, and made when it is opened. @param {boolean} open @param {HTMLElement} summary @param {() => Node[]} make */
+function folded(open, summary, make) {
+  const details = h("details", { open }, summary, open && make());
+  if (!open) details.addEventListener("toggle", () => details.append(...make()), { once: true });
+  return details;
+}
+
+/** Return the requests of a role, as far as a reader will read them. @param {AccessChange} change */
+function requests({ access, total = access.length }) {
+  const shown = access.slice(0, MOST);
+  const left = total - shown.length;
+  return [h("ul", { class: "requests" }, shown.map((request) => h("li", null, h("code", null, request)))),
+    ...(left > 0 ? [h("p", { class: "help" }, S.preview.more(left))] : [])];
 }
 
 /**

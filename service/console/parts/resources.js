@@ -35,7 +35,7 @@ export function bindingOf({ resource, resourceCodes }) {
 }
 
 /** Return the coverage in numbers, each a way to its routes. @param {import("../types/api").Coverage} coverage */
-export function glance({ routes, unrouted }) {
+export function glance({ routes, unroutedTotal }) {
   /** @param {string} title @param {string} name @param {Record<string, string>} words @param {(route: RouteGuard) => string} key */
   const group = (title, name, words, key) => h("div", null, h("h2", null, title), h("ul", { class: "counts" }, Object.entries(words).map(([value, text]) => {
     const n = routes.filter((one) => key(one) === value).length;
@@ -44,7 +44,7 @@ export function glance({ routes, unrouted }) {
   return h("div", { class: "cards" },
     group(T.endpointLayer, "guard", T.guards, (one) => one.guard),
     h("div", null, group(T.resourceLayer, "binding", T.bindings, bindingOf),
-      unrouted.length > 0 && h("ul", { class: "counts" }, h("li", null, link("/resources/coverage?show=lost", h("strong", null, unrouted.length.toLocaleString()), " ", T.lost)))));
+      unroutedTotal > 0 && h("ul", { class: "counts" }, h("li", null, link("/resources/coverage?show=lost", h("strong", null, unroutedTotal.toLocaleString()), " ", T.lost)))));
 }
 
 /**

@@ -20,6 +20,7 @@ import { trouble } from "./dialog.js";
  * @property {(row: any) => any} [select] The key of a row, null for one that can't be chosen; then rows have a box, and `chosen` gets the keys.
  * @property {(keys: Set<any>) => void} [chosen]
  * @property {number} [size]
+ * @property {number} [most] The most rows of a page that the reader may choose.
  * @property {string} [sort] The order when the address names none.
  */
 
@@ -29,7 +30,7 @@ import { trouble } from "./dialog.js";
  * @returns {HTMLElement & {reload: () => Promise<void>, rows: () => any[]}}
  */
 export function listing(config) {
-  const { caption, columns, filters = [], load, row, actions = [], buttons, select, chosen, size = 20 } = config;
+  const { caption, columns, filters = [], load, row, actions = [], buttons, select, chosen, size = 20, most = 200 } = config;
   const page = current();
   const keys = new Set();
   /** @type {any[]} */ let rows = [];
@@ -158,7 +159,7 @@ export function listing(config) {
     pager.replaceChildren(
       h("span", { class: "range" }, text),
       h("label", null, S.table.size, " ", h("select", { name: "size", value: String(long), onchange: (/** @type {Event} */ event) => set({ size: /** @type {HTMLSelectElement} */ (event.target).value }) },
-        [...new Set([10, 20, 50, 100, 200, long])].sort((a, b) => a - b).map((count) => h("option", { value: String(count) }, count)))),
+        [...new Set([10, 20, 50, 100, 200, long])].filter((count) => count <= most).sort((a, b) => a - b).map((count) => h("option", { value: String(count) }, count)))),
       button(S.action.previous, back, { icon: "left", label: true, kind: "quiet", disabled: at <= 1 && !cursor, "data-key": "previous" }),
       button(S.action.next, next, { icon: "right", label: true, kind: "quiet", disabled: !more, "data-key": "next" }));
     pager.hidden = !cursor && at === 1 && (total ?? Infinity) <= Math.min(10, long);
@@ -169,6 +170,7 @@ export function listing(config) {
     const focus = pager.contains(document.activeElement) || head.contains(document.activeElement) ? document.activeElement?.getAttribute("data-key") : null;
     place.setAttribute("aria-busy", "true");
     const { sort, ...wanted } = { sort: config.sort, size, ...Object.fromEntries(page.query) };
+    if (Number(wanted.size) > most) wanted.size = most;
     try {
       const found = await load(sort ? { ...wanted, sort } : wanted);
       if (mine !== turn || page.signal.aborted) return;

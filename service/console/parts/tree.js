@@ -1,6 +1,10 @@
 // @ts-check
 /** Trees, by the pattern of WAI-ARIA: arrows move, Home and End jump, letters search, Space selects, Enter follows. */
 import { h, icon, pieces } from "../core/dom.js";
+import { S } from "../strings.js";
+
+/** The most rows that a search shows. */
+const MOST = 300;
 
 /**
  * @typedef {object} Tree
@@ -23,15 +27,17 @@ import { h, icon, pieces } from "../core/dom.js";
  */
 
 /**
- * Return a tree; `redraw(changes)` shows it anew, with changes to its configuration, and keeps the focus.
+ * Return a tree; `redraw(changes)` shows it anew, with changes to its configuration, and keeps the focus. It returns
+ * whether a search has found more than is shown.
  * @param {Tree} config
- * @returns {HTMLElement & {redraw: (changes?: Partial<Tree>) => void, focusOn: (key: any) => void}}
+ * @returns {HTMLElement & {redraw: (changes?: Partial<Tree>) => boolean, focusOn: (key: any) => void}}
  */
 export function tree(config) {
   const boxes = Boolean(config.selected || config.checked);
   const open = config.open ?? new Set(config.roots.map(keyOf));
   /** @type {Map<HTMLElement, any>} */ let nodes = new Map();
   /** @type {any} */ let active = config.current;
+  let [drawn, cut] = [0, false];
 
   /** @param {any} node */
   function keyOf(node) {
@@ -46,6 +52,11 @@ export function tree(config) {
   /** @param {any} node @param {number} level @returns {HTMLElement | null} */
   function item(node, level) {
     if (!shown(node)) return null;
+    if (config.shows && drawn === MOST) {
+      cut = true;
+      return null;
+    }
+    drawn += 1;
     const key = keyOf(node);
     const below = config.children(node).filter(shown);
     const opened = below.length > 0 && (open.has(key) || Boolean(config.shows));
@@ -100,10 +111,12 @@ export function tree(config) {
     Object.assign(config, changes);
     const focused = element.contains(document.activeElement);
     nodes = new Map();
+    [drawn, cut] = [0, false];
     element.replaceChildren(...pieces(config.roots.map((one) => item(one, 1))));
     const at = find(active) ?? /** @type {HTMLElement | null} */ (element.querySelector("[role=treeitem]"));
     at?.setAttribute("tabindex", "0");
     if (focused) at?.focus();
+    return cut;
   }
 
   /** @param {any} key */
@@ -158,4 +171,21 @@ export function tree(config) {
     "aria-multiselectable": boxes ? "true" : null, onkeydown: typed, onfocusin: entered }), { redraw, focusOn });
   redraw();
   return element;
+}
+
+/**
+ * Return a field that searches a tree: what fits is shown, with what is above it.
+ * @param {ReturnType<typeof tree>} shown
+ * @param {string} label
+ * @param {(node: any, wanted: string) => boolean} fits Is told what is wanted in small letters.
+ */
+export function searching(shown, label, fits) {
+  const note = h("p", { class: "help", role: "status" });
+  const field = h("input", { type: "search", "aria-label": label, placeholder: label, oninput: (/** @type {Event} */ event) => {
+    event.stopPropagation(); // to look for something changes nothing
+    const wanted = field.value.trim().toLowerCase();
+    const more = shown.redraw({ shows: wanted ? (node) => fits(node, wanted) : undefined });
+    note.textContent = more ? S.tree.cut(MOST) : "";
+  } });
+  return h("div", { class: "bar" }, field, note);
 }

@@ -37,9 +37,9 @@ async function difference(page, from, to) {
   const first = await read(FIRST);
   const impact = h("div", { "aria-live": "polite" });
   const told = async () => {
+    const part = async (/** @type {any} */ query) => /** @type {import("../types/api").Access} */ ((await read({ ...query, size: 1, access: true })).access);
     try {
-      const { access: found } = await read({ page: 1, size: 1, access: true });
-      if (found) impact.replaceChildren(access(found));
+      impact.replaceChildren(await access(part));
     } catch (problem) {
       if (!page.signal.aborted) impact.replaceChildren(trouble(problem, told));
     }

@@ -9,20 +9,21 @@ import { S } from "../strings.js";
 
 const T = S.resources;
 
+/** How many resources without a route are shown beside the routes. */
+const FIRST = 10;
+
 /** @typedef {import("../types/api").RouteGuard} RouteGuard */
 
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
-  const { data } = await page.call("GET", "/api/policy/coverage");
+  const { data } = await page.call("GET", "/api/policy/coverage", { query: { size: FIRST } });
   const registers = page.may("POST /api/resource");
   page.crumbs(["/resources", T.title]);
   /** @type {Set<string>} */ let keys = new Set();
   const register = button(T.registerChosen(0), () => page.go(`/resources/register?requests=${encodeURIComponent([...keys].join("\n"))}`), { kind: "primary", icon: "plus", disabled: true });
   page.title(T.coverageTitle, registers && register);
   const free = (/** @type {RouteGuard} */ route) => route.guard !== "outside" && bindingOf(route) === "unregistered";
-  const lost = card(T.lost, h("p", null, T.lostText), table(T.lost, [T.request, ""], data.unrouted.map((/** @type {string} */ one) => [
-    h("code", null, one), link(`/resources?path=${encodeURIComponent(one.split(" ").at(-1) ?? "")}`, T.title)])));
-  if (page.query.get("show") === "lost") return page.put(card("", glance(data)), lost);
+  if (page.query.get("show") === "lost") return page.put(card("", glance(data)), card(T.lost, h("p", null, T.lostText), lost(page)));
   page.put(card("", h("p", null, T.coverageText), glance(data)), listing({
     caption: T.coverageCaption,
     filters: [
@@ -49,5 +50,25 @@ export async function show(page) {
     },
     load: local(data.routes, ({ guard, binding, path = "" }) => (/** @type {RouteGuard} */ one) =>
       (!guard || one.guard === guard) && (!binding || bindingOf(one) === binding) && `${one.method} ${one.path}`.toLowerCase().includes(path.toLowerCase())),
-  }), data.unrouted.length > 0 && lost);
+  }), data.unroutedTotal > 0 && card(T.lost, h("p", null, T.lostText),
+    table(T.lost, [T.request, ""], data.unrouted.map((/** @type {string} */ one) => [h("code", null, one), resource(one)])),
+    data.unroutedTotal > FIRST && link("/resources/coverage?show=lost", T.allLost(data.unroutedTotal))));
+}
+
+/** Return all resources without a route, page by page. @param {import("../core/router.js").Page} page */
+function lost(page) {
+  return listing({
+    caption: T.lost,
+    columns: [{ title: T.request, cell: ({ name }) => h("code", null, name) }],
+    buttons: ({ name }) => resource(name),
+    load: async ({ page: number, size }) => {
+      const { data: { unrouted, unroutedTotal } } = await page.call("GET", "/api/policy/coverage", { query: { page: number, size } });
+      return { items: unrouted.map((/** @type {string} */ name) => ({ name })), total: unroutedTotal, page: Number(number) || 1, size: Number(size) };
+    },
+  });
+}
+
+/** Return the way to a resource. @param {string} name Method and path. */
+function resource(name) {
+  return link(`/resources?path=${encodeURIComponent(name.split(" ").at(-1) ?? "")}`, T.title);
 }

@@ -12,6 +12,8 @@ import { S } from "../strings.js";
 const T = S.policy;
 /** How many roles have a column before the reader chooses others. */
 const FIRST = 12;
+/** The most requests of a page: each has a link for every role. */
+const MOST = 100;
 
 /** @typedef {import("../types/api").MatrixRequest} MatrixRequest */
 
@@ -29,13 +31,14 @@ export async function show(page) {
   const shown = listing({
     caption: T.matrixCaption,
     size: 50,
+    most: MOST,
     filters: [{ name: "object", label: T.part }],
     actions: [h("span", { class: "soft" }, T.rolesOf(roles.length, all.length)), choose],
     columns: [
       { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
       ...roles.map(({ code }) => ({ title: code, cell: (/** @type {MatrixRequest} */ one) => cell(page, one, code) })),
     ],
-    load: async ({ page: number, size, object }) => (await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object } })).data,
+    load: async ({ page: number, size, object }) => (await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object, roleCode: roles.map(({ code }) => code) } })).data,
   });
   shown.classList.add("matrix");
   moving(shown);
@@ -44,7 +47,7 @@ export async function show(page) {
 
 /** Return the roles that the first requests name: the caller may not list roles. @param {import("../core/router.js").Page} page */
 async function passing(page) {
-  const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 200 } });
+  const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 50 } });
   const codes = new Set(data.items.flatMap((/** @type {MatrixRequest} */ one) => one.roles.map(({ roleCode }) => roleCode)));
   return [...codes].sort().map((code) => ({ code, name: code }));
 }

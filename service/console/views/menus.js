@@ -6,7 +6,7 @@ import { ask, tell } from "../parts/dialog.js";
 import { menuCard } from "../parts/menu-card.js";
 import { Forest, moves, pathOf, readMenus, within } from "../parts/menus.js";
 import { attempt } from "../parts/preview.js";
-import { tree } from "../parts/tree.js";
+import { searching, tree } from "../parts/tree.js";
 import { S } from "../strings.js";
 
 const T = S.menus;
@@ -39,12 +39,9 @@ export async function show(page) {
     onkey: movable ? (event, place) => moving.key(event, place) : undefined,
     attributes: movable ? (place) => moving.attributes(place) : undefined,
   });
-  const wanted = h("input", { type: "search", "aria-label": T.search, placeholder: T.search, oninput: () => {
-    const text = wanted.value.trim().toLowerCase();
-    shown.redraw({ shows: text ? ({ menu }) => menu.title.toLowerCase().includes(text) || menu.authMark?.includes(text) : undefined });
-  } });
+  const search = searching(shown, T.search, ({ menu }, wanted) => menu.title.toLowerCase().includes(wanted) || Boolean(menu.authMark?.includes(wanted)));
   page.put(h("div", { class: "split" },
-    h("div", null, h("div", { class: "bar" }, wanted), shown, movable && h("p", { class: "help" }, T.moveHelp)),
+    h("div", null, search, shown, movable && h("p", { class: "help" }, T.moveHelp)),
     h("div", null, !page.params.id ? empty(T.choose) : chosen ? await menuCard(page, forest, chosen, () => moving.ask(chosen)) : empty(T.gone))));
 }
 

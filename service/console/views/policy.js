@@ -2,7 +2,6 @@
 /** The policy in force: its revision, the model with its explanation, and the lines. */
 import { button, card, definition, h, link } from "../core/dom.js";
 import { ask, tell } from "../parts/dialog.js";
-import { local } from "../parts/local.js";
 import { objectOf, partsOf, tabs } from "../parts/policy.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
@@ -13,13 +12,12 @@ const T = S.policy;
 
 /** @param {import("../core/router.js").Page} page */
 export async function show(page) {
-  const { data } = await page.call("GET", "/api/policy");
-  const lines = data.rules.map((/** @type {string} */ line) => ({ line, text: line.toLowerCase(), ...partsOf(line) }));
+  const { data } = await page.call("GET", "/api/policy", { query: { size: 1 } });
   page.title(T.title, page.may("POST /api/policy/reload") && button(T.reload, () => reload(page), { icon: "refresh" }));
   page.put(tabs(page),
     card(T.inForce, definition([
       [T.revision, link(`/policy/revisions/${data.revision}`, String(data.revision))],
-      [T.lines, T.linesCount(lines.length)],
+      [T.lines, T.linesCount(data.lineCount)],
       [T.digest, h("code", null, data.digest)],
       [T.ownDigest, h("code", null, data.ownDigest)],
     ]), h("details", null, h("summary", null, T.workers, ` (${data.workers.length})`), table(T.workers, [T.worker, T.revision, T.fault, T.seen],
@@ -31,7 +29,7 @@ export async function show(page) {
       caption: T.linesCaption,
       size: 50,
       filters: [
-        { name: "q", label: T.find },
+        { name: "line", label: T.find },
         { name: "layer", label: T.layer, type: "select", options: Object.entries(T.layers) },
       ],
       columns: [
@@ -39,10 +37,10 @@ export async function show(page) {
         { title: T.object, cell: (one) => (one.layer === "resource" || one.layer === "endpoint" ? objectOf(page, one.object) : h("code", null, one.object)) },
         { title: T.code, cell: (one) => h("code", null, one.code) },
       ],
-      load: local(lines, ({ q = "", layer }) => {
-        const wanted = q.toLowerCase();
-        return (one) => one.text.includes(wanted) && (!layer || one.layer === layer);
-      }),
+      load: async ({ page: number, size, line, layer }) => {
+        const { data: { rules, total } } = await page.call("GET", "/api/policy", { query: { page: number, size, line, layer } });
+        return { items: rules.map(partsOf), total, page: Number(number) || 1, size: Number(size) };
+      },
     }));
 }
 

@@ -40,7 +40,7 @@ export async function show(page) {
   }));
   if (!coverage) return;
   try {
-    coverage.replaceChildren(glance((await page.call("GET", "/api/policy/coverage")).data));
+    coverage.replaceChildren(glance((await page.call("GET", "/api/policy/coverage", { query: { size: 1 } })).data));
   } catch (problem) {
     if (problem instanceof Problem) coverage.replaceChildren(trouble(problem));
   }

@@ -3,11 +3,12 @@
 import { badge, card, definition, empty, h } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
-import { answering, asking, codes, codesIn, objectOf, passedBy, requestOf, showing, tabs, why } from "../parts/policy.js";
+import { after, answering, asking, codes, codesIn, objectOf, passedBy, requestOf, showing, tabs, why } from "../parts/policy.js";
 import { listing } from "../parts/table.js";
 import { S } from "../strings.js";
 
 const T = S.policy;
+const ROWS = 50;
 const SUBJECTS = ["userName", "roleCode", "codes"];
 
 /** @typedef {import("../core/router.js").Page} Page */
@@ -56,7 +57,8 @@ async function found(page, name) {
   const value = page.query.get(name) ?? "";
   // Empty members are left out of an address: a comma stands for no code at all.
   const subject = { [name]: name === "codes" ? codesIn(value).join(",") || "," : value };
-  const { data } = await page.call("GET", "/api/policy/what", { query: { ...subject, size: 1 } });
+  const read = async (/** @type {Record<string, any>} */ { page: number, size = ROWS, kind }) => (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind } })).data;
+  const data = await read(Object.fromEntries(page.query));
   const asker = name === "codes" ? { permissions: codesIn(value).join(",") || " " } : subject;
   return [
     card(T.answer, data.keptOut && h("p", { class: "note bad" }, T.keptOut), definition([
@@ -65,7 +67,7 @@ async function found(page, name) {
     ])),
     listing({
       caption: T.whatCaption,
-      size: 50,
+      size: ROWS,
       filters: [{ name: "kind", label: T.kind, type: "select", options: Object.entries(T.kinds) }],
       columns: [
         { title: T.what, cell: (one) => (one.kind === "request" ? objectOf(page, one.object) : h("code", null, one.object)) },
@@ -78,7 +80,7 @@ async function found(page, name) {
         return asked && why(page, { ...asker, ...asked }, one.object);
       },
       empty: empty(T.whatNothing),
-      load: async ({ page: number, size, kind }) => (await page.call("GET", "/api/policy/what", { query: { ...subject, page: number, size, kind } })).data,
+      load: after(data, read),
     }),
   ];
 }

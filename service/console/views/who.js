@@ -3,7 +3,7 @@
 import { badge, card, definition, empty, h, link } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { form } from "../parts/form.js";
-import { METHODS, answering, asking, codes, passedBy, showing, tabs, why } from "../parts/policy.js";
+import { METHODS, after, answering, asking, codes, passedBy, showing, tabs, why } from "../parts/policy.js";
 import { OWN, serviceOptions } from "../parts/resources.js";
 import { table } from "../parts/rows.js";
 import { listing } from "../parts/table.js";
@@ -60,7 +60,8 @@ async function passing(page) {
   const { query } = page;
   const asked = /** @type {any} */ ({ method: query.get("method") ?? "GET", path: query.get("path"), service: query.get("service") });
   const byUser = query.get("by") === "users" && page.may("GET /api/policy/who/users");
-  const { data } = await page.call("GET", "/api/policy/who", { query: { ...asked, size: 1 } });
+  const read = async (/** @type {Record<string, any>} */ { page: number, size }) => (await page.call("GET", "/api/policy/who", { query: { ...asked, page: number, size } })).data;
+  const data = await read(byUser ? { size: 1 } : Object.fromEntries(query));
   const filters = new URLSearchParams([...query].filter(([name]) => !["by", "page", "size"].includes(name)));
   const choice = (/** @type {string} */ by, /** @type {string} */ text, /** @type {boolean} */ on) => {
     const one = link(`/policy/who?${filters}&by=${by}`, text);
@@ -100,7 +101,7 @@ async function passing(page) {
       row: (one) => (page.may("GET /api/role/list") ? `/roles?roleCode=${encodeURIComponent(one.roleCode)}` : null),
       buttons: (one) => why(page, { roleCode: one.roleCode, ...asked }, one.roleCode),
       empty: empty(T.noRole),
-      load: async ({ page: number, size }) => (await page.call("GET", "/api/policy/who", { query: { ...asked, page: number, size } })).data,
+      load: after(data, read),
     }),
   ];
 }
