@@ -19,8 +19,12 @@ from service.records.export import decisions
 
 MOST_WAITING: Final = 4096
 """The most events that wait in the memory of a worker; further ones are dropped."""
+MOST_HELD: Final = 16_777_216
+"""The most characters of these events: each has all codes of its caller, who may hold thousands."""
 AT_ONCE: Final = 500
 """The most events that are written in one transaction."""
+LONGEST_BATCH: Final = 262_144
+"""Characters of events after which a transaction gets no more: they are encoded while requests wait."""
 WRITE_EVERY: Final = 0.5
 """Seconds between two writings."""
 RETRY_EVERY: Final = 2.0
@@ -39,15 +43,18 @@ class DecisionOutbox:
         self._database = database
         self._limit = limit
         self._waiting: deque[tuple[UUID, str]] = deque()
+        self._held = 0
         self._told_at = -_TELL_EVERY
         self.dropped = 0
 
     def put(self, line: bytes) -> None:
         """Take an event as one line of JSON, or drop it if too many wait."""
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MOST_WAITING or self._held >= MOST_HELD:
             self._drop(1)
             return
-        self._waiting.append((new_event_id(), line.decode().rstrip("\n")))
+        text = line.decode().rstrip("\n")
+        self._waiting.append((new_event_id(), text))
+        self._held += len(text)
 
     async def run(self) -> None:
         """Write until cancelled; raises nothing else."""
@@ -72,13 +79,23 @@ class DecisionOutbox:
 
     async def _write(self) -> None:
         while self._waiting:
-            batch = list(islice(self._waiting, AT_ONCE))
+            batch = self._next()
             async with self._database.transaction() as connection:
                 added = await decisions.add(connection, batch, self._limit)
-            for _ in batch:
+            for _, text in batch:
                 self._waiting.popleft()
+                self._held -= len(text)
             if not added:
                 self._drop(len(batch))
+
+    def _next(self) -> list[tuple[UUID, str]]:
+        batch, length = [], 0
+        for event in islice(self._waiting, AT_ONCE):
+            batch.append(event)
+            length += len(event[1])
+            if length >= LONGEST_BATCH:
+                break
+        return batch
 
     def _drop(self, number: int) -> None:
         self.dropped += number

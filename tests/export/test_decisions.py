@@ -12,6 +12,7 @@ from sqlalchemy import text
 from service.export import outbox as module
 from service.export.outbox import DecisionOutbox
 from service.records.database.transactions import Database
+from service.records.export import decisions
 from service.settings import Policy
 from service.web.observability.decision_log import decision_log
 from tests.export.conftest import Place
@@ -95,6 +96,29 @@ async def test_beyond_their_limits_events_are_dropped_and_counted(
     for number in range(3):
         outbox.put(line(number))
     assert outbox.dropped == 4
+
+
+async def test_long_events_are_bounded_by_their_length_and_written_a_few_at_a_time(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await begun(place, "http://127.0.0.1:9/hook")
+    monkeypatch.setattr(module, "LONGEST_BATCH", 1)
+    monkeypatch.setattr(module, "MOST_HELD", 3 * len(line(0)))
+    batches: list[int] = []
+    add = decisions.add
+
+    async def counted(connection: Any, events: Any, most: int) -> bool:
+        batches.append(len(events))
+        return await add(connection, events, most)
+
+    monkeypatch.setattr(decisions, "add", counted)
+    outbox = DecisionOutbox(place.database, 1000)
+    for written in (4, 8):
+        for number in range(6):
+            outbox.put(line(number))
+        await outbox.finish()
+        assert (await waiting(place), outbox.dropped) == (written, written // 2)
+    assert batches == [1] * 8
 
 
 async def test_the_decision_log_is_exported_also_while_it_is_not_written(place: Place) -> None:
