@@ -1,0 +1,74 @@
+"""Items that wait for a thread: bounded, in order, tried again, and handed on at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+
+import pytest
+
+from service.web.observability.backlog import Backlog
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.anyio
+
+
+class Taker:
+    """Takes what waits when it is called; ``free`` lets it go on, and then it asks for ``again`` seconds."""
+
+    def __init__(self, most: int = 10) -> None:
+        self.backlog: Backlog[int] = Backlog("test", most, 0.001, self.take)
+        self.taken: list[int] = []
+        self.calls = 0
+        self.again: float | None = None
+        self.begun = threading.Event()
+        self.free = threading.Event()
+        self.free.set()
+
+    def take(self) -> float | None:
+        self.calls += 1
+        if self.again is None:
+            found = [*self.backlog.waiting]
+            self.backlog.waiting.clear()
+            self.begun.set()
+            self.free.wait(10)
+            self.taken += found
+        return self.again
+
+
+async def test_what_comes_while_others_are_handed_on_is_handed_on_before_the_end() -> None:
+    taker = Taker()
+    taker.free.clear()
+    taker.backlog.start()
+    taker.backlog.put(1)
+    assert taker.begun.wait(10)
+    ending = asyncio.create_task(taker.backlog.finish(10))
+    await asyncio.sleep(0)  # the end has begun
+    taker.backlog.put(2)
+    taker.free.set()
+    assert await ending
+    assert taker.taken == [1, 2]
+
+
+async def test_what_could_not_be_handed_on_is_tried_again() -> None:
+    taker = Taker()
+    taker.again = 0.001
+    taker.backlog.start()
+    taker.backlog.put(1)
+    assert eventually(lambda: taker.calls > 2)
+    taker.again = None
+    assert eventually(lambda: taker.taken == [1])
+    assert await taker.backlog.finish(10)
+
+
+async def test_what_finds_no_room_is_counted_and_an_end_that_takes_too_long_is_not_waited_for() -> None:
+    taker = Taker(most=1)
+    assert not await taker.backlog.finish(10)  # it does not run
+    taker.free.clear()
+    taker.backlog.start()
+    assert taker.backlog.put(1)
+    assert taker.begun.wait(10)
+    assert [taker.backlog.put(number) for number in (2, 3)] == [True, False]
+    assert taker.backlog.missed == 1
+    assert not await taker.backlog.finish(0.01)
+    taker.free.set()
