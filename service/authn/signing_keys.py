@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Callable, Mapping
 from math import inf
 from pathlib import Path
@@ -31,6 +30,7 @@ from cryptography.hazmat.primitives.serialization import (
 from joserfc.jwk import ECKey, Key, OctKey, OKPKey, RSAKey
 
 from service.settings import Auth, Fault, SettingsError, check_secret
+from service.settings.secrecy import is_open_to_others
 
 RSA_BITS = 2048
 CURVES: dict[str, type[EllipticCurve]] = {"ES256": SECP256R1, "ES384": SECP384R1}
@@ -163,17 +163,14 @@ def _fitting(algorithm: str, name: str, path: Path | None) -> Any:
 def _read_private(name: str, path: Path | None) -> Any:
     """Return the private key of the setting ``name``.
 
-    Raises ``SettingsError``, also for a file that others may read or write. If root owns the file and
-    the service is not root, its group may read it: the service could not otherwise.
+    Raises ``SettingsError``, also for a file that others may read or write.
     """
     try:
         found = path.stat() if path else None
     except OSError as error:
         raise _fault(name, f"can't be read: {error.strerror}") from None
-    if found:
-        of_root = found.st_uid == 0 != os.geteuid()
-        if found.st_mode & (0o037 if of_root else 0o077):
-            raise _fault(name, f"is open to other users: chmod 600 {path}, or make a new pair of keys")
+    if found and is_open_to_others(found):
+        raise _fault(name, f"is open to other users: chmod 600 {path}, or make a new pair of keys")
     return _read(name, path, lambda pem: load_pem_private_key(pem, None))
 
 

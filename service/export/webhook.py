@@ -22,6 +22,7 @@ from service.export.entry import Entry
 from service.export.outcomes import Failed, Refused
 from service.settings import Destination
 from service.settings.destinations import signing_keys
+from service.settings.secrecy import mounted_text
 
 MOST_ANSWERED: Final = 65_536
 """Bytes that are read of an answer, so that its connection can be used again."""
@@ -108,12 +109,13 @@ def seconds_of(retry_after: str | None, now: datetime) -> float | None:
 
 def _secret(text: str, file: Path | None) -> str:
     """Return a secret of the settings, or that of its file, which may be another one since the start."""
-    try:
-        found = text if file is None else file.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Failed(f"the file of a secret can't be read: {type(error).__name__}") from None
-    if file is not None and not found:
-        raise Failed("the file of a secret is empty")  # nothing goes out unsigned
+    if file is None:
+        return text
+    found, complaint = mounted_text(file)
+    if complaint is None and not found:
+        complaint = "is empty"  # nothing goes out unsigned
+    if complaint:
+        raise Failed(f"the file of a secret {complaint}")
     return found
 
 

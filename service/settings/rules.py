@@ -7,7 +7,7 @@ from pathlib import Path
 
 from service.settings.destinations import Destination, is_header_value, signing_keys
 from service.settings.errors import Fault
-from service.settings.secrecy import check_secret, owner_only_text
+from service.settings.secrecy import check_secret, mounted_text
 from service.settings.sections import Settings
 from service.settings.tracing import file_faults
 
@@ -131,7 +131,7 @@ def _file_faults(one: Destination) -> Iterator[str]:
     )
     for member, path, fits in checked:
         if path is not None:
-            text, complaint = owner_only_text(path)
+            text, complaint = mounted_text(path)
             if complaint is None and not fits(text):
                 complaint = "does not hold a valid one: see docs/reference/audit-export.md"
             if complaint:

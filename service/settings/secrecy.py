@@ -7,6 +7,7 @@ import re
 import secrets
 import stat
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -112,17 +113,35 @@ def _create(path: Path, secret: str) -> None:
         Path(name).unlink()
 
 
+def is_open_to_others(found: os.stat_result) -> bool:
+    """True if others than the service may read or write a file with a secret.
+
+    If root owns the file and the service is not root, its group may read it: the service could not otherwise.
+    """
+    of_root = found.st_uid == 0 != os.geteuid()
+    return bool(found.st_mode & (0o037 if of_root else 0o077))
+
+
 def owner_only_text(path: Path) -> tuple[str, str | None]:
     """Return the text of a file that only its owner may read and None, or "" and what is wrong with it."""
+    return _text(path, os.O_NOFOLLOW, lambda found: bool(found.st_mode & 0o077))
+
+
+def mounted_text(path: Path) -> tuple[str, str | None]:
+    """Return the same of a file that a setting names, which may be a link; see ``is_open_to_others``."""
+    return _text(path, 0, is_open_to_others)
+
+
+def _text(path: Path, flags: int, is_open: Callable[[os.stat_result], bool]) -> tuple[str, str | None]:
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | flags)
     except OSError as error:
         return "", f"can't be opened: {error.strerror}"
     try:
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
             return "", "is not a regular file"
-        if mode & 0o077:
+        if is_open(found):
             return "", "is open to other users: chmod 600 it, or delete it if somebody may have read it"
         return os.read(handle, 4096).decode("ascii").strip(), None
     except UnicodeDecodeError:

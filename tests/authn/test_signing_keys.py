@@ -116,7 +116,7 @@ def test_a_group_may_read_a_private_key_of_root_where_the_service_is_not_root(
     private.chmod(mode)
     if os.geteuid() != 0:
         pytest.skip("the file must be root's")
-    monkeypatch.setattr("service.authn.signing_keys.os.geteuid", lambda: 1000)
+    monkeypatch.setattr("service.settings.secrecy.os.geteuid", lambda: 1000)
 
     if taken:
         assert signing_keys(settings).signs

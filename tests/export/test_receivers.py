@@ -85,6 +85,8 @@ async def test_a_secret_and_the_authorization_can_be_in_files(tmp_path: Path) ->
     secret, authorization = tmp_path / "secret", tmp_path / "authorization"
     secret.write_text(SECRET + "\n")
     authorization.write_text("Splunk abc\n")
+    for file in (secret, authorization):
+        file.chmod(0o600)
     async with HttpReceiver().listening() as receiver:
         given = {"secret_file": secret, "authorization_file": authorization}
         await send(destination(receiver.url, **given), entry(1))
@@ -100,6 +102,7 @@ async def test_nothing_is_sent_unsigned_when_the_file_of_the_secret_was_emptied_
 ) -> None:
     secret = tmp_path / "secret"
     secret.write_text(held)
+    secret.chmod(0o600)
     async with HttpReceiver().listening() as receiver:
         with pytest.raises(Failed, match=reason):
             await send(destination(receiver.url, secret_file=secret), entry(1))

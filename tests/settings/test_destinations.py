@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from service.settings import Destination, SettingsError, load, written_secrets
+from service.settings.secrecy import is_open_to_others
 
 SECRET = "whsec_k7h2m9Qx4vT1bW8nR5sY3cJ6dL0fGpZa"
 HOOK = {"url": "https://siem.example.com/hook", "secret": SECRET}
@@ -107,6 +110,23 @@ def test_a_file_with_a_secret_is_for_its_owner_only_and_holds_a_good_one(tmp_pat
     with pytest.raises(SettingsError, match="does not hold a valid one") as faults:
         read(siem=table)
     assert "password" not in str(faults.value)
+
+
+def test_a_file_with_a_secret_may_be_mounted_as_a_link_to_a_file_of_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "..data").mkdir()
+    file = tmp_path / "..data" / "secret"
+    file.write_text(SECRET)
+    (tmp_path / "secret").symlink_to("..data/secret")
+    table = {"url": HOOK["url"], "secret_file": str(tmp_path / "secret")}
+    file.chmod(0o600)
+    assert read(siem=table)
+    found = os.stat_result((stat.S_IFREG | 0o440, 1, 1, 1, 0, 1, 1, 0, 0, 0))  # of root
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert not is_open_to_others(found)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert is_open_to_others(found)
 
 
 def test_no_repr_shows_a_secret() -> None:
