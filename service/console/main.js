@@ -3,7 +3,7 @@
 import { Problem } from "./core/api.js";
 import * as session from "./core/session.js";
 import { h } from "./core/dom.js";
-import { trouble } from "./parts/dialog.js";
+import { trouble } from "./parts/trouble.js";
 import { S } from "./strings.js";
 
 session.hooks.signIn = async (problem) => {

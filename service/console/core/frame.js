@@ -1,7 +1,7 @@
 // @ts-check
 /** What stands around every view: the navigation from the caller's menus, the account, messages, the keyboard. */
 import { S } from "../strings.js";
-import { tell } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { button, h, icon, link, mark } from "./dom.js";
 import { match, start, stop } from "./router.js";
 import * as session from "./session.js";
@@ -62,7 +62,7 @@ export async function refresh() {
   if (!me) return;
   if (before && before.id !== me.id) await session.restart(); // another tab has signed in as somebody else
   const rights = JSON.stringify([me.roles, me.permissions, menus]);
-  if (held && rights !== held) tell(S.frame.changes);
+  const changed = held !== "" && rights !== held;
   held = rights;
   list.replaceChildren(entry("/", S.frame.home, "home"), ...items(menus));
   account.replaceChildren(
@@ -76,11 +76,12 @@ export async function refresh() {
           try {
             await session.signOut();
           } catch (problem) {
-            const { dialog, trouble } = await import("../parts/dialog.js");
+            const { dialog } = await import("../parts/dialog.js");
             dialog(S.frame.signOut, trouble(problem));
           }
         }, { icon: "log-out", kind: "plain" })))));
   current(location.hash.slice(1).split("?")[0] || "/");
+  if (changed) (await import("../parts/dialog.js")).tell(S.frame.changes);
 }
 
 /**

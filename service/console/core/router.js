@@ -4,7 +4,7 @@
  * has a deep link and the server needs no routes.
  */
 import { S } from "../strings.js";
-import { trouble } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { Problem } from "./api.js";
 import { h, link, unsaved } from "./dom.js";
 import * as session from "./session.js";

@@ -3,7 +3,7 @@
 import { Problem, newKey } from "../core/api.js";
 import { button, h, unsaved } from "../core/dom.js";
 import { S } from "../strings.js";
-import { trouble } from "./dialog.js";
+import { trouble } from "./trouble.js";
 
 /**
  * One field. `type` is text (default), password, email, tel, url, number, date, datetime (a time in the reader's zone,

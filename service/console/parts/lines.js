@@ -2,7 +2,7 @@
 /** Lines of the policy that came and went, page by page, and who gains and loses by it. */
 import { badge, button, empty, h } from "../core/dom.js";
 import { S } from "../strings.js";
-import { trouble } from "./dialog.js";
+import { trouble } from "./trouble.js";
 import { side } from "./preview.js";
 import { table } from "./rows.js";
 

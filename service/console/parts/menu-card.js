@@ -3,7 +3,8 @@
 import { badge, button, card, definition, empty, h, link, linkButton } from "../core/dom.js";
 import { S } from "../strings.js";
 import { covered, pathOf } from "./menus.js";
-import { dialog, tell, trouble } from "./dialog.js";
+import { dialog, tell } from "./dialog.js";
+import { trouble } from "./trouble.js";
 import { attempt, previewed, undoing } from "./preview.js";
 import { isWildcard } from "./codes.js";
 import { entries, related } from "./related.js";

@@ -4,7 +4,7 @@ import { Problem } from "../core/api.js";
 import { h, link, pieces } from "../core/dom.js";
 import { VIEWS } from "../core/views.js";
 import { S } from "../strings.js";
-import { trouble } from "./dialog.js";
+import { trouble } from "./trouble.js";
 
 const T = S.policy;
 const TABS = /** @type {[string, keyof typeof T.tab][]} */ ([["/policy", "model"], ["/policy/explain", "explain"], ["/policy/who", "who"], ["/policy/what", "what"],

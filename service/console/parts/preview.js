@@ -4,7 +4,8 @@ import { Problem } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { page as current } from "../core/router.js";
 import { S } from "../strings.js";
-import { ask, dialog, trouble } from "./dialog.js";
+import { ask, dialog } from "./dialog.js";
+import { trouble } from "./trouble.js";
 
 /** The most requests of a role that are shown. */
 const MOST = 200;

@@ -3,7 +3,7 @@
 import { badge, button, h, link } from "../core/dom.js";
 import { Problem, newKey } from "../core/api.js";
 import { S } from "../strings.js";
-import { trouble } from "./dialog.js";
+import { trouble } from "./trouble.js";
 
 const T = S.resources;
 

@@ -3,7 +3,7 @@
 import { button, empty, h, icon, link, pieces } from "../core/dom.js";
 import { page as current } from "../core/router.js";
 import { S } from "../strings.js";
-import { trouble } from "./dialog.js";
+import { trouble } from "./trouble.js";
 
 /** @typedef {{title: string, cell: (row: any) => import("../core/dom.js").Child, sort?: string, kind?: string}} Column `sort` is a key of the server; `kind` may be number. */
 /** @typedef {{name: string, label: string, type?: string, options?: (string | [string, string])[], value?: string, more?: boolean}} Filter */

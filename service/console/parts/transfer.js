@@ -3,7 +3,8 @@
 import { badge, button, h, icon } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { S } from "../strings.js";
-import { dialog, tell, trouble } from "./dialog.js";
+import { dialog, tell } from "./dialog.js";
+import { trouble } from "./trouble.js";
 import { table } from "./rows.js";
 
 const T = S.transfer;

@@ -1,7 +1,7 @@
 // @ts-check
 /** Two revisions of the policy: which lines differ, and who gains and loses by it. */
 import { button, card, h } from "../core/dom.js";
-import { trouble } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { FIRST, access, lines } from "../parts/lines.js";
 import { answering, asking, tabs } from "../parts/policy.js";

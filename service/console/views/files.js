@@ -2,7 +2,8 @@
 /** Files: upload with progress, download, public links, delete. */
 import { Problem } from "../core/api.js";
 import { button, h } from "../core/dom.js";
-import { ask, tell, trouble } from "../parts/dialog.js";
+import { ask, tell } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { once } from "../parts/once.js";
 import { listing } from "../parts/table.js";
 import { time, timeText } from "../parts/time.js";

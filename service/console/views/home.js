@@ -3,7 +3,7 @@
 import { badge, card, definition, h, icon, link } from "../core/dom.js";
 import { viewOf } from "../core/views.js";
 import { menus } from "../core/session.js";
-import { trouble } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { time } from "../parts/time.js";
 import { S } from "../strings.js";
 

@@ -1,7 +1,8 @@
 // @ts-check
 /** What the service does by itself: when each job is due, how its last runs ended; run one now, pause it. */
 import { badge, button, card, definition, h } from "../core/dom.js";
-import { tell, trouble } from "../parts/dialog.js";
+import { tell } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { table } from "../parts/rows.js";
 import { time } from "../parts/time.js";
 import { S } from "../strings.js";

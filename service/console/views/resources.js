@@ -3,7 +3,7 @@
 import { badge, card, empty, h, linkButton } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { glance, serviceOptions } from "../parts/resources.js";
-import { trouble } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { listing } from "../parts/table.js";
 import { time } from "../parts/time.js";
 import { S } from "../strings.js";

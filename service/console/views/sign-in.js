@@ -3,7 +3,7 @@
 import { Problem } from "../core/api.js";
 import { h, mark } from "../core/dom.js";
 import * as session from "../core/session.js";
-import { dialog, trouble } from "../parts/dialog.js";
+import { trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { S } from "../strings.js";
 
@@ -25,6 +25,7 @@ export async function page() {
  */
 export async function again(problem) {
   const before = session.me;
+  const { dialog } = await import("../parts/dialog.js"); // the page asks without it
   const settle = () => box.close(true);
   const why = problem && problem.status === 403 ? trouble(problem) : null;
   const box = dialog(S.signIn.again, why, h("p", null, S.signIn.againText), credentials(before?.name ?? "", settle));

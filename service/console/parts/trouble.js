@@ -1,0 +1,52 @@
+// @ts-check
+/** What a refusal of the API means to the reader. */
+import { Problem } from "../core/api.js";
+import { button, h, icon } from "../core/dom.js";
+import { S } from "../strings.js";
+
+/**
+ * Return what a refusal means, with the id of the request; `retry` gives a button where trying again can help.
+ * @param {unknown} problem
+ * @param {(() => any) | null} [retry]
+ */
+export function trouble(problem, retry) {
+  if (!(problem instanceof Problem)) {
+    if (!(problem instanceof DOMException && problem.name === "AbortError")) console.warn(problem);
+    return box("bad", S.trouble.inConsole, [h("p", null, String(problem))]);
+  }
+  const { status, code, document, detail } = problem;
+  const told = /** @type {Record<string | number, any>} */ (S.trouble);
+  const key = [code, status].find((one) => Array.isArray(told[one])) ?? "other";
+  const [title, text] = told[key];
+  const repeat = code === "outdated" ? () => location.reload() : retry;
+  const codes = (document.required ?? []).join(", ");
+  const again = status === 0 || status === 429 || status >= 500;
+  return box(status >= 500 || status === 0 ? "warn" : "bad", title, [
+    text && h("p", null, text),
+    detail && detail !== problem.title && h("p", null, detail),
+    document.until && h("p", null, S.trouble.bannedUntil(new Date(document.until).toLocaleString())),
+    codes && h("p", null, document.needed === "all" ? S.trouble.needsAll(codes) : S.trouble.needsAny(codes)),
+    problem.violations.length > 0 && h("ul", null, problem.violations.map((one) =>
+      h("li", null, [one.row && `${one.row}: `, one.field && h("strong", null, one.field), " ", one.message]))),
+    conflicts(document),
+    problem.retryAfter !== undefined && again && h("p", null, S.trouble.wait(problem.retryAfter)),
+    repeat && again && h("p", null, button(S.action.retry, repeat, { icon: "refresh" })),
+    problem.requestId && h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${status} ${code}`),
+  ]);
+}
+
+/** Return what stands against a change: what uses a record, what it would close, which statements it would break. @param {Record<string, any>} document */
+function conflicts(document) {
+  const counts = /** @type {Record<string, number>} */ ({ users: document.userCount, children: document.childCount, roles: document.roleCount, resources: document.resourceCount });
+  const lists = Object.entries(S.trouble.conflicts).filter(([name]) => document[name]?.length).map(([name, title]) =>
+    h("p", null, h("strong", null, title), ": ", document[name].join(", "), counts[name] > document[name].length && S.trouble.andMore(counts[name] - document[name].length)));
+  const broken = (document.brokenInvariants ?? []).map((/** @type {{name: string, reason: string, finding: string}} */ one) =>
+    h("p", null, h("strong", null, one.name), ": ", one.finding, " (", one.reason, ")"));
+  const lost = (document.cannotReturn ?? []).map((/** @type {{name: string, reason: string}} */ one) => h("li", null, h("strong", null, one.name), ": ", one.reason));
+  return [lists, broken, lost.length > 0 && h("ul", null, lost)];
+}
+
+/** @param {string} kind @param {string} title @param {import("../core/dom.js").Child[]} children */
+function box(kind, title, children) {
+  return h("div", { class: `trouble ${kind}`, role: "alert" }, icon("warn"), h("div", null, h("strong", null, title), children));
+}
