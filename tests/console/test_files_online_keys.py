@@ -62,17 +62,38 @@ def test_a_refused_upload_says_why(visit: Visit, house: House, tmp_path: Path) -
     expect(alert).to_be_visible()
 
 
-def test_a_download_from_the_object_store_is_not_followed_and_says_what_to_do(
+def test_a_download_from_the_object_store_is_followed_by_a_link_of_one_minute(
     visit: Visit, house: House
 ) -> None:
     sent = house.api.post("/api/file", files={"file": ("stored.txt", b"elsewhere")})
     number = sent.json()["data"]["id"]
+    house.member("fetcher", "system:file:list", "system:file:download")
     page = visit.page
     store = {"Location": "https://store.example/bucket/object?signature=x"}
-    page.route(f"**/api/file/{number}", lambda route: route.fulfill(status=307, headers=store))
-    visit.sign_in(address="/files?name=stored.txt")
+    page.context.route(f"**/api/file/{number}", lambda route: route.fulfill(status=307, headers=store))
+    visit.sign_in("fetcher", "/files?name=stored.txt")
     page.get_by_role("button", name="Download: stored.txt").click()
     expect(page.get_by_role("alert")).to_contain_text("Share the file, and open its link.")
+
+    page.goto("about:blank")
+    visit.sign_in(address="/files?name=stored.txt")
+    page.get_by_role("button", name="Download: stored.txt").click()
+    ready = page.get_by_role("dialog", name="Download stored.txt")
+    with page.context.expect_event("response", lambda one: "/api/public/file/" in one.url) as found:
+        ready.get_by_role("link", name="Download").click()
+    assert found.value.status == 200
+    expect(ready).to_have_count(0)
+    row = page.get_by_role("row").filter(has_text="stored.txt")
+    expect(row).to_contain_text("until ")
+    # A link that somebody may have been given ends only when the reader agrees.
+    page.get_by_role("button", name="Download: stored.txt").click()
+    asked = page.get_by_role("dialog", name="End the public link of stored.txt?")
+    asked.get_by_role("button", name="Cancel").click()
+    assert httpx.get(found.value.url, trust_env=False).content == b"elsewhere"
+    page.get_by_role("button", name="Download: stored.txt").click()
+    asked.get_by_role("button", name="End the link and download").click()
+    expect(ready.get_by_role("link", name="Download")).to_be_focused()
+    assert httpx.get(found.value.url, trust_env=False).status_code == 404
     house.api.delete(f"/api/file/{number}")
 
 

@@ -1,8 +1,8 @@
 // @ts-check
 /** Files: upload with progress, download, public links, delete. */
 import { Problem } from "../core/api.js";
-import { button, h } from "../core/dom.js";
-import { ask, tell } from "../parts/dialog.js";
+import { button, h, linkButton } from "../core/dom.js";
+import { ask, dialog, tell } from "../parts/dialog.js";
 import { trouble } from "../parts/trouble.js";
 import { once } from "../parts/once.js";
 import { listing } from "../parts/table.js";
@@ -11,6 +11,7 @@ import { save } from "../parts/transfer.js";
 import { S } from "../strings.js";
 
 const T = S.files;
+const MINUTE = 60; // seconds
 const UNITS = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"];
 
 /** @param {number} bytes */
@@ -86,13 +87,37 @@ export async function show(page) {
   }
 
   /** @param {import("../types/api").File} file */
-  async function download({ id, name }) {
+  async function download(file) {
+    const path = { id: file.id };
     try {
-      const { data } = await page.call("GET", "/api/file/{id}", { path: { id }, raw: true });
-      save(await data.blob(), name);
+      const { data } = await page.call("GET", "/api/file/{id}", { path, raw: true });
+      save(await data.blob(), file.name);
+    } catch (problem) {
+      const linked = problem instanceof Problem && problem.code === "elsewhere" && page.may("POST /api/file/{id}/public-link");
+      if (linked) await downloadByLink(file);
+      else transfers.replaceChildren(trouble(problem));
+    }
+  }
+
+  /** Offer a link that lasts a minute: where the object store sends files, no script may fetch them, but a new tab can. @param {import("../types/api").File} file */
+  async function downloadByLink({ id, name, linkExpireTime }) {
+    /** @type {import("../types/api").Link | undefined} */ let made;
+    const make = async () => { ({ data: made } = await page.call("POST", "/api/file/{id}/public-link", { path: { id }, body: { expiresIn: MINUTE } })); };
+    try {
+      if (!linkExpireTime) await make();
+      else await ask({ title: T.replaceTitle(name), text: T.replaceText, confirm: T.replace, danger: true, act: make });
     } catch (problem) {
       transfers.replaceChildren(trouble(problem));
     }
+    if (!made) return;
+    const open = linkButton(new URL(made.url, location.origin).href, T.download, { kind: "primary", icon: "download" });
+    open.target = "_blank"; // should the store refuse, it says so there
+    open.rel = "noopener";
+    const box = dialog(T.linked(name), h("p", null, T.linkedText), h("div", { class: "buttons" }, open));
+    open.addEventListener("click", () => box.close());
+    open.focus();
+    await box.closed;
+    await list.reload();
   }
 
   /** @param {import("../types/api").File} file */
