@@ -133,7 +133,9 @@ export function listing(config) {
       const content = pieces([cell(item)]);
       if (index === 0 && box) box.setAttribute("aria-label", content.map((one) => (typeof one === "string" ? one : one.textContent)).join(" "));
       const shown = index === 0 && href ? link(href, content) : content;
-      return h(index === 0 ? "th" : "td", { "data-label": title, class: kind, scope: index === 0 ? "row" : null }, shown);
+      // On a narrow screen a cell is a grid: what it holds is one item of it.
+      return h(index === 0 ? "th" : "td", { "data-label": title, class: kind, scope: index === 0 ? "row" : null },
+        Array.isArray(shown) && shown.length > 1 ? h("div", null, shown) : shown);
     });
     return h("tr", null, select && h("td", { class: "box" }, box), cells, buttons && h("td", { class: "row-actions" }, buttons(item)));
   }
