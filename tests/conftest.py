@@ -15,6 +15,7 @@ import structlog
 
 from service.embedded import EmbeddedStores
 from tests.support import compiled_once
+from tests.support.collecting import import_share, spared_garbage
 from tests.support.databases import NewDatabase, database, save_work
 from tests.support.marks import mark_stores
 from tests.support.schedule import Bundles, processes
@@ -42,6 +43,13 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Bundles | None:
     return Bundles(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    with spared_garbage():
+        import_share(session.config)
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
