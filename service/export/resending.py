@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service.export.entry import decoded
+import msgspec
+
+from service.export.entry import Entry, decoded
 from service.export.outcomes import Refused
 from service.export.receivers import Receiver, receiver_of
 from service.records.database.transactions import Database
@@ -47,7 +49,7 @@ async def resend(database: Database, destination: Destination) -> Resent:
 async def _send(database: Database, receiver: Receiver, found: Sequence[DeadLetter], done: Resent) -> None:
     for one in found:
         try:
-            await receiver.send([decoded(one.entry)])
+            await receiver.send([_entry(one)])
         except Refused as refusal:
             done.refused += 1
             done.reason = str(refusal)
@@ -55,3 +57,10 @@ async def _send(database: Database, receiver: Receiver, found: Sequence[DeadLett
         async with database.transaction() as connection:
             await dead_letters.delete_all(connection, [one.id])
         done.sent += 1
+
+
+def _entry(letter: DeadLetter) -> Entry:
+    try:
+        return decoded(letter.entry)
+    except msgspec.MsgspecError as error:  # such as a number that only a database holds
+        raise Refused(f"what is stored can't be read: {error}") from None

@@ -76,6 +76,27 @@ async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it
         assert (await place.state(to)).dead_letters == 0
 
 
+async def test_a_dead_letter_that_can_not_be_read_does_not_keep_the_others_from_being_sent(
+    place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with HttpReceiver(answer=refusing).listening() as receiver:
+        to = place.destination(receiver.url)
+        delivery = await place.delivery(to)
+        broken, good, _ = await place.write("poison", "poison too", "c")
+        await drained(delivery)
+        await place.execute(
+            "UPDATE sys.export_dead_letter SET entry = replace(entry, :status, :huge) WHERE event_id = :id",
+            status='"status":200',
+            huge=f'"status":{"9" * 5000}',
+            id=broken,
+        )
+        receiver.answer = said(204)
+        await run(place, retry, to.name, to=to)
+    assert receiver.taken[-1] == good
+    said_then = capsys.readouterr().out
+    assert "1 dead letter sent; it still refuses 1: what is stored can't be read" in said_then
+
+
 async def test_retry_makes_the_next_attempt_due_and_says_when_a_receiver_is_away(place: Place) -> None:
     async with HttpReceiver(answer=said(503, Retry_After="600")).listening() as receiver:
         to = place.destination(receiver.url)
