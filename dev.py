@@ -30,7 +30,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -218,8 +218,9 @@ def node_packages(sources: Path) -> Path | None:
             with tempfile.TemporaryDirectory(dir=TOOLS) as folder:
                 for name in ("package.json", "package-lock.json"):
                     shutil.copy2(sources / name, folder)
-                command = ["npm", "--prefix", folder, "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-                run("npm can't install the packages", command, dict(os.environ))
+                options = ["--ignore-scripts", "--no-audit", "--no-fund", "--fetch-timeout=60000"]
+                command = ["npm", "--prefix", folder, "ci", *options]
+                run("npm can't install the packages", command, environment_of_npm())
                 whole = Path(folder, "whole")
                 whole.mkdir()
                 Path(folder, "node_modules").rename(whole / "node_modules")
@@ -278,8 +279,9 @@ def promtool() -> Path | None:
             def does(*command: str) -> bool:
                 return not subprocess.run(command, cwd=folder, check=False, capture_output=True).returncode
 
-            download = ("apt-get", "-qq", "download", "prometheus")
-            if does(*download) or (does("apt-get", "-qq", "update") and does(*download)):
+            apt = ("apt-get", "-qq", "-o", "Acquire::http::Timeout=30", "-o", "Acquire::Retries=1")
+            download = (*apt, "download", "prometheus")
+            if does(*download) or (does(*apt, "update") and does(*download)):
                 (package,) = Path(folder).glob("*.deb")
                 does("dpkg", "-x", package.name, str(TOOLS / "prometheus"))
     return unpacked if unpacked.exists() else None
@@ -304,7 +306,9 @@ def prepare(extent: str) -> None:
         STAMP.unlink(missing_ok=True)
         command = [installed_uv(), "sync", "--locked", "--no-install-project", *GROUPS[extent]]
         run("the packages can't be installed", command, environment_of_uv())
-        STAMP.write_text(f"{extent} {fingerprint()}")
+        whole = STAMP.with_suffix(".new")
+        whole.write_text(f"{extent} {fingerprint()}")
+        whole.replace(STAMP)  # half of one would stop every later run
 
 
 def is_ready(extent: str) -> bool:
@@ -347,7 +351,7 @@ def environment_of_uv() -> dict[str, str]:
         name: value for name, value in os.environ.items() if name not in {"VIRTUAL_ENV", "PYTHONPATH"}
     }
     environment.setdefault("UV_SYSTEM_CERTS", "1")
-    if not can_write_usual_cache(environment):
+    if not can_write(lambda: Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "uv")):
         environment.setdefault("UV_CACHE_DIR", str(TOOLS / "cache"))
     return environment | {
         "UV_COMPILE_BYTECODE": "1",  # once, now: without write access each start would compile again
@@ -357,10 +361,17 @@ def environment_of_uv() -> dict[str, str]:
     }
 
 
-def can_write_usual_cache(environment: dict[str, str]) -> bool:
-    """True if uv's usual cache folder exists and is writable, or can be made."""
+def environment_of_npm() -> dict[str, str]:
+    """Return the variables for npm: a writable cache, as npm waits for minutes without one."""
+    if "npm_config_cache" in os.environ or can_write(lambda: Path.home() / ".npm"):
+        return dict(os.environ)
+    return os.environ | {"npm_config_cache": str(TOOLS / "npm")}
+
+
+def can_write(cache: Callable[[], Path]) -> bool:
+    """True if the folder that ``cache`` returns exists and is writable, or can be made."""
     try:
-        folder = Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache", "uv")
+        folder = cache()
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError):  # the latter: a user without a home
         return False

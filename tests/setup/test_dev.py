@@ -187,6 +187,16 @@ def test_a_home_that_can_not_be_written_moves_the_cache_into_the_checkout(checko
     assert (checkout.root / "calls").read_text().endswith(f" {checkout.root}/.tools/cache\n")
 
 
+def test_npm_has_a_cache_that_can_be_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("npm_config_cache", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert "npm_config_cache" not in dev.environment_of_npm()
+    monkeypatch.setenv("HOME", "/proc/nowhere")
+    assert dev.environment_of_npm()["npm_config_cache"] == str(dev.TOOLS / "npm")
+    monkeypatch.setenv("npm_config_cache", "/elsewhere")
+    assert dev.environment_of_npm()["npm_config_cache"] == "/elsewhere"
+
+
 def test_a_python_without_pip_is_told_so_in_one_sentence(checkout: Checkout) -> None:
     shutil.rmtree(checkout.uv.parents[1])
     status, _, errors = checkout.dev("run", options=("-I", "-S"))  # without site-packages
