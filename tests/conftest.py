@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from service.embedded import EmbeddedStores
 from tests.support import compiled_once
 from tests.support.collecting import import_share, spared_garbage
 from tests.support.databases import NewDatabase, database, save_work
+from tests.support.environment import forget_settings
 from tests.support.marks import mark_stores
 from tests.support.schedule import Bundles, processes
 
@@ -33,6 +35,7 @@ hypothesis.settings.load_profile("usual")
 
 
 compiled_once.share()
+forget_settings(os.environ)
 
 _LOGGING = structlog.get_config()
 

@@ -123,10 +123,12 @@ def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -
 
 async def _publish(database_url: str, shipped: Shipped) -> None:
     opened = Database(database_url)
-    async with opened.transaction(within=30) as connection:
-        await publish_if_changed(connection, shipped, "start")
-        await connection.execute(CHEAPER, {"new": _cheap_hash(), "old": administrator_hash()})
-    await opened.close()
+    try:
+        async with opened.transaction(within=30) as connection:
+            await publish_if_changed(connection, shipped, "start")
+            await connection.execute(CHEAPER, {"new": _cheap_hash(), "old": administrator_hash()})
+    finally:
+        await opened.close()
 
 
 @asynccontextmanager
@@ -146,8 +148,11 @@ async def _lifespan(app: RequestMiddleware) -> AsyncIterator[None]:
         app({"type": "lifespan", "asgi": {"version": "3.0"}}, incoming.get, outgoing.put)
     )
     await incoming.put({"type": "lifespan.startup"})
-    assert (await outgoing.get())["type"] == "lifespan.startup.complete"
-    yield
-    await incoming.put({"type": "lifespan.shutdown"})
-    assert (await outgoing.get())["type"] == "lifespan.shutdown.complete"
-    await running
+    assert await outgoing.get() == {"type": "lifespan.startup.complete"}
+    try:
+        yield
+    finally:
+        await incoming.put({"type": "lifespan.shutdown"})
+        ended = await outgoing.get()
+        await running
+    assert ended == {"type": "lifespan.shutdown.complete"}
