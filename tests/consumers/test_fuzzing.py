@@ -19,7 +19,7 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 SUPER: list[int] = [1]
 NOBODY: list[int] = []
 """The ids of the roles of somebody who may do everything, and of somebody without any right."""
-QUICK = ("--phases", "fuzzing", "--max-examples", "2")
+QUICK = ("--phases", "fuzzing", "--max-examples", "1")
 THOROUGH = ("--phases", "examples,coverage,fuzzing", "--max-examples", "15")
 
 
@@ -72,7 +72,7 @@ def test_an_administrator_and_somebody_without_any_right_are_answered_as_documen
     found = tried(service, tmp_path, [SUPER, NOBODY], *QUICK)
     assert_as_documented(found)
     assert found.answers[200] + found.answers[201] > 40  # the session of the administrator was kept alive
-    assert found.answers[403] > 50
+    assert found.answers[403] > 30
 
 
 @pytest.mark.extended

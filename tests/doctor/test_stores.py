@@ -152,11 +152,16 @@ def test_before_the_first_start_nothing_is_made(tmp_path: Path) -> None:
     assert not data.exists()
 
 
-def test_embedded_stores_that_nobody_runs_are_started_and_stopped_again(tmp_path: Path) -> None:
-    data = tmp_path / "d"
-    with EmbeddedStores(data) as stores:
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data directory of embedded stores that nobody runs, with a seeded database."""
+    folder = tmp_path_factory.mktemp("doctor") / "d"
+    with EmbeddedStores(folder, durable=False) as stores:
         seed_database(stores.database_url)
+    return folder
 
+
+def test_embedded_stores_that_nobody_runs_are_started_and_stopped_again(data: Path) -> None:
     findings = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(data)}))
 
     names = ("signing-key", "data-directory", "database", "schema", "session-store", "persistence")
@@ -164,13 +169,13 @@ def test_embedded_stores_that_nobody_runs_are_started_and_stopped_again(tmp_path
     EmbeddedStores(data).close()  # nobody owns them
 
 
-def test_embedded_stores_that_do_not_start_are_a_fault(tmp_path: Path) -> None:
-    data = tmp_path / "d"
-    with EmbeddedStores(data):
-        pass
-    (data / "postgres" / "PG_VERSION").write_text("3\n")
+def test_embedded_stores_that_do_not_start_are_a_fault(data: Path) -> None:
+    version = data / "postgres" / "PG_VERSION"
+    right = version.read_text()
+    version.write_text("3\n")
 
     findings = dict(diagnose({"PORTCULLIS_CONFIG": "", "PORTCULLIS_SERVER__DATA": str(data)}))
+    version.write_text(right)
 
     assert findings["embedded-stores"].state == "fault"
     assert findings["schema"].state == "unknown"

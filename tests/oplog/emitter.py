@@ -1,11 +1,11 @@
-"""A script: a worker that logs operations until SIGTERM, and names each on standard output."""
+"""A worker that logs operations until SIGTERM, and names each on standard output."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import signal
-import sys
+from pathlib import Path
 
 from service.keyspace import SessionStore
 from service.oplog.journal import WITHIN, Journal
@@ -34,5 +34,9 @@ async def emit(name: str, database_url: str, redis_url: str) -> None:
     await store.close()
 
 
-if __name__ == "__main__":
-    asyncio.run(emit(*sys.argv[1:]))
+def run(out: Path, err: Path, name: str, database_url: str, redis_url: str) -> None:
+    """Run the worker in the process that was made for it, with the files ``out`` and ``err``."""
+    for number, path in ((1, out), (2, err)):
+        with path.open("wb") as opened:
+            os.dup2(opened.fileno(), number)
+    asyncio.run(emit(name, database_url, redis_url))

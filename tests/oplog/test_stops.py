@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
+import multiprocessing
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -18,12 +17,15 @@ from service.keyspace import LogCounts
 from service.oplog.audit import Audit
 from service.oplog.chain import Chain
 from service.oplog.journal import Journal
+from tests.oplog import emitter
 from tests.oplog.conftest import Place, operation, place_at, until
-from tests.support.running import ROOT
 from tests.support.spare import SpareStores
 from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.anyio
+
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 LOST_AT_KILL = 0.1  # seconds before the end
 BUSY_MACHINE = 1.0  # seconds that a machine with other things to do may add
@@ -51,9 +53,10 @@ class Emitter:
     def __init__(self, name: str, place: Place, folder: Path) -> None:
         self.name = name
         self._out, self._err = folder / f"{name}.out", folder / f"{name}.err"
-        words = [sys.executable, "-m", "tests.oplog.emitter", name, place.database_url, place.redis_url]
-        with self._out.open("wb") as out, self._err.open("wb") as err:
-            self.process = subprocess.Popen(words, cwd=ROOT, stdout=out, stderr=err)
+        self._out.touch()
+        arguments = (self._out, self._err, name, place.database_url, place.redis_url)
+        self.process = _processes.Process(target=emitter.run, args=arguments)
+        self.process.start()
 
     @property
     def accepted(self) -> dict[str, float]:
@@ -70,7 +73,8 @@ class Emitter:
     def terminate(self) -> None:
         """Stop the worker as the launcher does."""
         self.process.terminate()
-        assert self.process.wait(60) == 0, self._err.read_text()
+        self.process.join(60)
+        assert self.process.exitcode == 0, self._err.read_text()
 
 
 @contextmanager
@@ -81,7 +85,7 @@ def emitting(place: Place, folder: Path, *names: str) -> Iterator[list[Emitter]]
     finally:
         for one in emitters:
             one.process.kill()
-            one.process.wait()
+            one.process.join()
 
 
 @asynccontextmanager
@@ -131,7 +135,7 @@ async def test_a_worker_that_is_killed_loses_its_last_moment_and_one_that_is_sto
         for one in (killed, stopped):
             one.wait_for(600)
         killed.process.kill()
-        killed.process.wait()
+        killed.process.join()
         ended = time.time()
         stopped.wait_for(len(stopped.accepted) + 1200)  # long enough to claim what the dead one had taken
         stopped.terminate()

@@ -28,4 +28,6 @@ def test_a_worker_without_requests_wakes_only_to_follow_the_stores(service: Runn
         before = {pid: wakes(pid) for pid in quietest}
         sleep(WINDOW)
         quietest = {pid: min(least, wakes(pid) - before[pid]) for pid, least in quietest.items()}
+        if max(quietest.values()) < MOST * WINDOW:
+            break
     assert max(quietest.values()) < MOST * WINDOW, quietest

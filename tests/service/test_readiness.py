@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 
 from service import __version__
 from service.embedded import EmbeddedStores
+from service.web.observability import health
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
 
@@ -69,6 +70,7 @@ class Site:
 @pytest.fixture(scope="module")
 async def site(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Site]:
     with (
+        pytest.MonkeyPatch.context() as patch,
         tempfile.TemporaryDirectory(prefix="pc-") as folder,
         EmbeddedStores(Path(folder) / "stores", durable=False, with_postgres=False) as own,
         database(stores, seeded_template) as url,
@@ -77,6 +79,7 @@ async def site(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Si
             "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
             "PORTCULLIS_SERVER__DATA": f"{folder}/data",
         }
+        patch.setattr(health, "EVERY", 0.1)
         async with inside(url, own.redis_url, **variables) as service:
             yield Site(service, own.redis_url, Path(folder) / "data")
 

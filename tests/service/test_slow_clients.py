@@ -5,14 +5,15 @@ from __future__ import annotations
 import socket
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 
 import pytest
 
 from service.embedded import EmbeddedStores
 from tests.service.conftest import variables_for
-from tests.service.wire import answers, exchange, read_all
+from tests.service.wire import Received, answers, exchange, read_all
 from tests.support.databases import database
 from tests.support.running import Running, running
 from tests.support.waiting import eventually
@@ -32,6 +33,11 @@ UNFINISHED = {
     "no last chunk": (LOGIN + b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", 408),
     "a body that nobody reads": (b"POST /api/role HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{", 401),
 }
+TRICKLING = {
+    "a head": (REQUEST, b"X-A: b\r\n"),
+    "a body": (LOGIN + b"Content-Length: 50000\r\n\r\n", b" "),
+}
+SILENT = {"at first": b"", "after an answer": REQUEST + b"\r\n"}
 
 
 @pytest.fixture(scope="module")
@@ -57,34 +63,6 @@ def connect(service: Running) -> socket.socket:
     return socket.create_connection(("127.0.0.1", service.port), timeout=20)
 
 
-@pytest.mark.parametrize("kind", UNFINISHED)
-def test_a_request_that_does_not_go_on_is_refused(impatient: Running, kind: str) -> None:
-    raw, status = UNFINISHED[kind]
-    (answer,) = exchange(impatient.port, raw)
-    assert answer.status == status
-    assert answer.problem["code"] == {408: "request_timeout", 401: "unauthenticated"}[status]
-
-
-def test_a_head_that_trickles_is_refused(impatient: Running) -> None:
-    with connect(impatient) as connection:
-        connection.sendall(REQUEST)
-        started = time.monotonic()
-        while not readable(connection):
-            connection.sendall(b"X-A: b\r\n")
-            assert time.monotonic() < started + 20
-        assert answers(read_all(connection))[0].status == 408
-
-
-def test_a_body_that_trickles_is_refused(impatient: Running) -> None:
-    with connect(impatient) as connection:
-        connection.sendall(LOGIN + b"Content-Length: 50000\r\n\r\n")
-        started = time.monotonic()
-        while not readable(connection):
-            connection.sendall(b" ")
-            assert time.monotonic() < started + 20
-        assert answers(read_all(connection))[0].status == 408
-
-
 def readable(connection: socket.socket) -> bool:
     connection.settimeout(0.1)
     try:
@@ -95,9 +73,46 @@ def readable(connection: socket.socket) -> bool:
         connection.settimeout(20)
 
 
-@pytest.mark.parametrize("before", [b"", REQUEST + b"\r\n"], ids=["at first", "after an answer"])
-def test_a_connection_without_a_request_is_closed_without_a_word(impatient: Running, before: bytes) -> None:
-    assert [answer.status for answer in exchange(impatient.port, before)] == [200] * bool(before)
+def trickle(service: Running, begun: bytes, piece: bytes) -> list[Received]:
+    """Send ``begun``, then ``piece`` again and again until there is an answer; return the answers."""
+    with connect(service) as connection:
+        connection.sendall(begun)
+        started = time.monotonic()
+        while not readable(connection):
+            connection.sendall(piece)
+            assert time.monotonic() < started + 20
+        return answers(read_all(connection))
+
+
+Said = Mapping[str, Future[list[Received]]]
+
+
+@pytest.fixture(scope="module")
+def said(impatient: Running) -> Iterator[Said]:
+    """What slow clients are answered, who wait all at once."""
+    sent = {kind: raw for kind, (raw, _) in UNFINISHED.items()} | SILENT
+    with ThreadPoolExecutor(len(sent) + len(TRICKLING)) as clients:
+        yield {kind: clients.submit(exchange, impatient.port, raw) for kind, raw in sent.items()} | {
+            kind: clients.submit(trickle, impatient, *pieces) for kind, pieces in TRICKLING.items()
+        }
+
+
+@pytest.mark.parametrize("kind", UNFINISHED)
+def test_a_request_that_does_not_go_on_is_refused(said: Said, kind: str) -> None:
+    (answer,) = said[kind].result()
+    status = UNFINISHED[kind][1]
+    assert answer.status == status
+    assert answer.problem["code"] == {408: "request_timeout", 401: "unauthenticated"}[status]
+
+
+@pytest.mark.parametrize("kind", TRICKLING)
+def test_a_request_that_trickles_is_refused(said: Said, kind: str) -> None:
+    assert said[kind].result()[0].status == 408
+
+
+@pytest.mark.parametrize("kind", SILENT)
+def test_a_connection_without_a_request_is_closed_without_a_word(said: Said, kind: str) -> None:
+    assert [answer.status for answer in said[kind].result()] == [200] * bool(SILENT[kind])
 
 
 def test_a_client_that_does_not_read_is_disconnected(impatient: Running) -> None:

@@ -19,7 +19,7 @@ from tests.support.waiting import eventually
 BOUND = 2.0  # seconds in which every request is answered
 
 
-@pytest.mark.parametrize(("gone", "seconds"), [(stopped, 1.0), (frozen, 5.0)])
+@pytest.mark.parametrize(("gone", "seconds"), [(stopped, 1.0), (frozen, 2.5)])
 def test_without_the_store_nothing_about_sessions_passes_and_all_is_as_before_once_it_is_back(
     mortal: Mortal, gone: Callable[[Server], AbstractContextManager[None]], seconds: float
 ) -> None:
