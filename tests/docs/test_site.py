@@ -101,6 +101,7 @@ async def test_a_built_site_is_served_with_a_policy_that_lets_no_inline_code_run
     (tmp_path / "guides" / "one.js").write_text("one")
     (tmp_path / "guides" / "more").mkdir()
     (tmp_path / "guides" / "more" / "model.conf").write_text("two")
+    (tmp_path / "home.webp").write_bytes(b"RIFF")
     app = served(tmp_path)
     entrance = await ask(app, "GET", "/docs/guide")
     assert (entrance.status, entrance.header("location")) == (307, "/docs/guide/index.html")
@@ -114,6 +115,8 @@ async def test_a_built_site_is_served_with_a_policy_that_lets_no_inline_code_run
     assert (script.body, script.header("content-type")) == (b"one", "text/javascript; charset=utf-8")
     deep = await ask(app, "GET", "/docs/guide/guides/more/model.conf")
     assert (deep.body, deep.header("content-type")) == (b"two", "text/plain; charset=utf-8")
+    picture = await ask(app, "GET", "/docs/guide/home.webp")
+    assert (picture.body, picture.header("content-type")) == (b"RIFF", "image/webp")
     for path in ("/docs/guide/two.html", "/docs/guide/guides", "/docs/guide/..%2findex.html"):
         assert (await ask(app, "GET", path)).status in (400, 404)
 

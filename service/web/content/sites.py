@@ -20,7 +20,14 @@ CSS: Final = "text/css; charset=utf-8"
 SCRIPT: Final = "text/javascript; charset=utf-8"
 TEXT: Final = "text/plain; charset=utf-8"
 
-TYPES: Final = {".css": CSS, ".html": HTML, ".js": SCRIPT, ".png": "image/png", ".svg": "image/svg+xml"}
+TYPES: Final = {
+    ".css": CSS,
+    ".html": HTML,
+    ".js": SCRIPT,
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".webp": "image/webp",
+}
 """The media types of the files of a site, by the ends of their names."""
 
 CHECKED: Final = "no-cache"
