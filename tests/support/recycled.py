@@ -5,6 +5,7 @@ A new copy takes an eighth of a second of processor time, putting the rows back 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from psycopg import sql
 from service.embedded import EmbeddedStores
 
 Connection = psycopg.Connection[tuple[Any, ...]]
+Stamps = dict[str, tuple[int, str | None]]
+"""The number of rows of each table, and what only changes when some of them are written or deleted."""
 
 _TABLES = """
 SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -42,6 +45,8 @@ SELECT md5(string_agg(fact, ' ' ORDER BY fact)) FROM (
 )
 """
 _SIZE = "SELECT coalesce(sum(pg_relation_size(oid)), 0) FROM pg_class WHERE relkind = 'r' AND oid >= 16384"
+# The rows of a table by place and by the transaction that wrote them: the same only if it is untouched.
+_STAMP = "SELECT '{0}', count(*), sum(hashtextextended(concat(ctid, ' ', xmin), 0))::text FROM ONLY {0}"
 _GROWTH = 4 * 1024 * 1024
 """Bytes by which the tables may have grown: beyond that, deleted rows would slow the next test down."""
 
@@ -52,6 +57,7 @@ class Contents:
 
     shape: str
     rows: dict[str, bytes]
+    stamps: Stamps
     sequences: tuple[tuple[str, int, bool], ...]
     size: int
 
@@ -63,6 +69,8 @@ class Recycled:
         self._stores = stores
         self._contents: Contents | None = None
         self._idle: list[str] = []
+        self._stamps: dict[str, Stamps] = {}
+        """Of each copy, when it last had the rows of the template; of a new one they are the template's."""
 
     def take(self, name: str) -> bool:
         """Rename a copy that waits to ``name``, with the rows of the template; False when there is none."""
@@ -100,27 +108,35 @@ class Recycled:
             self._drop(old)
             return False
         with self._connected(new) as connection:
-            if self._restored(connection):
+            assert self._contents is not None
+            stamps = self._stamps.pop(old, dict(self._contents.stamps))
+            if self._restored(connection, stamps):
+                self._stamps[new] = stamps
                 return True
         self._drop(new)
         return False
 
-    def _restored(self, connection: Connection) -> bool:
-        """Put the rows back; False when more than rows has changed."""
+    def _restored(self, connection: Connection, stamps: Stamps) -> bool:
+        """Put back the rows of tables that no longer have ``stamps``, and update these.
+
+        False when more than rows has changed.
+        """
         contents = self._contents
         assert contents is not None
         if _value(connection, _SHAPE) != contents.shape:
             return False
         if _value(connection, _SIZE) > contents.size + _GROWTH:
             return False
+        changed = [table for table, stamp in _stamps(connection, stamps).items() if stamp != stamps[table]]
         with connection.transaction():
             # No trigger fires and no foreign key is checked: all tables will be as they were.
-            deletes = "".join(f"DELETE FROM {table};" for table in contents.rows)
+            deletes = "".join(f"DELETE FROM {table};" for table in changed)
             connection.execute(f"SET LOCAL session_replication_role = replica; {deletes}".encode())
-            for table, rows in contents.rows.items():
-                if rows:
+            for table in changed:
+                if rows := contents.rows[table]:
                     with connection.cursor().copy(f"COPY {table} FROM STDIN".encode()) as copy:
                         copy.write(rows)
+            stamps |= _stamps(connection, changed)
             settings = [f"setval('{name}', {at}, {called})" for name, at, called in contents.sequences]
             if settings:
                 connection.execute(f"SELECT {', '.join(settings)}".encode())
@@ -140,6 +156,7 @@ def _contents(connection: Connection) -> Contents:
     return Contents(
         shape=_value(connection, _SHAPE),
         rows={table: _rows(connection, table) for table in tables},
+        stamps=_stamps(connection, tables),
         sequences=tuple((name, at, called) for name, at, called in sequences),
         size=_value(connection, _SIZE),
     )
@@ -148,6 +165,12 @@ def _contents(connection: Connection) -> Contents:
 def _rows(connection: Connection, table: str) -> bytes:
     with connection.cursor().copy(f"COPY {table} TO STDOUT".encode()) as copy:
         return b"".join(bytes(piece) for piece in copy)
+
+
+def _stamps(connection: Connection, tables: Iterable[str]) -> Stamps:
+    query = " UNION ALL ".join(_STAMP.format(table) for table in tables)
+    found = connection.execute(query.encode()).fetchall() if query else []
+    return {table: (count, stamp) for table, count, stamp in found}
 
 
 def _value(connection: Connection, query: str) -> Any:
