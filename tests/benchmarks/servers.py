@@ -9,13 +9,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from random import randrange
 
 from service.launch.allocator import MALLOC
 from tests.benchmarks.frame.processes import children
+from tests.support.ports import free_port
 
 FIRST_CORE = {min(os.sched_getaffinity(0))}
 PORT = "{port}"
@@ -68,7 +68,7 @@ def running(
     One that ``forks`` is measured by its one worker. Raises ServerError, with the end of its log, if it does
     not start.
     """
-    port = _free_port()
+    port = free_port()
     words = [word.replace(PORT, str(port)) for word in module]
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen(
@@ -88,15 +88,6 @@ def running(
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
-
-
-def _free_port() -> int:
-    """Return a port below those that the system gives to others meanwhile (ip_local_port_range)."""
-    while True:
-        port = randrange(10_000, 32_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind(("127.0.0.1", port))
-            return port
 
 
 def _is_ready(port: int, server: subprocess.Popen[bytes], *, forks: bool) -> bool:

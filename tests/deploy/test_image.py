@@ -19,7 +19,7 @@ import yaml
 
 import dev
 import service
-from tests.support.proxies import free_port
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "deploy" / "Dockerfile").read_text(encoding="utf-8")

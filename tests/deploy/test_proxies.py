@@ -21,7 +21,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from service.settings import Settings
 from service.web.requests.address import address_behind
 from service.web.requests.original import IDENTITY, PROXY_KEY
-from tests.support.proxies import Recorder, Served, free_port, program
+from tests.support.ports import free_port
+from tests.support.proxies import Recorder, Served, program
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,6 @@ import asyncio
 import os
 import re
 import shutil
-import socket
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -23,6 +22,7 @@ from tests.docs.pages import pages
 from tests.support.command_bridge import command_on_path
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
+from tests.support.ports import free_port
 from tests.web.served import served
 
 pytestmark = pytest.mark.anyio
@@ -61,12 +61,6 @@ async def service(
                     "FREE_PORT": str(free_port()),
                 },
             )
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def files(shown: list[Block]) -> dict[str, str]:

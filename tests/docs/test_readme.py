@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +16,7 @@ import dev
 from service.__main__ import main
 from tests.docs.blocks import END, Step, check, is_like, parsed, script, steps
 from tests.docs.pages import ROOT, between
+from tests.support.ports import free_port
 
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 PATIENCE = 180  # seconds; the tour takes six
@@ -47,12 +47,6 @@ def checkout(tmp_path: Path) -> Path:
         python.chmod(0o755)
     (root / ".venv" / ".synced").write_text(f"{dev.PLAIN} {dev.fingerprint()}")
     return root
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port: int = listener.getsockname()[1]
-        return port
 
 
 def outputs(checkout: Path, tour: list[Step]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from tests.service.conftest import variables_for
 from tests.service.pooled_callers import Seen, calling
 from tests.service.wire import exchange
 from tests.support.databases import database
+from tests.support.ports import free_port
 from tests.support.running import Running
 from tests.support.waiting import eventually
 
@@ -22,13 +22,6 @@ CALLERS = 12
 READY = b"GET /health/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 pytestmark = pytest.mark.anyio
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Pair:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 _CADDY = Path(sys.executable).with_name("caddy")
@@ -21,7 +22,7 @@ def caddy(folder: Path, upstream: int) -> Iterator[int]:
 
     It is Caddy as it comes: upgrades are passed on, and idle connections to the service are used again.
     """
-    port = _free_port()
+    port = free_port()
     handler = {"handler": "reverse_proxy", "upstreams": [{"dial": f"127.0.0.1:{upstream}"}]}
     server = {
         "listen": [f"127.0.0.1:{port}"],
@@ -44,13 +45,6 @@ def caddy(folder: Path, upstream: int) -> Iterator[int]:
     finally:
         process.terminate()
         process.wait(20)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _answers(port: int) -> bool:

@@ -17,6 +17,7 @@ import pytest
 
 from tests.docs.blocks import parsed
 from tests.docs.pages import ROOT, between
+from tests.support.ports import free_port
 from tests.support.waiting import eventually_here
 
 GUIDE = ROOT / "docs" / "guides" / "guard-a-service.md"
@@ -213,14 +214,6 @@ def file_of_guide(name: str) -> str:
     """Return a file of the guide: the block of code between its markers."""
     (block,) = parsed(between(GUIDE.read_text(encoding="utf-8"), name))
     return block.text
-
-
-def free_port() -> int:
-    """Return a TCP port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _answers(port: int) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import subprocess
 import time
 from contextlib import suppress
@@ -14,21 +13,13 @@ from urllib.parse import quote
 import redis
 
 from service.embedded.binaries import valkey_program
+from tests.support.ports import free_port
 from tests.support.waiting import eventually
 
 GROUP = "portcullis"
 DOWN_AFTER = 500
 """Milliseconds of silence after which the Sentinels give a primary up."""
 _FOLLOWER = "follower"  # the user as whom replicas connect to the primary
-
-
-def free_ports(number: int) -> list[int]:
-    """Return ports that nobody listens on."""
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(number)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 class SentinelGroup:
@@ -41,8 +32,8 @@ class SentinelGroup:
     def __init__(self, place: Path, *, replicas: int = 1, sentinels: int = 1, password: str = "") -> None:
         self._place = place
         self._password = password
-        self.servers = free_ports(1 + replicas)
-        self.sentinels = free_ports(sentinels)
+        self.servers = [free_port() for _ in range(1 + replicas)]
+        self.sentinels = [free_port() for _ in range(sentinels)]
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
 
     @property

@@ -1,0 +1,30 @@
+"""Ports for programs that must be told one before they listen."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from typing import Final
+
+_NOT_EPHEMERAL: Final = range(20_000, 30_000)
+"""Ports below those that a system gives to connections, and to programs that ask for any port."""
+
+_given: set[int] = set()
+
+
+def free_port() -> int:
+    """Return a TCP port of loopback that nobody listens on, another one each time.
+
+    It stays free until the program listens, and while that is stopped. One that the system has chosen could
+    be given to another process meanwhile.
+    """
+    while True:
+        port = secrets.choice(_NOT_EPHEMERAL)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in _given:
+            _given.add(port)
+            return port
