@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import re
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,6 +20,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from service.launch.doctor.public import ask_publicly
 from service.settings import Settings
 from service.web.requests.address import address_behind
 from service.web.requests.original import IDENTITY, PROXY_KEY
@@ -41,6 +44,7 @@ FORGED = (
     *("X_Forwarded_For", "X_Portcullis_User", PROXY_KEY, *IDENTITY),
 )
 FORGERY = "203.0.113.66"
+USUAL = ("accept-encoding", "authorization", "connection", "host", "user-agent", "via")
 
 
 @dataclass
@@ -196,6 +200,32 @@ async def test_the_service_that_trusts_the_proxy_knows_the_client(front: Front) 
     headers = [(name.lower().encode(), value.encode()) for name, value in got.headers]
     scope = {"client": ("127.0.0.1", 4711), "headers": headers}
     assert address_behind((ip_network("127.0.0.1/32"),))(scope) == CLIENT
+
+
+def told(got: Served) -> bytes:
+    """Answer as a node that trusts the proxy tells what has arrived."""
+    headers = [(name.lower().encode(), value.encode()) for name, value in got.headers]
+    address = address_behind((ip_network("127.0.0.1/32"),))(
+        {"client": ("127.0.0.1", 4711), "headers": headers}
+    )
+    arrived = {name.lower(): value for name, value in got.headers if name.lower() not in USUAL}
+    request = {"address": address, "peer": "127.0.0.1", "headers": arrived}
+    return json.dumps({"data": {"parts": {}, "details": {"request": request}}}).encode()
+
+
+async def test_the_doctor_finds_that_nothing_forged_passes(
+    front: Front, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resolve = socket.getaddrinfo
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda _host, *rest, **more: resolve("127.0.0.1", *rest, **more)
+    )
+    monkeypatch.setattr(ssl, "create_default_context", lambda: front.context)
+    monkeypatch.setattr(front.service, "answer", told)
+    found = dict(await asyncio.to_thread(ask_publicly, f"https://{HOST}:{front.port}", "mX3-" * 8))
+    assert found["public-url"].state == found["public-headers"].state == "ok"
+    assert found["public-headers"].message.endswith("x-forwarded-for, x-forwarded-host, x-forwarded-proto")
+    assert found["public-address"].state == "unknown"  # the proxy is on the same machine
 
 
 async def test_nobody_has_a_header_of_the_proxy_removed(front: Front) -> None:

@@ -8,7 +8,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,10 +68,11 @@ class Served:
 
 @dataclass
 class Recorder:
-    """A service that answers 200 to everything, and keeps what it got."""
+    """A service that answers 200 to everything, with what ``answer`` makes of it, and keeps what it got."""
 
     port: int = 0
     served: list[Served] = field(default_factory=list)
+    answer: Callable[[Served], bytes] = lambda _: b"orders"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -83,7 +84,8 @@ class Recorder:
                 request = Served(line, pairs)
                 await reader.readexactly(int((request.values("content-length") or ["0"])[0]))
                 self.served.append(request)
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\norders")
+                body = self.answer(request)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
