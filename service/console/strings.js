@@ -66,7 +66,7 @@ export const S = {
     other: ["The service refused this", ""],
     /** Codes that say more than their status. The console's own: `outdated` when the file of a view can't be loaded, `elsewhere` for a redirect. */
     outdated: ["This page can't be loaded", "The service is out of reach, or it has been upgraded. Trying again loads the console anew."],
-    elsewhere: ["The console can't fetch this file", "The service sends downloads from the object store. Share the file, and open its link."],
+    elsewhere: ["The console can't fetch this file", "The object store sends it. Somebody who may share files can make a link to it."],
     login_failed: ["The user name or the password is wrong", ""],
     account_banned: ["The account is banned", ""],
     account_disabled: ["The account is disabled", "An administrator can enable it."],

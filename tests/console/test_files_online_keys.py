@@ -73,7 +73,7 @@ def test_a_download_from_the_object_store_is_followed_by_a_link_of_one_minute(
     page.context.route(f"**/api/file/{number}", lambda route: route.fulfill(status=307, headers=store))
     visit.sign_in("fetcher", "/files?name=stored.txt")
     page.get_by_role("button", name="Download: stored.txt").click()
-    expect(page.get_by_role("alert")).to_contain_text("Share the file, and open its link.")
+    expect(page.get_by_role("alert")).to_contain_text("Somebody who may share files can make a link")
 
     page.goto("about:blank")
     visit.sign_in(address="/files?name=stored.txt")

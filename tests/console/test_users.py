@@ -167,6 +167,7 @@ def test_the_faults_of_a_table_are_shown_by_row_before_it_is_saved(visit: Visit,
     faults = page.get_by_role("table").get_by_role("row")
     expect(faults.nth(1)).to_contain_text("2")
     expect(faults.nth(1)).to_contain_text("nickName")
+    expect(page.locator(".request")).to_contain_text("422 ")
     visit.axe()
     visit.picture("import")
 

@@ -3,7 +3,7 @@
 import { Problem, newKey } from "../core/api.js";
 import { button, h, unsaved } from "../core/dom.js";
 import { S } from "../strings.js";
-import { trouble } from "./trouble.js";
+import { requested, trouble } from "./trouble.js";
 
 /**
  * One field. `type` is text (default), password, email, tel, url, number, date, datetime (a time in the reader's zone,
@@ -100,7 +100,7 @@ export function form({ fields, submit = S.action.save, save, cancel, danger = fa
         return !at;
       });
       if (rest.length === 0) {
-        notes.replaceChildren(h("p", { class: "fault", role: "alert" }, S.form.faults(problem.violations.length)));
+        notes.replaceChildren(h("div", { role: "alert" }, h("p", { class: "fault" }, S.form.faults(problem.violations.length)), requested(problem)));
         return focusFirst();
       }
     }
@@ -248,7 +248,7 @@ export async function merging({ read, write, form: config, pick, saved, editor, 
             onchange: () => element.fill({ [name]: value }) }), ` ${side === "mine" ? S.form.mine : S.form.theirs}: `, h("q", null, told(name, value)));
         })))
         : h("dd", null, `${S.form.theirs}: `, h("q", null, told(name, theirs[name])))))),
-      problem.requestId && h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${problem.status} ${problem.code}`)));
+      requested(problem)));
     /** @type {HTMLElement} */ (element.notes.firstElementChild).focus();
   }
   return element;

@@ -4,6 +4,7 @@ import { Problem } from "../core/api.js";
 import { badge, button, empty, h, unsaved } from "../core/dom.js";
 import { S } from "../strings.js";
 import { tell } from "./dialog.js";
+import { requested } from "./trouble.js";
 import { isWildcard } from "./codes.js";
 import { Choice, Forest, covered, readMenus } from "./menus.js";
 import { attempt, previewed, undoing } from "./preview.js";
@@ -154,7 +155,7 @@ class Editor {
     this.choice = new Choice(this.forest, [...theirs.ids, ...added].filter((id) => !removed.includes(id)));
     this.notes.replaceChildren(h("section", { class: "merge", tabindex: "-1", role: "alert" },
       h("h2", null, S.form.meanwhile), h("p", null, T.meanwhile), this.names(T.theyAdded, gained, "good"), this.names(T.theyTook, lost, "bad"),
-      h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${problem.status} ${problem.code}`)));
+      requested(problem)));
     this.tree.redraw();
     this.told();
     /** @type {HTMLElement} */ (this.notes.firstElementChild).focus();

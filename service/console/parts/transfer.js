@@ -4,7 +4,7 @@ import { badge, button, h, icon } from "../core/dom.js";
 import { Problem } from "../core/api.js";
 import { S } from "../strings.js";
 import { dialog, tell } from "./dialog.js";
-import { trouble } from "./trouble.js";
+import { requested, trouble } from "./trouble.js";
 import { table } from "./rows.js";
 
 const T = S.transfer;
@@ -98,7 +98,8 @@ function refusal(problem, again) {
     all > problem.violations.length && h("p", null, T.more(problem.violations.length)),
     table(T.faultsCaption, [T.row, T.field, T.fault], problem.violations.map((one) => [
       String(one.row ?? ""), h("code", null, one.field), [one.message, lacking(one)]])),
-    h("p", null, T.again));
+    h("p", null, T.again),
+    requested(problem));
 }
 
 /** @param {any} fault */

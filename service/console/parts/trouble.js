@@ -31,8 +31,14 @@ export function trouble(problem, retry) {
     conflicts(document),
     problem.retryAfter !== undefined && again && h("p", null, S.trouble.wait(problem.retryAfter)),
     repeat && again && h("p", null, button(S.action.retry, repeat, { icon: "refresh" })),
-    problem.requestId && h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${status} ${code}`),
+    requested(problem),
   ]);
+}
+
+/** Return the id of the request that was refused, by which the logs have it, and how; null for what has none. @param {unknown} problem */
+export function requested(problem) {
+  if (!(problem instanceof Problem) || !problem.requestId) return null;
+  return h("p", { class: "request" }, `${S.trouble.request} `, h("code", null, problem.requestId), ` · ${problem.status} ${problem.code}`);
 }
 
 /** Return what stands against a change: what uses a record, what it would close, which statements it would break. @param {Record<string, any>} document */

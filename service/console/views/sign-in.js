@@ -3,7 +3,7 @@
 import { Problem } from "../core/api.js";
 import { h, mark } from "../core/dom.js";
 import * as session from "../core/session.js";
-import { trouble } from "../parts/trouble.js";
+import { requested, trouble } from "../parts/trouble.js";
 import { form } from "../parts/form.js";
 import { S } from "../strings.js";
 
@@ -27,7 +27,7 @@ export async function again(problem) {
   const before = session.me;
   const { dialog } = await import("../parts/dialog.js"); // the page asks without it
   const settle = () => box.close(true);
-  const why = problem && problem.status === 403 ? trouble(problem) : null;
+  const why = problem && problem.status === 403 ? trouble(problem) : requested(problem);
   const box = dialog(S.signIn.again, why, h("p", null, S.signIn.againText), credentials(before?.name ?? "", settle));
   elsewhere().then(settle);
   if (!(await box.closed)) throw problem ?? new Problem(401, { code: "unauthenticated" });
