@@ -56,6 +56,7 @@ def test_a_session_that_ends_while_a_form_is_open_loses_nothing(visit: Visit, ho
     again = visit.page.get_by_role("dialog", name="Sign in again")
     expect(again.get_by_label("User name")).to_have_value("kicked")
     expect(again.get_by_label("Password")).to_be_focused()
+    expect(again.locator(".request")).to_contain_text("401 ")
     visit.axe()
     visit.picture("sign-in-again")
     again.get_by_label("Password").fill("wrong")
@@ -174,6 +175,23 @@ def test_a_page_that_comes_back_from_the_history_is_loaded_anew(visit: Visit, ho
     with visit.page.expect_navigation(wait_until="load"):
         visit.page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))")
     heading(visit, "Sign in")
+
+
+def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit, house: House) -> None:
+    house.member("offline")
+    visit.sign_in("offline", "/account")
+    visit.expected += ["net::ERR_INTERNET_DISCONNECTED", "net::ERR_FAILED"]
+    visit.context.set_offline(offline=True)
+    visit.page.evaluate("location.hash = '/account/devices'")
+    expect(visit.page.get_by_role("alert")).to_contain_text("can't be reached")
+    visit.context.set_offline(offline=False)
+    visit.page.get_by_role("button", name="Try again").click()
+    heading(visit, "Your devices")
+    # After an upgrade the file is gone for good, and the whole page is loaded anew.
+    visit.page.route("**/views/sign-ins.js", lambda route: route.fulfill(status=404))
+    visit.expected.append("404")
+    visit.page.evaluate("location.hash = '/account/sign-ins'")
+    expect(visit.page.get_by_role("alert")).to_contain_text("This page can't be loaded")
 
 
 def test_no_address_leads_to_an_operation_above_its_own(visit: Visit) -> None:

@@ -233,8 +233,13 @@ async function show({ same = false, back = false } = {}) {
   else if (!same && !document.querySelector("dialog[open], body.drawn") && !outlet.querySelector(":focus")) made.heading.focus({ preventScroll: true });
 }
 
-/** Load a view; after an upgrade its file is gone, and only a new page has the new ones. @param {import("./views.js").View} view */
+/**
+ * Load a view. After an upgrade its file is gone, and only a new page has the new ones, which costs the session. So a
+ * browser without a network does not try: it would not ask for the file a second time.
+ * @param {import("./views.js").View} view
+ */
 async function loaded(view) {
+  if (!navigator.onLine) throw new Problem(0, { code: "unreachable" });
   try {
     return await view.load();
   } catch (error) {
