@@ -273,6 +273,12 @@ async def test_nobody_gets_a_tunnel(front: Front, target: str) -> None:
     assert head.split()[1] in ("400", "405", "421")
 
 
+async def test_a_request_for_another_host_goes_no_further(front: Front) -> None:
+    head, got = await front.send("GET https://elsewhere.example.com/api/x")
+    assert got is None
+    assert head.startswith("HTTP/1.1 421 ")
+
+
 async def test_browsers_are_told_to_use_tls_only(front: Front) -> None:
     head, _ = await front.send("GET /api/x")
     assert "strict-transport-security: max-age=63072000" in head.lower()
