@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -35,15 +36,18 @@ noun = pytest.mark.parametrize("noun", NEW)
 
 
 async def created(service: Inside, noun: str) -> Answer:
-    """Return the answer to a POST; what it made is deleted by the fixture."""
+    """Return the answer to a POST."""
     return await service.ask("POST", f"/api/{noun}", NEW[noun])
 
 
 @pytest.fixture
-async def path(service: Inside, noun: str) -> str:
-    answer = await created(service, noun)
+async def path(shared: Inside, noun: str) -> AsyncIterator[str]:
+    """The path of a new record, which is deleted after the test."""
+    answer = await created(shared, noun)
     assert answer.status == 201, answer.body
-    return answer.header("location") or ""
+    path = answer.header("location") or ""
+    yield path
+    await shared.data("DELETE", path)
 
 
 def body_of(noun: str, record: Any) -> dict[str, Any]:
@@ -59,66 +63,66 @@ def values_of(record: Any) -> Any:
 
 
 @noun
-async def test_a_post_tells_where_the_new_record_is(service: Inside, noun: str) -> None:
-    answer = await created(service, noun)
+async def test_a_post_tells_where_the_new_record_is(shared: Inside, noun: str) -> None:
+    answer = await created(shared, noun)
 
     where = answer.header("location")
     assert where == f"/api/{noun}/{answer.json['data']['id']}"
-    found = await service.ask("GET", where)
+    found = await shared.ask("GET", where)
     assert values_of(found.json["data"]) == values_of(answer.json["data"])
     assert found.header("etag") == answer.header("etag")
-    await service.data("DELETE", where)
-    dry = await service.ask("POST", f"/api/{noun}?dryRun=true", NEW[noun])
+    await shared.data("DELETE", where)
+    dry = await shared.ask("POST", f"/api/{noun}?dryRun=true", NEW[noun])
     assert (dry.status, dry.header("location")) == (200, None)
 
 
 @noun
 async def test_a_put_of_what_was_read_changes_nothing_and_one_without_a_member_is_refused(
-    service: Inside, noun: str, path: str
+    shared: Inside, noun: str, path: str
 ) -> None:
-    before = await service.data("GET", path)
+    before = await shared.data("GET", path)
     body = body_of(noun, before)
 
     for name in body:
         short = {key: value for key, value in body.items() if key != name}
         for query in ("", "?dryRun=true"):
-            assert (await service.ask("PUT", path + query, short)).fields == [name]
-    assert values_of(await service.data("PUT", path, body)) == values_of(before)
+            assert (await shared.ask("PUT", path + query, short)).fields == [name]
+    assert values_of(await shared.data("PUT", path, body)) == values_of(before)
 
 
 @noun
-async def test_a_patch_is_the_put_of_the_members_that_it_has(service: Inside, noun: str, path: str) -> None:
-    before = await service.data("GET", path)
+async def test_a_patch_is_the_put_of_the_members_that_it_has(shared: Inside, noun: str, path: str) -> None:
+    before = await shared.data("GET", path)
 
-    dry = await service.ask("PATCH", f"{path}?dryRun=true", PATCH[noun])
+    dry = await shared.ask("PATCH", f"{path}?dryRun=true", PATCH[noun])
     assert (dry.status, "gains" in dry.json["data"]) == (200, True)
-    assert await service.data("GET", path) == before
-    after = await service.data("PATCH", path, PATCH[noun])
+    assert await shared.data("GET", path) == before
+    after = await shared.data("PATCH", path, PATCH[noun])
 
     assert values_of(after) == values_of(before) | PATCH[noun]
     assert after["version"] == before["version"] + 1
-    assert values_of(await service.data("PATCH", path, {})) == values_of(after)
+    assert values_of(await shared.data("PATCH", path, {})) == values_of(after)
 
 
 @noun
 async def test_both_are_refused_for_a_record_that_has_changed_since_it_was_read(
-    service: Inside, noun: str, path: str
+    shared: Inside, noun: str, path: str
 ) -> None:
-    read = await service.ask("GET", path)
+    read = await shared.ask("GET", path)
     old, body = read.header("etag") or "", body_of(noun, read.json["data"])
-    await service.data("PATCH", path, PATCH[noun], ("If-Match", old))
+    await shared.data("PATCH", path, PATCH[noun], ("If-Match", old))
 
     for method, said in (("PUT", body), ("PATCH", PATCH[noun])):
         for query in ("", "?dryRun=true"):
-            late = await service.ask(method, path + query, said, ("If-Match", old))
+            late = await shared.ask(method, path + query, said, ("If-Match", old))
             assert (late.status, late.code) == (412, "precondition_failed")
-    status = await service.ask("PUT", f"{path}/status", {"status": "enabled"}, ("If-Match", old))
+    status = await shared.ask("PUT", f"{path}/status", {"status": "enabled"}, ("If-Match", old))
     assert status.status == (412 if noun == "user" else 404)
 
 
 @pytest.mark.parametrize("noun", FIXED)
-async def test_what_never_changes_is_refused_in_both(service: Inside, noun: str, path: str) -> None:
-    body = body_of(noun, await service.data("GET", path))
+async def test_what_never_changes_is_refused_in_both(shared: Inside, noun: str, path: str) -> None:
+    body = body_of(noun, await shared.data("GET", path))
 
     for method, said in (("PUT", body), ("PATCH", {})):
-        assert (await service.ask(method, path, said | FIXED[noun])).fields == [*FIXED[noun]]
+        assert (await shared.ask(method, path, said | FIXED[noun])).fields == [*FIXED[noun]]
