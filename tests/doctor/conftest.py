@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
@@ -12,15 +14,20 @@ import pytest
 
 from service.authz.publishing.shipped import Shipped, configured
 from service.authz.publishing.sync import KnownRoute
+from service.diagnosis.checks import CHECKS
+from service.diagnosis.examination import examine
 from service.diagnosis.findings import Finding
 from service.embedded import EmbeddedStores
 from service.launch.doctor import diagnose
+from service.launch.known_routes import known_routes
 from service.launch.prepare import publish_policy
 from service.settings import load
 from tests.support.databases import database
 
 Look: TypeAlias = Callable[..., dict[str, Finding]]
 """Looks at an installation whose settings are as given; returns each finding by the name of its check."""
+LookAt: TypeAlias = Callable[..., Finding]
+"""Makes the one check that is named, of the same installation; returns its finding."""
 
 
 def variables_of(database_url: str, redis_url: str, data: Path) -> dict[str, str]:
@@ -68,5 +75,20 @@ def look(database_url: str, redis_url: str, tmp_path: Path) -> Look:
 
     def found(**variables: str) -> dict[str, Finding]:
         return dict(diagnose(variables_of(database_url, redis_url, tmp_path / "data") | variables))
+
+    return found
+
+
+@pytest.fixture
+def look_at(database_url: str, redis_url: str, tmp_path: Path) -> LookAt:
+    """Make one check of an installation, with other variables in place of its own where any are given."""
+
+    def found(name: str, **variables: str) -> Finding:
+        environ = variables_of(database_url, redis_url, tmp_path / "data") | variables
+        settings = load(environ)
+        check = next(check for check in CHECKS if check.name == name)
+        routes = partial(known_routes, settings.policy)
+        ((_, finding),) = asyncio.run(examine(environ, settings, routes, [check]))
+        return finding
 
     return found

@@ -11,7 +11,7 @@ from service.records.database.server_facts import ServerFacts
 from service.records.database.transactions import Database
 from service.records.schema_revision import SchemaStanding
 from service.settings import Settings
-from tests.doctor.conftest import Look, execute, no_routes
+from tests.doctor.conftest import LookAt, execute, no_routes
 
 
 def test_a_failing_job_is_a_fault_and_one_that_nobody_runs_a_warning(database_url: str) -> None:
@@ -43,7 +43,7 @@ async def found(url: str) -> Finding:
 
 
 def test_keys_that_expire_within_14_days_are_named_and_those_of_disabled_accounts_are_not(
-    look: Look, database_url: str
+    look_at: LookAt, database_url: str
 ) -> None:
     execute(
         database_url,
@@ -57,8 +57,8 @@ def test_keys_that_expire_within_14_days_are_named_and_those_of_disabled_account
         FROM account, unnest(ARRAY[-1, 13, 15]) AS days
         """,
     )
-    found = look()["api-keys"]
+    found = look_at("api-keys")
     assert found.state == "warning"
     assert found.message.startswith("1 key expires within 14 days: key 13 of robot (")
     execute(database_url, "UPDATE sys.\"user\" SET status = 'disabled' WHERE user_name = 'robot'")
-    assert look()["api-keys"].state == "ok"
+    assert look_at("api-keys").state == "ok"

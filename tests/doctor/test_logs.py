@@ -11,7 +11,7 @@ import redis
 from service.oplog.chain import Chain
 from service.oplog.maintenance import AHEAD, Upkeep
 from service.records.database.transactions import Database
-from tests.doctor.conftest import Look, execute
+from tests.doctor.conftest import LookAt, execute
 
 
 @pytest.mark.parametrize(
@@ -29,18 +29,18 @@ from tests.doctor.conftest import Look, execute
     ids=["none", "all written", "dropped", "set aside"],
 )
 def test_entries_that_are_in_no_log_are_counted(
-    look: Look, redis_url: str, counts: dict[str, int], state: str, message: str
+    look_at: LookAt, redis_url: str, counts: dict[str, int], state: str, message: str
 ) -> None:
     with redis.Redis.from_url(redis_url) as store:
         for name, number in ({"accepted": sum(counts.values())} | counts).items():
             store.hset("auth:log:counts", name, number)
 
-    finding = look()["log-entries"]
+    finding = look_at("log-entries")
 
     assert (finding.state, finding.message) == (state, message)
 
 
-def test_months_without_a_partition_are_told_until_they_have_one(look: Look, database_url: str) -> None:
+def test_months_without_a_partition_are_told_until_they_have_one(look_at: LookAt, database_url: str) -> None:
     async def keep() -> None:
         database = Database(database_url, timeout=30)
         await Upkeep(database, Chain(""), {"operation_log": 0, "login_log": 0}).months(today)
@@ -48,10 +48,10 @@ def test_months_without_a_partition_are_told_until_they_have_one(look: Look, dat
 
     today = datetime.now(UTC).date()
     execute(database_url, f"DROP TABLE sys.login_log_{today:%Y_%m}, sys.operation_log_{today:%Y_%m}")
-    before = look()["log-months"]
+    before = look_at("log-months")
     asyncio.run(keep())
-    after = look()["log-months"]
+    after = look_at("log-months")
     execute(database_url, f"DROP TABLE sys.login_log_{today:%Y_%m}")
 
     assert (before.state, after.state, AHEAD) == ("warning", "ok", 2)
-    assert look()["log-months"].message == f"there is no partition of login_log for {today:%Y-%m}"
+    assert look_at("log-months").message == f"there is no partition of login_log for {today:%Y-%m}"

@@ -10,7 +10,7 @@ import pytest
 from service.authz.publishing.shipped import read_shipped
 from service.launch.policy.sync import sync
 from service.settings import load
-from tests.doctor.conftest import Look, execute, variables_of
+from tests.doctor.conftest import Look, LookAt, execute, variables_of
 from tests.support.running import ROOT
 
 
@@ -39,11 +39,11 @@ def test_a_policy_as_it_was_published_is_in_order(look: Look) -> None:
     ids=["lines", "a Button", "nothing"],
 )
 def test_a_policy_that_is_not_what_would_be_derived_is_a_fault(
-    look: Look, database_url: str, statement: str, message: str
+    look_at: LookAt, database_url: str, statement: str, message: str
 ) -> None:
     execute(database_url, statement)
 
-    finding = look()["published-policy"]
+    finding = look_at("published-policy")
 
     assert (finding.state, finding.message) == ("fault", message)
 
@@ -63,21 +63,21 @@ def test_files_with_which_nothing_would_start_are_a_fault(look: Look, tmp_path: 
     assert wrong["routes"].message == "the policy files have faults"
 
 
-def test_a_worker_that_stays_behind_is_named(look: Look, database_url: str) -> None:
+def test_a_worker_that_stays_behind_is_named(look_at: LookAt, database_url: str) -> None:
     execute(
         database_url,
         "INSERT INTO sys.policy_worker (worker, revision, fault) VALUES"
         " ('node-1', 1, NULL), ('node-2', 0, 'another model.conf')",
     )
 
-    finding = look()["policy-workers"]
+    finding = look_at("policy-workers")
 
     assert finding.state == "warning"
     assert finding.message == "1 of 2 don't decide by revision 1: node-2 by 0 (another model.conf)"
 
 
 def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_does_not_name_it(
-    look: Look, database_url: str
+    look_at: LookAt, database_url: str
 ) -> None:
     own, other = read_shipped().digest, "f" * 64
     execute(
@@ -86,44 +86,48 @@ def test_workers_with_another_own_part_are_named_and_a_fault_where_the_setting_d
         f" ('node-1', 1, '{own}'), ('node-2', 1, '{other}')",
     )
 
-    found = look()["policy-own-parts"]
-    unnamed = look(PORTCULLIS_POLICY__OWN_DIGESTS=own)["policy-own-parts"]
-    named = look(PORTCULLIS_POLICY__OWN_DIGESTS=f"{own},{other}")["policy-own-parts"]
+    found = look_at("policy-own-parts")
+    unnamed = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=own)
+    named = look_at("policy-own-parts", PORTCULLIS_POLICY__OWN_DIGESTS=f"{own},{other}")
 
     assert found.message == f"1 of 2 don't decide by the own part {own[:8]}: node-2 by ffffffff"
     assert (found.state, unnamed.state, named.state) == ("warning", "fault", "ok")
     assert "policy.own_digests does not name it" in unnamed.message
 
 
-def test_lines_that_were_changed_past_the_service_are_told_for_a_month(look: Look, database_url: str) -> None:
-    before = look()["policy-tampering"]
+def test_lines_that_were_changed_past_the_service_are_told_for_a_month(
+    look_at: LookAt, database_url: str
+) -> None:
+    before = look_at("policy-tampering")
     execute(
         database_url,
         "INSERT INTO sys.policy_revision (revision, digest, line_count, cause, tampered)"
         " VALUES (7, 'd', 1, 'reload by admin', 2)",
     )
-    after = look()["policy-tampering"]
+    after = look_at("policy-tampering")
     execute(
         database_url,
         "UPDATE sys.policy_revision SET create_time = now() - interval '31 days' WHERE revision = 7",
     )
 
-    assert (before.state, after.state, look()["policy-tampering"].state) == ("ok", "warning", "ok")
+    assert (before.state, after.state, look_at("policy-tampering").state) == ("ok", "warning", "ok")
     assert after.message == (
         "1 revisions in 30 days replaced lines that were changed past the service, the last one 7, 2 lines"
     )
 
 
-def test_codes_without_an_enabled_button_are_named(look: Look, database_url: str) -> None:
-    carried = look()["permission-codes"]
+def test_codes_without_an_enabled_button_are_named(look_at: LookAt, database_url: str) -> None:
+    carried = look_at("permission-codes")
     execute(database_url, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:file:share'")
-    lacking = look()["permission-codes"]
+    lacking = look_at("permission-codes")
 
     assert (carried.state, lacking.state) == ("ok", "warning")
     assert lacking.message == "no enabled Button carries system:file:share: only wildcards grant it"
 
 
-def test_what_the_next_start_adds_is_told_with_the_roles_that_gain_it(look: Look, database_url: str) -> None:
+def test_what_the_next_start_adds_is_told_with_the_roles_that_gain_it(
+    look_at: LookAt, database_url: str
+) -> None:
     execute(database_url, "DELETE FROM sys.seeded WHERE code = 'system:file:share'")
     execute(
         database_url,
@@ -131,7 +135,7 @@ def test_what_the_next_start_adds_is_told_with_the_roles_that_gain_it(look: Look
     )
     execute(database_url, "DELETE FROM sys.menu WHERE auth_mark = 'system:file:share'")
 
-    found = look()["permission-codes"]
+    found = look_at("permission-codes")
 
     assert found.state == "warning"
     assert found.message == (
@@ -142,20 +146,20 @@ def test_what_the_next_start_adds_is_told_with_the_roles_that_gain_it(look: Look
 
 
 def test_routes_that_nobody_has_registered_are_counted_until_they_are(
-    look: Look, database_url: str, tmp_path: Path
+    look_at: LookAt, database_url: str, tmp_path: Path
 ) -> None:
     execute(database_url, "DELETE FROM sys.action_resource; DELETE FROM sys.resource")
-    unregistered = look()["routes"]
-    strict = look(PORTCULLIS_POLICY__UNREGISTERED="deny")["routes"]
+    unregistered = look_at("routes")
+    strict = look_at("routes", PORTCULLIS_POLICY__UNREGISTERED="deny")
 
     sync(load(variables_of(database_url, "redis://localhost:1/0", tmp_path)), dry_run=False)
 
-    assert (unregistered.state, strict.state, look()["routes"].state) == ("ok", "warning", "ok")
+    assert (unregistered.state, strict.state, look_at("routes").state) == ("ok", "warning", "ok")
     assert "are not registered: the endpoint layer decides them" in unregistered.message
     assert "routes are not registered, so closed to everybody" in strict.message
 
 
-def test_a_resource_that_fits_no_route_is_named(look: Look, database_url: str) -> None:
+def test_a_resource_that_fits_no_route_is_named(look_at: LookAt, database_url: str) -> None:
     execute(
         database_url,
         "DELETE FROM sys.action_resource; DELETE FROM sys.resource;"
@@ -163,7 +167,7 @@ def test_a_resource_that_fits_no_route_is_named(look: Look, database_url: str) -
         " VALUES ('Old', 'old', 'GET', '/api/old')",
     )
 
-    assert "1 resources fit no route, GET /api/old for one" in look()["routes"].message
+    assert "1 resources fit no route, GET /api/old for one" in look_at("routes").message
 
 
 ANOTHER = """
@@ -196,39 +200,39 @@ INSERT INTO sys.user_role SELECT u.id, r.id FROM sys.user u, sys.role r
     ids=["one", "one for long", "two", "ten", "disabled", "role disabled", "Button disabled"],
 )
 def test_none_one_and_many_who_may_do_everything_are_told(
-    look: Look, database_url: str, statement: str, state: str, message: str
+    look_at: LookAt, database_url: str, statement: str, state: str, message: str
 ) -> None:
     execute(database_url, statement)
 
-    finding = look()["administrators"]
+    finding = look_at("administrators")
 
     assert (finding.state, finding.message) == (state, message)
 
 
 def test_the_first_administrator_is_told_of_until_the_password_is_changed(
-    look: Look, database_url: str
+    look_at: LookAt, database_url: str
 ) -> None:
     then = "now() - interval '41 days'"
     execute(database_url, f"UPDATE sys.user SET create_time = {then}, update_time = {then}")
-    first = look()["first-administrator"]
+    first = look_at("first-administrator")
     execute(database_url, "UPDATE sys.user SET update_time = now()")
-    changed = look()["first-administrator"]
+    changed = look_at("first-administrator")
     execute(database_url, "UPDATE sys.user SET user_name = 'wanda', user_name_key = 'wanda'")
 
     assert first.message == "admin still has the password of the first start, 41 days old"
     assert (first.state, changed.state) == ("warning", "ok")
-    assert look()["first-administrator"].message == "no administrator is called admin"
+    assert look_at("first-administrator").message == "no administrator is called admin"
 
 
-def test_bit_positions_that_make_tokens_long_are_a_warning(look: Look, database_url: str) -> None:
-    assert look()["permission-bits"].state == "ok"
+def test_bit_positions_that_make_tokens_long_are_a_warning(look_at: LookAt, database_url: str) -> None:
+    assert look_at("permission-bits").state == "ok"
     execute(
         database_url,
         "UPDATE sys.menu SET bit_position = 8192 WHERE auth_mark = 'system:role:list';"
         "INSERT INTO sys.retired_bit SELECT n, 1, 1, now() FROM generate_series(9000, 9002) n",
     )
 
-    finding = look()["permission-bits"]
+    finding = look_at("permission-bits")
 
     assert (finding.state, finding.message) == (
         "warning",
@@ -236,15 +240,15 @@ def test_bit_positions_that_make_tokens_long_are_a_warning(look: Look, database_
     )
 
 
-def test_a_role_that_violates_the_separation_of_duties_is_a_fault(look: Look, tmp_path: Path) -> None:
+def test_a_role_that_violates_the_separation_of_duties_is_a_fault(look_at: LookAt, tmp_path: Path) -> None:
     stated = tmp_path / "stated.yaml"
     stated.write_text(
         "statements: [{name: apart, reason: two pairs of eyes, "
         "no_role_holds: ['system:user:list', 'system:role:list'], except_roles: [super, admin]}]\n"
     )
 
-    assert look()["invariants"].state == "ok"
-    finding = look(PORTCULLIS_POLICY__INVARIANTS=str(stated))["invariants"]
+    assert look_at("invariants").state == "ok"
+    finding = look_at("invariants", PORTCULLIS_POLICY__INVARIANTS=str(stated))
 
     told = "apart: the role auditor holds system:user:list and system:role:list (two pairs of eyes)"
     assert (finding.state, finding.message) == ("fault", told)

@@ -17,7 +17,7 @@ from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
 from service.settings import load, local_secret, rotate_local_secret
 from tests.authn.keys import KIND_OF, key, private_pem, public_pem
-from tests.doctor.conftest import Look, execute, no_routes
+from tests.doctor.conftest import Look, LookAt, execute, no_routes
 
 ON_TLS = {"PORTCULLIS_AUTH__IS_READ_COOKIE": "true", "PORTCULLIS_AUTH__COOKIE_SECURE": "false"}
 EVERYWHERE = {"PORTCULLIS_SERVER__HOST": "0.0.0.0"}
@@ -100,16 +100,17 @@ def test_a_private_key_is_for_its_owner_alone(tmp_path: Path, mode: int, expecte
     assert judged("signing-key", tmp_path, **variables) == expected
 
 
-def test_keys_that_do_not_fit_the_algorithm_are_a_fault(look: Look, tmp_path: Path) -> None:
+def test_keys_that_do_not_fit_the_algorithm_are_a_fault(look_at: LookAt, tmp_path: Path) -> None:
     (tmp_path / "private").write_bytes(private_pem(key(KIND_OF["ES256"])))
     (tmp_path / "private").chmod(0o600)
     (tmp_path / "public").write_bytes(public_pem(key(KIND_OF["ES256"])))
 
-    finding = look(
+    finding = look_at(
+        "signing-key",
         PORTCULLIS_AUTH__JWT_ALGORITHM="EdDSA",
         PORTCULLIS_AUTH__JWT_PRIVATE_KEY=str(tmp_path / "private"),
         PORTCULLIS_AUTH__JWT_PUBLIC_KEY=str(tmp_path / "public"),
-    )["signing-key"]
+    )
 
     assert (state(finding), finding.message) == ("fault", "must be an Ed25519 key for EdDSA")
 
@@ -177,22 +178,25 @@ def test_a_previous_key_is_accepted_as_long_as_its_tokens_live(
     assert judged("previous-key", tmp_path, JWT_SECRET="") == "fault"
 
 
-def test_a_first_password_does_no_harm_before_the_first_start(look: Look, empty_database_url: str) -> None:
-    found = look(DATABASE_URL=empty_database_url, PORTCULLIS_ADMIN_PASSWORD="five wary herons")
+def test_a_first_password_does_no_harm_before_the_first_start(
+    look_at: LookAt, empty_database_url: str
+) -> None:
+    variables = {"DATABASE_URL": empty_database_url, "PORTCULLIS_ADMIN_PASSWORD": "five wary herons"}
 
-    assert state(found["first-password"]) == "ok"
+    assert state(look_at("first-password", **variables)) == "ok"
 
 
-def test_an_object_store_that_does_not_answer_is_a_fault(look: Look) -> None:
-    found = look(
+def test_an_object_store_that_does_not_answer_is_a_fault(look_at: LookAt) -> None:
+    found = look_at(
+        "object-store",
         OBJSTORE_ENDPOINT="http://127.0.0.1:1",
         OBJSTORE_BUCKET="files",
         OBJSTORE_ACCESS_KEY="someone",
         OBJSTORE_SECRET_KEY="not to be shown",
     )
 
-    assert state(found["object-store"]) == "fault"
-    assert found["object-store"].message == "bucket files at http://127.0.0.1:1 does not answer"
+    assert state(found) == "fault"
+    assert found.message == "bucket files at http://127.0.0.1:1 does not answer"
 
 
 def test_a_database_that_no_start_has_seen_is_a_fault(look: Look, empty_database_url: str) -> None:
@@ -202,10 +206,10 @@ def test_a_database_that_no_start_has_seen_is_a_fault(look: Look, empty_database
     assert found["administrators"].message == "the database does not have this version's schema"
 
 
-def test_a_schema_of_another_version_is_a_fault(look: Look, database_url: str) -> None:
+def test_a_schema_of_another_version_is_a_fault(look_at: LookAt, database_url: str) -> None:
     execute(database_url, "UPDATE sys.alembic_version SET version_num = 'v0001'")
 
-    assert look()["schema"].message.startswith("v0001 is stored, and this version needs v")
+    assert look_at("schema").message.startswith("v0001 is stored, and this version needs v")
 
 
 def test_a_schema_of_a_newer_version_is_no_fault_where_this_one_is_new_enough(

@@ -22,7 +22,7 @@ from service.launch.doctor import as_json, as_text, diagnose, status_of
 from service.records.database.server_facts import ServerFacts
 from service.records.schema_revision import SchemaStanding
 from service.settings import Database, Redis, Server, Settings
-from tests.doctor.conftest import Look, execute, no_routes, variables_of
+from tests.doctor.conftest import Look, LookAt, execute, no_routes, variables_of
 from tests.support.running import portcullis
 from tests.support.seeded import seed_database
 
@@ -56,10 +56,10 @@ def test_a_store_is_judged_by_what_it_does_with_what_it_is_given(
     assert states(maxmemory="64mb", appendonly="yes") == ["ok", "fault", "ok", "ok"]
 
 
-def test_a_database_that_takes_no_writes_is_a_fault(look: Look, database_url: str) -> None:
+def test_a_database_that_takes_no_writes_is_a_fault(look_at: LookAt, database_url: str) -> None:
     name = conninfo_to_dict(database_url)["dbname"]
     execute(database_url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-    finding = look()["database"]
+    finding = look_at("database")
     assert finding.state == "fault"
     assert "read-only" in finding.message
 
