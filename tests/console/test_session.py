@@ -187,6 +187,10 @@ def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit
     visit.context.set_offline(offline=False)
     visit.page.get_by_role("button", name="Try again").click()
     heading(visit, "Your devices")
+    # A service on the machine itself needs no network.
+    visit.page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })")
+    visit.page.evaluate("location.hash = '/'")
+    heading(visit, "Hello, offline")
     # After an upgrade the file is gone for good, and the whole page is loaded anew.
     visit.page.route("**/views/sign-ins.js", lambda route: route.fulfill(status=404))
     visit.expected.append("404")

@@ -235,11 +235,13 @@ async function show({ same = false, back = false } = {}) {
 
 /**
  * Load a view. After an upgrade its file is gone, and only a new page has the new ones, which costs the session. So a
- * browser without a network does not try: it would not ask for the file a second time.
+ * browser without a network makes sure first that the service is on its own machine: a file that could not be loaded
+ * once is not asked for a second time.
  * @param {import("./views.js").View} view
  */
 async function loaded(view) {
-  if (!navigator.onLine) throw new Problem(0, { code: "unreachable" });
+  const reached = navigator.onLine || (await fetch(import.meta.url, { cache: "no-store" }).catch(() => null));
+  if (!reached) throw new Problem(0, { code: "unreachable" });
   try {
     return await view.load();
   } catch (error) {
