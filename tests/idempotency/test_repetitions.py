@@ -150,8 +150,8 @@ async def test_of_many_equal_requests_at_once_one_is_served(shared: Inside) -> N
     served = [one for one in found if one.status == 201 and not was_replayed(one)]
     others = [one for one in found if one not in served and not was_replayed(one)]
     assert len(served) == 1
-    assert others
-    assert {(one.status, one.code, one.header("retry-after")) for one in others} == {
+    # As many as came while it was served; the others got its answer.
+    assert {(one.status, one.code, one.header("retry-after")) for one in others} <= {
         (409, "request_under_way", "1")
     }
     assert (await shared.ask("POST", "/api/role", body, mine)).body == served[0].body
