@@ -3,7 +3,7 @@ from __future__ import annotations
 import falcon
 import pytest
 from falcon.routing import CompiledRouter
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.errors import PolicyError
@@ -35,7 +35,6 @@ def falcon_router(paths: set[str]) -> CompiledRouter:
     return router
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.sets(templates(), max_size=14), st.lists(PATHS, min_size=1, max_size=20))
 def test_the_index_finds_the_template_that_falcons_router_finds(paths: set[str], requests: list[str]) -> None:
     router = falcon_router(paths)

@@ -218,7 +218,7 @@ async def test_no_crowd_of_moves_at_random_makes_a_cycle_or_a_tree_that_is_too_d
     chance = random.Random(7)
     made = [await created(shared, PAGE) for _ in range(14)]
     done: Counter[int] = Counter()
-    for _ in range(12):
+    for _ in range(6):
         pairs = [chance.sample(made, 2) for _ in range(6)]
         answers = await asyncio.gather(
             *(

@@ -262,11 +262,12 @@ async def begin(service: Inside) -> None:
     await service.data("POST", "/api/policy/reload")
 
 
-def test_no_sequence_of_calls_ends_with_more_than_it_began_with(run: Run) -> None:
+@pytest.mark.parametrize("sequences", [8, pytest.param(100, marks=pytest.mark.extended)])
+def test_no_sequence_of_calls_ends_with_more_than_it_began_with(run: Run, sequences: int) -> None:
     allowed: Counter[str] = Counter()
 
     # No shrinking: a sequence is read as fast as a dozen more are run.
-    @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), phases=RUN)
+    @settings(max_examples=sequences, deadline=None, suppress_health_check=list(HealthCheck), phases=RUN)
     @given(st.sampled_from(sorted(POWERS)), st.sampled_from((False, False, True)), STEPS)
     def nobody_climbs(power: str, dormant: bool, steps: list[Step]) -> None:
         codes = POWERS[power]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.web.requests.bodies import MAX_BODY
@@ -260,14 +260,12 @@ async def test_the_body_of_a_get_is_ignored() -> None:
     assert (await ask(APP, "GET", "/api/thing/1", body=b"{")).status == 200
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200) | st.text(max_size=100).map(str.encode))
 async def test_random_bytes_never_fail_the_service(body: bytes) -> None:
     for answer in (await post(body), await put(body)):
         assert answer.status < 500
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(),

@@ -63,7 +63,7 @@ def test_no_value_starts_a_line_of_its_own(out: io.BytesIO, value: object) -> No
     assert len(lines(out)) == 2
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters()))
 def test_any_text_comes_back_from_its_line(out: io.BytesIO, text: str) -> None:
     out.seek(0)
@@ -73,7 +73,7 @@ def test_any_text_comes_back_from_its_line(out: io.BytesIO, text: str) -> None:
     assert line["value"] == text
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters()))
 def test_any_text_is_one_readable_line(text: str) -> None:
     stream = io.BytesIO()
