@@ -11,14 +11,6 @@ def printed_by(program: str) -> list[str]:
     return subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True).split("\n")[:-1]
 
 
-def test_a_worker_does_not_import_the_orm() -> None:
-    program = """
-import service.launch.worker, sys
-print("sqlalchemy.engine" in sys.modules, "sqlalchemy.orm" in sys.modules)
-"""
-    assert printed_by(program) == ["True False"]
-
-
 def test_what_an_extension_needs_of_the_orm_is_imported_when_it_is_asked_for() -> None:
     program = """
 import service.records

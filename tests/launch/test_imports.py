@@ -1,0 +1,71 @@
+"""What each part of the service imports, and what it leaves alone: told by one interpreter, step by step."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.running import ROOT
+
+_PROGRAM = """
+import importlib, json, sys
+told = {}
+for step, names in json.loads(sys.argv[1]).items():
+    for name in names:
+        importlib.import_module(name)
+    told[step] = list(sys.modules)
+from service.app import describe_routes
+describe_routes()  # it makes a container of its own
+print(json.dumps(told | {"routes": list(sys.modules)}))
+"""
+_COMMANDS = (
+    "admin",
+    "admin_list",
+    "admin_reset",
+    "audit",
+    "doctor",
+    *(f"policy.{name}" for name in ("diff", "explain", "export", "log", "matrix", "openings", "prove")),
+    *(f"policy.{name}" for name in ("replay", "sync", "unlock", "what", "what_if", "who")),
+    "resource.import_",
+    "state.apply",
+    "state.export",
+    "state.plan",
+)
+_STEPS = {
+    "state": ["service.launch.state.export"],
+    "commands": [f"service.launch.{name}" for name in _COMMANDS],
+    "worker": ["service.launch.worker"],
+    "all": ["service.launch.commands", "service.launch.prepare"],
+}
+
+Imported = dict[str, set[str]]
+
+
+@pytest.fixture(scope="module")
+def imported() -> Imported:
+    """The modules that are there after each step; the last one has described the routes."""
+    command = [sys.executable, "-c", _PROGRAM, json.dumps(_STEPS)]
+    told = json.loads(subprocess.check_output(command, cwd=ROOT, text=True))
+    return {step: set(names) for step, names in told.items()}
+
+
+def test_a_state_is_exported_without_what_serves_and_decides(imported: Imported) -> None:
+    heavy = {"casbin", "falcon", "redis", "sqlalchemy", "sqlalchemy.orm"}
+    assert imported["state"] & heavy == {"sqlalchemy"}
+
+
+def test_commands_import_neither_the_server_nor_what_migrates(imported: Imported) -> None:
+    assert imported["commands"] & {"alembic", "uvicorn", "service.app"} == set()
+
+
+def test_a_worker_does_not_import_the_orm(imported: Imported) -> None:
+    assert imported["worker"] & {"sqlalchemy.engine", "sqlalchemy.orm"} == {"sqlalchemy.engine"}
+
+
+def test_without_the_setting_no_module_of_opentelemetry_is_imported(imported: Imported) -> None:
+    packages = {name.partition(".")[0] for name in imported["routes"]}
+    assert "service" in packages
+    assert packages & {"opentelemetry", "requests", "google"} == set()
