@@ -59,6 +59,11 @@ def test_no_text_of_a_record_becomes_markup(visit: Visit, made: dict[str, int]) 
     button(page, "Delete").click()
     expect(page.get_by_role("dialog")).to_contain_text(UNSAFE)
     page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 320, "height": 640})
+    visit.go(f"/users/{made['user']}/edit")
+    headed(page, f"Edit {UNSAFE}")
+    visit.axe()  # the way back wraps
+    page.set_viewport_size({"width": 1280, "height": 900})
     visit.go(f"/roles/{made['role']}")
     # The user's page has the same heading.
     expect(page.locator(f"main .page[data-path='/roles/{made['role']}']")).to_be_visible()
