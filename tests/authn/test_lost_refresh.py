@@ -64,7 +64,7 @@ async def test_an_access_token_that_is_used_proves_that_its_pair_arrived(parts: 
     pair = await log_in(parts)
     renewed = await lost(parts, pair)
     await parts.authenticator.authenticate(renewed.access_token, MAP)
-    for _ in range(100):
+    for _ in range(1000):
         if not await parts.store._client.keys("auth:undelivered:*"):
             break
         await asyncio.sleep(0.02)

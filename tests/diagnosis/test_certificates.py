@@ -64,7 +64,7 @@ def test_postgresql_is_asked_for_tls_first(tmp_path: Path, answer: bytes, seen: 
 
 
 async def watched(watch: CertificateWatch) -> Health:
-    for _ in range(500):
+    for _ in range(2000):
         if watch.found:
             return await watch.health()
         await watch.health()

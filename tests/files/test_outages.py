@@ -45,7 +45,7 @@ async def nothing_left(service: Inside, s3: S3Server) -> None:
     await sweep.once()
     with psycopg.connect(service.database_url) as connection:
         assert connection.execute("SELECT name, state FROM sys.file").fetchall() == []
-    for _ in range(20):
+    for _ in range(200):
         if not s3.keys():
             break
         await asyncio.sleep(0.1)

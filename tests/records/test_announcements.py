@@ -53,7 +53,7 @@ async def test_a_listener_that_is_cancelled_leaves_no_connection(empty_database_
 
     async with await psycopg.AsyncConnection.connect(empty_database_url, autocommit=True) as other:
         count = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-        for _ in range(200):
+        for _ in range(1000):
             row = await (await other.execute(count)).fetchone()
             if row == (1,):
                 break
