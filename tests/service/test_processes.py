@@ -235,7 +235,7 @@ def test_a_worker_needs_less_than_110_megabytes_beside_the_hashing_of_passwords(
 @pytest.mark.anyio
 async def test_other_requests_are_answered_while_many_logins_hash(service: Running) -> None:
     async with httpx.AsyncClient(base_url=service.url, timeout=PATIENCE, trust_env=False) as client:
-        bodies = [{"userName": f"nobody-{number}", "password": "x" * 12} for number in range(40)]
+        bodies = [{"userName": f"nobody-{number}", "password": "x" * 12} for number in range(24)]
         logins = [asyncio.create_task(client.post("/api/auth/login", json=body)) for body in bodies]
         await asyncio.wait(logins, return_when=asyncio.FIRST_COMPLETED)
         answer = await client.get("/health/live")
