@@ -119,3 +119,10 @@ def test_no_network_port_is_opened(own_stores: EmbeddedStores) -> None:
         assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
     with redis.Redis.from_url(own_stores.redis_url) as client:
         assert client.config_get("port") == {"port": "0"}
+
+
+def test_a_server_that_was_closed_does_not_start_again(tmp_path: Path) -> None:
+    stores = EmbeddedStores(tmp_path, with_postgres=False)
+    stores.close()
+    with pytest.raises(EmbeddedError, match="Valkey was closed"):
+        stores.valkey.start()
