@@ -69,7 +69,7 @@ SELECTIONS = {
     ),
 }
 # What of benchmarks needs no other frameworks.
-NOT_MEASURED = {"compare", "publish", "faults", "soak", "-h", "--help"}
+NOT_MEASURED = {"compare", "publish", "faults", "soak", "console", "-h", "--help"}
 CACHES = {"off": 0, "one": 1}  # entries
 CACHES_VARIABLE = "PORTCULLIS_TEST_CACHES"
 MANIFESTS = {

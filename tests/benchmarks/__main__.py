@@ -18,7 +18,7 @@ import msgspec
 
 from tests.benchmarks.frame.compare import alike, compare, only_in
 from tests.benchmarks.frame.page import PAGE, REFERENCE, encoded, publish
-from tests.benchmarks.frame.registry import APART, BENCHMARKS, NAMES, TOTAL
+from tests.benchmarks.frame.registry import APART, BENCHMARKS, NAMED, NAMES, TOTAL
 from tests.benchmarks.frame.results import QUICK, Pace, Run
 from tests.benchmarks.frame.runner import run_all
 from tests.benchmarks.frame.table import wanted
@@ -39,9 +39,10 @@ def _measure(words: Sequence[str]) -> int:
     """Run benchmarks; 1 if one of them failed. Goals that are missed are named, and are no failure."""
     parser = _parser()
     arguments = parser.parse_args(words)
-    if unknown := set(arguments.names) - {*NAMES}:
-        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
-    chosen = [one for one in BENCHMARKS if one.name in (arguments.names or NAMES)]
+    known = [one.name for one in (*BENCHMARKS, *NAMED)]
+    if unknown := set(arguments.names) - {*known}:
+        parser.error(f"no benchmark is called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    chosen = [one for one in (*BENCHMARKS, *NAMED) if one.name in (arguments.names or NAMES)]
     try:
         run = run_all(chosen, QUICK if arguments.quick else Pace())
     except KeyboardInterrupt:
@@ -62,7 +63,7 @@ def _measure(words: Sequence[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    listed = [f"  {one.name:<10} {one.about}" for one in BENCHMARKS]
+    listed, named = ([f"  {one.name:<10} {one.about}" for one in each] for each in (BENCHMARKS, NAMED))
     apart = [f"  {name:<10} {about}" for name, about in APART.items()]
     parser = argparse.ArgumentParser(
         prog="dev.py bench",
@@ -74,7 +75,17 @@ def _parser() -> argparse.ArgumentParser:
         f"at most {TOTAL // 60} minutes on two quiet cores.",
         epilog="\n".join(
             [
-                *("benchmarks:", *listed, "", "apart, by name and alone only:", *apart, ""),
+                *(
+                    "benchmarks:",
+                    *listed,
+                    "",
+                    "by name only:",
+                    *named,
+                    "",
+                    "apart, by name and alone only:",
+                    *apart,
+                    "",
+                ),
                 "compare says what became slower beyond the noise of the rounds; 1 if something did.",
                 "publish writes the page from results that --json has kept.",
             ]

@@ -43,6 +43,13 @@ BENCHMARKS = (
 )
 NAMES = tuple(benchmark.name for benchmark in BENCHMARKS)
 
+NAMED = (
+    Benchmark(
+        "console", "views of the console in Chromium, of 100,000 users and 10,000 resources, against few", 300
+    ),
+)
+"""What needs more than this repository and Python: runs only when it is named."""
+
 APART = {
     "faults": "what each operation answers while a store fails in every way (--only STORE:FAULT, --cluster)",
     "soak": "whether anything grows in twenty minutes of mixed load (--quick: one minute)",
