@@ -830,6 +830,8 @@ export interface PolicyInForce {
   workers: Worker[];
 }
 
+export type PolicyLayer = "endpoint" | "grant" | "permission" | "resource" | "service";
+
 /** An edit of the caller's profile: omitted fields are unchanged, null clears a field. */
 export interface ProfileEdit {
   nickName?: string;
@@ -1406,7 +1408,7 @@ export interface Operations {
   };
   "GET /api/policy": {
     path: {};
-    query: { page?: number; size?: number; layer?: "endpoint" | "grant" | "permission" | "resource" | "service"; line?: string };
+    query: { page?: number; size?: number; layer?: PolicyLayer[]; line?: string };
     body: undefined;
     answer: PolicyInForce;
   };

@@ -15,7 +15,7 @@ from service.endpoints.policy.layers import Line
 from service.errors import Conflict
 from service.web.requests.context import RequestContext
 from service.web.requests.marks import logged, named, needs, publishes, refuses
-from service.web.requests.schema import Moment, PartQuery, Published, Revision, Schema
+from service.web.requests.schema import SEVERAL, Moment, PartQuery, Published, Revision, Schema
 
 Count = Annotated[int, Meta(ge=0, examples=[296])]
 Layer = Literal["service", "resource", "endpoint", "permission", "grant"]
@@ -54,7 +54,7 @@ class PolicyInForce(Schema):
 class PolicyQuery(PartQuery):
     """Which lines are wanted: all of them, or a page of those that fit."""
 
-    layer: Layer | None = None
+    layer: Annotated[list[Layer], SEVERAL] | None = None
     line: (
         Annotated[
             str, Meta(max_length=256, description="A part of the line, in any case.", examples=["user:list"])
@@ -64,7 +64,7 @@ class PolicyQuery(PartQuery):
 
     def lines(self, policy: Policy) -> tuple[list[str], int]:
         """Return the lines of the page, and how many fit."""
-        fitting = [rule for rule in policy.rules if self.layer in (None, rule.layer)]
+        fitting = [rule for rule in policy.rules if self.layer is None or rule.layer in self.layer]
         if part := (self.line or "").lower():
             fitting = [rule for rule in fitting if part in str(rule).lower()]
         return [str(rule) for rule in self.part(fitting)], len(fitting)

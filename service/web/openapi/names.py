@@ -29,6 +29,7 @@ _ENUMERATIONS: Final = {
         "OpenTo": "@login @anyone",
         "OpeningNeeds": "nothing login",
         "OperationKind": "INSERT UPDATE DELETE IMPORT EXPORT QUERY LOGIN LOGOUT REFRESH KICK BAN",
+        "PolicyLayer": "service resource endpoint permission grant",
         "PartState": "up degraded read_only down",
         "ReadinessState": "ready degraded",
         "RequestMethod": "GET POST PUT PATCH DELETE",
