@@ -123,16 +123,18 @@ async def test_the_writable_one_of_several_servers_is_used_as_soon_as_there_is_o
         assert await server_of(database) == first
         make_read_only(other, "on")
         with pytest.raises(Unavailable, match="takes no changes"):
-            await write(database)
+            await write_without_end(database)
         assert await server_of(database) == second
     make_read_only(other, "off")
     async with opened(url) as database:
         assert await server_of(database) == second
 
 
-async def write(database: Database) -> None:
-    async with database.transaction() as connection:
-        await connection.execute(text("CREATE TABLE written ()"))
+async def write_without_end(database: Database) -> None:
+    """Write until it is refused: the process of each connection hears of a new setting in its own time."""
+    while True:
+        async with database.transaction() as connection:
+            await connection.execute(text("CREATE TABLE IF NOT EXISTS written ()"))
 
 
 async def test_without_a_writable_server_the_cause_names_each_one(
