@@ -25,6 +25,10 @@ async def after(service: Inside, cursor: str, query: str = "module=followed") ->
     return await service.data("GET", f"{LIST}?{query}&after={cursor}")
 
 
+def ids(items: list[dict[str, Any]]) -> list[int]:
+    return [one["id"] for one in items]
+
+
 async def test_what_is_written_late_is_read_though_its_event_was_earlier(shared: Inside) -> None:
     await operations(shared.database_url, {"module": "followed", "create_time": at(50)})
     page = await shared.data("GET", f"{LIST}?module=followed")
@@ -36,10 +40,10 @@ async def test_what_is_written_late_is_read_though_its_event_was_earlier(shared:
         {"module": "followed", "create_time": at(90)},
     )
     first = await after(shared, cursor, "module=followed&size=1")
-    assert [one["id"] for one in first["items"]] == [late]
+    assert ids(first["items"]) == [late]
     assert (first["total"], first["nextCursor"]) == (None, None)
     second = await after(shared, first["followCursor"])
-    assert [one["id"] for one in second["items"]] == [latest]
+    assert ids(second["items"]) == [latest]
     assert (await after(shared, second["followCursor"]))["items"] == []
 
 
@@ -48,7 +52,8 @@ async def test_entries_that_do_not_match_are_passed_over_once(shared: Inside) ->
     cursor = (await after(shared, follow_cursor(started), "module=none"))["followCursor"]
     (last,) = await operations(shared.database_url, {"module": "others"})
     moved = (await after(shared, cursor, "module=none"))["followCursor"]
-    assert moved == follow_cursor(last)
+    assert last in ids((await after(shared, cursor, "module=others"))["items"])
+    assert last not in ids((await after(shared, moved, "module=others"))["items"])
     by_cursor = await shared.data("GET", f"{LIST}?module=others&size=1")
     assert (await shared.data("GET", f"{LIST}?module=others&cursor={by_cursor['nextCursor']}"))[
         "followCursor"
@@ -81,7 +86,7 @@ async def test_the_events_of_sessions_are_followed_alike(shared: Inside) -> None
     cursor = (await shared.data("GET", "/api/login-log/list"))["followCursor"]
     (written,) = await logins(shared.database_url, {"device": "followed"})
     page = await shared.data("GET", f"/api/login-log/list?device=followed&after={cursor}")
-    assert [one["id"] for one in page["items"]] == [written]
+    assert ids(page["items"]) == [written]
 
 
 async def test_a_cursor_that_no_answer_gave_out_is_refused(shared: Inside) -> None:
