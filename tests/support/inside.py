@@ -24,6 +24,8 @@ from tests.support.cheap_hashes import cheap_hasher
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
 from tests.web.driver import JSON, Answer, ask
 
+PATIENT: Final = {"PORTCULLIS_DATABASE__TIMEOUT": "10", "PORTCULLIS_REDIS__TIMEOUT": "5"}
+"""Seconds in which stores that serve answer, however busy the machine is."""
 CHEAPER: Final = text("UPDATE sys.user SET password_hash = :new WHERE password_hash = :old")
 
 
@@ -116,7 +118,7 @@ async def publish(database_url: str) -> None:
 
 def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
-    chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **variables})
+    chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **PATIENT, **variables})
     costs = {"argon2_memory": CHEAP_HASHER.memory_cost, "argon2_time": CHEAP_HASHER.time_cost}
     return replace(chosen, password=replace(chosen.password, **costs))
 
