@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
+from service.records.logs.positions import follow_cursor
 from tests.console.house import House
 from tests.console.visits import Visit
 
@@ -48,6 +49,21 @@ def test_a_log_that_is_followed_shows_what_is_written_meanwhile(visit: Visit, ho
 
     expect(visit.page.get_by_role("row").filter(has_text="role create")).to_have_count(1)
     expect(visit.page.get_by_text("1 new entry")).to_be_visible()
+
+
+def test_a_log_is_followed_further_after_a_restore(visit: Visit, house: House) -> None:
+    visit.sign_in(address="/logs/operations?target=role:restored&follow=true")
+    expect(visit.page.get_by_text("Nothing matches these filters.")).to_be_visible()
+
+    def ahead(route: Route) -> None:
+        route.continue_(url=re.sub("after=[^&]*", f"after={follow_cursor(10**12)}", route.request.url))
+
+    # Once it is as if the log had been longer; then the list has been read again.
+    with visit.page.expect_response(re.compile("operation-log/list(?!.*after=)")):
+        visit.page.route(re.compile("after="), ahead, times=1)
+    house.api.post("/api/role", json={"roleCode": "restored", "roleName": "Restored"})
+
+    expect(visit.page.get_by_role("row").filter(has_text="role create")).to_have_count(1)
 
 
 def test_the_login_log_tells_who_was_refused(visit: Visit, house: House) -> None:

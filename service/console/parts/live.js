@@ -1,5 +1,6 @@
 // @ts-check
 /** Follows a log as it grows: the list is read again whenever something was written. */
+import { Problem } from "../core/api.js";
 import { button } from "../core/dom.js";
 import { S } from "../strings.js";
 import { tell } from "./dialog.js";
@@ -41,8 +42,10 @@ export function following(page, ask, reload) {
         }
       }
       pause = PAUSE;
-    } catch {
+    } catch (problem) {
       pause = Math.min(LONGEST, pause * 2); // the list itself shows what is wrong when it is read again
+      // A restored database gives ids again: the list says where its log ends.
+      if (problem instanceof Problem && problem.violations.some(({ field }) => field === "after")) await reload();
     }
     wait();
   }

@@ -14,6 +14,8 @@ const T = S.policy;
 const FIRST = 12;
 /** The most requests of a page: each has a link for every role. */
 const MOST = 100;
+/** The most roles that can be named; of more, the answer has all. */
+const NAMED = 200;
 
 /** @typedef {import("../types/api").MatrixRequest} MatrixRequest */
 
@@ -38,7 +40,10 @@ export async function show(page) {
       { title: S.resources.request, cell: (one) => objectOf(page, one.object) },
       ...roles.map(({ code }) => ({ title: code, cell: (/** @type {MatrixRequest} */ one) => cell(page, one, code) })),
     ],
-    load: async ({ page: number, size, object }) => (await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object, roleCode: roles.map(({ code }) => code) } })).data,
+    load: async ({ page: number, size, object }) => {
+      const roleCode = roles.length > NAMED ? undefined : roles.map(({ code }) => code);
+      return (await page.call("GET", "/api/policy/matrix", { query: { page: number, size, object, roleCode } })).data;
+    },
   });
   shown.classList.add("matrix");
   moving(shown);
@@ -47,7 +52,7 @@ export async function show(page) {
 
 /** Return the roles that the first requests name: the caller may not list roles. @param {import("../core/router.js").Page} page */
 async function passing(page) {
-  const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 50 } });
+  const { data } = await page.call("GET", "/api/policy/matrix", { query: { size: 200 } });
   const codes = new Set(data.items.flatMap((/** @type {MatrixRequest} */ one) => one.roles.map(({ roleCode }) => roleCode)));
   return [...codes].sort().map((code) => ({ code, name: code }));
 }
