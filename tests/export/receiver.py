@@ -86,3 +86,8 @@ def said(status: int, **headers: str) -> Callable[[Any], Answer]:
     """Return an ``answer`` that is always the same."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return lambda _request: (status, named)
+
+
+def poisoned(status: int) -> Callable[[Request], Answer]:
+    """Answer ``status`` to a request whose body has the word "poison", and 200 to all others."""
+    return lambda request: ((status if b"poison" in request.body else 200), {})

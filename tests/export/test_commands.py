@@ -26,14 +26,10 @@ from service.settings import Destination, Export, Settings
 from service.settings.destinations import Destinations
 from tests.doctor.conftest import no_routes
 from tests.export.conftest import SECRET, Place
-from tests.export.receiver import Answer, HttpReceiver, Request, said
+from tests.export.receiver import HttpReceiver, poisoned, said
 from tests.export.test_delivery import drained
 
 pytestmark = pytest.mark.anyio
-
-
-def refusing(request: Request) -> Answer:
-    return (400 if b"poison" in request.body else 200), {}
 
 
 async def run(place: Place, command: ModuleType, *arguments: str, to: Destination | None = None) -> None:
@@ -54,7 +50,7 @@ async def run(place: Place, command: ModuleType, *arguments: str, to: Destinatio
 async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with HttpReceiver(answer=refusing).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(400)).listening() as receiver:
         to = place.destination(receiver.url)
         delivery = await place.delivery(to)
         written = await place.write("a", "poison", "c")
@@ -79,7 +75,7 @@ async def test_a_dead_letter_is_listed_and_sent_again_once_the_receiver_takes_it
 async def test_a_dead_letter_that_can_not_be_read_does_not_keep_the_others_from_being_sent(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with HttpReceiver(answer=refusing).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(400)).listening() as receiver:
         to = place.destination(receiver.url)
         delivery = await place.delivery(to)
         broken, good, _ = await place.write("poison", "poison too", "c")
@@ -105,7 +101,7 @@ async def test_retry_makes_the_next_attempt_due_and_says_when_a_receiver_is_away
         await delivery.step()
         await run(place, retry, to.name, to=to)
         assert (await place.state(to)).due_in is None
-        receiver.answer = refusing
+        receiver.answer = poisoned(400)
         await place.write("poison")
         await drained(delivery)
     with pytest.raises(OperatorError, match="can't be reached"):
@@ -160,7 +156,7 @@ async def test_a_log_that_a_destination_no_longer_exports_is_named_and_can_be_fo
 
 
 async def test_old_dead_letters_are_deleted(place: Place) -> None:
-    async with HttpReceiver(answer=refusing).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(400)).listening() as receiver:
         delivery = await place.delivery(place.destination(receiver.url))
         await place.write("poison", "b")
         await drained(delivery)
@@ -214,7 +210,7 @@ async def test_the_doctor_names_what_is_behind_refused_or_sent_in_clear_text(pla
         return finding.state, finding.message
 
     assert await found() == ("ok", "there are no destinations")
-    async with HttpReceiver(answer=refusing).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(400)).listening() as receiver:
         to = place.destination(receiver.url)
         assert await found(to) == ("ok", "1 destination, none late")
         delivery = await place.delivery(to)

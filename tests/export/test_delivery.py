@@ -14,7 +14,7 @@ from service.export import delivery as module
 from service.export.delivery import LONGEST_ASKED, Delivery, backoff
 from service.records.export import entries
 from tests.export.conftest import Place
-from tests.export.receiver import HttpReceiver, Request, said
+from tests.export.receiver import HttpReceiver, poisoned, said
 from tests.export.test_receivers import SyslogServer, messages_of, tcp
 from tests.oplog.conftest import until
 
@@ -207,10 +207,7 @@ async def test_a_worker_that_was_frozen_does_not_move_the_position_of_its_succes
 
 
 async def test_an_entry_that_the_receiver_refuses_is_set_aside_and_the_others_arrive(place: Place) -> None:
-    def answer(request: Request) -> tuple[int, dict[str, str]]:
-        return (400 if b"poison" in request.body else 200), {}
-
-    async with HttpReceiver(answer=answer).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(400)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))
         written = await place.write("a", "b", "poison", "d", "e")
         await drained(to)
@@ -233,12 +230,8 @@ async def test_a_receiver_that_refuses_everything_makes_no_dead_letters(place: P
     assert receiver.taken == written
 
 
-def refuses_poison(request: Request) -> tuple[int, dict[str, str]]:
-    return (413 if b"poison" in request.body else 200), {}
-
-
 async def test_a_refused_entry_is_set_aside_also_while_no_other_one_waits(place: Place) -> None:
-    async with HttpReceiver(answer=refuses_poison).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(413)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))
         written = await place.write("a")
         await drained(to)
@@ -253,7 +246,7 @@ async def test_a_refused_entry_is_set_aside_also_while_no_other_one_waits(place:
 
 
 async def test_a_refused_entry_that_fills_a_batch_does_not_stop_those_after_it(place: Place) -> None:
-    async with HttpReceiver(answer=refuses_poison).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(413)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url, batch=1))
         await place.write("a", "poison", "b")
         await drained(to)
@@ -309,10 +302,7 @@ async def test_an_entry_on_which_the_receiver_fails_again_and_again_is_found(
 ) -> None:
     monkeypatch.setattr(module, "ISOLATE_AFTER", 2)
 
-    def answer(request: Request) -> tuple[int, dict[str, str]]:
-        return (500 if b"poison" in request.body else 200), {}
-
-    async with HttpReceiver(answer=answer).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(500)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))
         written = await place.write("a", "poison", "c")
         for _ in range(2):
@@ -329,10 +319,7 @@ async def test_a_log_that_fails_is_not_forgotten_while_another_one_of_the_destin
 ) -> None:
     monkeypatch.setattr(module, "ISOLATE_AFTER", 2)
 
-    def answer(request: Request) -> tuple[int, dict[str, str]]:
-        return (500 if b"poison" in request.body else 200), {}
-
-    async with HttpReceiver(answer=answer).listening() as receiver:
+    async with HttpReceiver(answer=poisoned(500)).listening() as receiver:
         to = await place.delivery(place.destination(receiver.url))
         await place.write_login()
         await place.write_login(user_name="poison")
