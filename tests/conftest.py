@@ -11,7 +11,6 @@ from typing import Any
 
 import hypothesis
 import pytest
-import redis
 import structlog
 
 from service.embedded import EmbeddedStores
@@ -21,6 +20,7 @@ from tests.support.databases import NewDatabase, database, save_work
 from tests.support.environment import forget_settings
 from tests.support.marks import mark_stores
 from tests.support.schedule import Bundles, processes
+from tests.support.store_numbers import session_store
 
 pytest_plugins = ["tests.support.seeded", "tests.support.spare", "tests.support.cache_sizes"]
 
@@ -107,18 +107,14 @@ def empty_database_url(new_database: NewDatabase) -> str:
 
 
 @pytest.fixture
-def redis_url(stores: EmbeddedStores) -> str:
-    """The URL of the session's Valkey, emptied."""
-    return _emptied(stores)
+def redis_url(stores: EmbeddedStores) -> Iterator[str]:
+    """The URL of an empty session store that no other installation uses meanwhile."""
+    with session_store(stores) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
-def emptied_redis_url(stores: EmbeddedStores) -> str:
-    """The same, emptied once before the tests of a module, which bans of other databases would disturb."""
-    return _emptied(stores)
-
-
-def _emptied(stores: EmbeddedStores) -> str:
-    with redis.Redis.from_url(stores.redis_url) as client:
-        client.flushall()
-    return stores.redis_url
+def module_redis_url(stores: EmbeddedStores) -> Iterator[str]:
+    """The same, for what all tests of a module share."""
+    with session_store(stores) as url:
+        yield url

@@ -64,32 +64,22 @@ async def _button(service: Inside, code: str) -> None:
 
 
 @pytest.fixture(scope="module")
-async def _access(
+async def access(
     stores: EmbeddedStores,
     seeded_template: str,
-    emptied_redis_url: str,
+    module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Access]:
+    """One service for the tests of a module; everybody is logged in."""
     with database(stores, seeded_template) as url:
         log = {
             "PORTCULLIS_POLICY__DECISION_LOG": str(tmp_path_factory.mktemp("log") / "decisions"),
             "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
             "PORTCULLIS_SERVER__PUBLIC_URL": "https://access.example.com",
         }
-        async with inside(url, emptied_redis_url, **log) as service:
+        async with inside(url, module_redis_url, **log) as service:
             codes = {code for held in CODES.values() for code in held if not code.startswith("system:")}
             for code in sorted(codes):
                 await _button(service, code)
             members = {name: await member(service, name, *held) for name, held in CODES.items()}
             yield Access(service, members, Path(log["PORTCULLIS_POLICY__DECISION_LOG"]))
-
-
-@pytest.fixture
-async def access(_access: Access) -> Access:
-    """One service for the tests of a module; everybody is logged in."""
-    if (await _access.service.ask("GET", "/api/user/info")).status == 401:  # the store has been emptied
-        _access.service.token = await _access.service.log_in()
-    for one in _access.members.values():
-        if (await one.ask("GET", "/api/user/info")).status == 401:
-            await one.log_in()
-    return _access

@@ -37,8 +37,8 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-async def client(emptied_redis_url: str) -> AsyncIterator[Redis]:
-    client = Redis.from_url(emptied_redis_url)
+async def client(module_redis_url: str) -> AsyncIterator[Redis]:
+    client = Redis.from_url(module_redis_url)
     yield client
     await client.aclose()
 

@@ -78,13 +78,13 @@ class Workers:
 
 @pytest.fixture(scope="module")
 async def _workers(
-    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
+    stores: EmbeddedStores, seeded_template: str, module_redis_url: str
 ) -> AsyncIterator[Workers]:
     one_key = {"JWT_SECRET": secrets.token_urlsafe(48)}
     with database(stores, seeded_template) as url:
         async with (
-            inside(url, emptied_redis_url, **one_key) as first,
-            inside(url, emptied_redis_url, **one_key) as second,
+            inside(url, module_redis_url, **one_key) as first,
+            inside(url, module_redis_url, **one_key) as second,
         ):
             yield Workers(first, second)
 

@@ -144,14 +144,14 @@ async def test_a_request_with_a_known_key_asks_the_database_nothing(
 
 
 async def test_an_emptied_session_store_does_not_stop_keys_and_revives_no_rights(
-    workers: Workers, emptied_redis_url: str
+    workers: Workers, module_redis_url: str
 ) -> None:
     account = await workers.account(LIST)
     key = await workers.key(account)
     assert await workers.statuses(key) == [200, 200]
     await query(workers.first, "DELETE FROM sys.user_role WHERE user_id = %s", account.id)
     assert await workers.statuses(key) == [200, 200], "a change by hand announces nothing"
-    async with Redis.from_url(emptied_redis_url) as client:
+    async with Redis.from_url(module_redis_url) as client:
         await client.delete(f"auth:rights:{account.id}")
 
     assert await workers.statuses(key) == [403, 403]

@@ -104,7 +104,7 @@ async def test_a_session_that_cannot_be_read_stops_the_token(parts: Container, r
 async def test_an_emptied_store_refuses_every_old_token(parts: Container, redis_url: str) -> None:
     pair = await log_in(parts)
     async with Client.from_url(redis_url) as client:
-        await client.flushall()
+        await client.flushdb()
 
     with pytest.raises(RefreshRequired):
         await ask(parts, pair.access_token)

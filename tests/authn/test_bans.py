@@ -53,7 +53,7 @@ async def test_a_banned_user_stays_out_of_a_store_that_was_emptied(parts: Contai
     await ban(parts)
     assert await settle(parts) == 1
     async with Client.from_url(redis_url) as client:
-        await client.flushall()
+        await client.flushdb()
 
     await refused(parts, pair)
 

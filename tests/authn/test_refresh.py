@@ -204,7 +204,7 @@ async def test_the_refresh_token_of_an_ended_session_is_rejected(parts: Containe
 
 async def test_an_emptied_store_rejects_every_old_refresh_token(parts: Container) -> None:
     pair = await log_in(parts)
-    await parts.store._client.flushall()
+    await parts.store._client.flushdb()
 
     assert await reason(parts, pair.refresh_token) == "unknown"
 

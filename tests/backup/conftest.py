@@ -14,6 +14,7 @@ from tests.support.databases import database
 from tests.support.inside import Inside, inside
 from tests.support.inside_fixtures import service
 from tests.support.running import Ended, portcullis
+from tests.support.store_numbers import session_store
 
 __all__ = ["service"]
 
@@ -43,7 +44,6 @@ class Place:
 async def place(
     stores: EmbeddedStores,
     seeded_template: str,
-    emptied_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Place]:
     """One installation for the tests of a module, with its files in a directory."""
@@ -53,7 +53,7 @@ async def place(
         "PORTCULLIS_OPLOG__CHAIN_KEY": CHAIN_KEY,
         "JWT_SECRET": SECRET,
     }
-    with database(stores, seeded_template) as url:
-        async with inside(url, emptied_redis_url, **own) as running:
-            variables = own | {"DATABASE_URL": url, "REDIS_URL": emptied_redis_url, "PORTCULLIS_CONFIG": ""}
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with inside(url, redis_url, **own) as running:
+            variables = own | {"DATABASE_URL": url, "REDIS_URL": redis_url, "PORTCULLIS_CONFIG": ""}
             yield Place(running, folder, variables)

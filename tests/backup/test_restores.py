@@ -92,7 +92,7 @@ def stored(folder: Path) -> set[str]:
 async def made(
     stores: EmbeddedStores,
     seeded_template: str,
-    emptied_redis_url: str,
+    module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Made]:
     folder = tmp_path_factory.mktemp("place")
@@ -101,14 +101,14 @@ async def made(
         "PORTCULLIS_OPLOG__CHAIN_KEY": CHAIN_KEY,
         "JWT_SECRET": SECRET,
     }
-    shared = own | {"REDIS_URL": emptied_redis_url, "PORTCULLIS_CONFIG": ""}
+    shared = own | {"REDIS_URL": module_redis_url, "PORTCULLIS_CONFIG": ""}
     archive = folder / "backup.tar"
 
     async def command(url: str, *arguments: str) -> Ended:
         return await asyncio.to_thread(portcullis, folder, *arguments, DATABASE_URL=url, **shared)
 
     with database(stores, seeded_template) as first, database(stores, "template1") as second:
-        async with inside(first, emptied_redis_url, **own) as old:
+        async with inside(first, module_redis_url, **own) as old:
             files = {BEFORE: (await uploaded(old, "before.txt", BEFORE))["id"]}
             link = (await old.data("POST", f"/api/file/{files[BEFORE]}/public-link", {}))["token"]
             account = await old.data(
@@ -144,7 +144,7 @@ async def made(
         ids, objects = highest(first), stored(folder)
         said = await command(second, "restore", str(archive))
         assert said.status == 0, said.errors
-        async with inside(second, emptied_redis_url, **own) as new:
+        async with inside(second, module_redis_url, **own) as new:
             with ArchiveReader(archive) as reader:
                 manifest = reader.manifest
             variables = shared | {"DATABASE_URL": second}

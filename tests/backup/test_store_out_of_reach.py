@@ -69,7 +69,7 @@ async def sweep(url: str, objects: ObjectStore) -> int | None:
 async def both(
     stores: EmbeddedStores,
     seeded_template: str,
-    emptied_redis_url: str,
+    module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Both]:
     folder = tmp_path_factory.mktemp("bucket")
@@ -86,12 +86,12 @@ async def both(
             return await asyncio.to_thread(portcullis, folder, *arguments, **variables)
 
         archive = folder / "backup.tar"
-        async with inside(first, emptied_redis_url, **own) as old:
+        async with inside(first, module_redis_url, **own) as old:
             files = {BEFORE: (await uploaded(old, "before.txt", BEFORE))["id"]}
             await make_orphan(old)
             order = {"userName": "spared", "nickName": "S", "password": PASSWORD}
             spared = (await old.data("POST", "/api/user", order))["id"]
-            done = await command(first, emptied_redis_url, "backup", str(archive))
+            done = await command(first, module_redis_url, "backup", str(archive))
             assert done.status == 0, done.errors
             files[AFTER] = (await uploaded(old, "after.txt", AFTER))["id"]
             await old.data("POST", f"/api/online/{spared}/ban", {"reason": "after"})
@@ -100,7 +100,7 @@ async def both(
             prefix = reader.manifest.files.prefix
         said = await command(second, "redis://127.0.0.1:1", "restore", str(archive))
         assert said.status == 0, said.errors
-        async with inside(second, emptied_redis_url, **own) as new:
+        async with inside(second, module_redis_url, **own) as new:
             objects = object_store(settings.objstore, folder)
             yield Both(first, new, said, s3, objects, prefix, files, tokens)
 

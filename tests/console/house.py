@@ -20,12 +20,12 @@ from tests.support.databases import database
 from tests.support.members import ROLE, USER
 from tests.support.running import Running, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 PATIENCE: Final = 15_000
 """Milliseconds that a test waits for what should appear: others keep the cores busy."""
 
-_SESSIONS: Final = 4  # the number of the session store's database, which nothing else uses
 _NAMES: Final = (
     "chromium-headless-shell",  # without windows, which take half of the browser's time
     *("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"),
@@ -51,12 +51,13 @@ class House:
         with ExitStack() as starting:
             self._folder = Path(starting.enter_context(tempfile.TemporaryDirectory(prefix="pc-")))
             self._database = starting.enter_context(database(stores, template))
+            sessions = starting.enter_context(session_store(stores))
             self.service: Running = starting.enter_context(
                 running(
                     self._folder,
                     *("--workers", "1"),
                     DATABASE_URL=self._database,
-                    REDIS_URL=f"{stores.redis_url}?db={_SESSIONS}",
+                    REDIS_URL=sessions,
                     JWT_SECRET=secrets.token_urlsafe(48),
                     PORTCULLIS_THROTTLE__ENABLED="false",
                     PORTCULLIS_AUTH__MAX_DEVICES="100",

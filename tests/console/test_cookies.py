@@ -21,7 +21,9 @@ SHORT = 3  # seconds of an access token: the page has to refresh
 
 
 @pytest.fixture
-def cookies(house: House, stores: EmbeddedStores, published_template: str, tmp_path: Path) -> Iterator[Visit]:
+def cookies(
+    house: House, stores: EmbeddedStores, published_template: str, redis_url: str, tmp_path: Path
+) -> Iterator[Visit]:
     """A tab of a service in cookie mode."""
     with (
         database(stores, published_template) as url,
@@ -29,7 +31,7 @@ def cookies(house: House, stores: EmbeddedStores, published_template: str, tmp_p
             tmp_path,
             *("--workers", "1"),
             DATABASE_URL=url,
-            REDIS_URL=f"{stores.redis_url}?db=5",
+            REDIS_URL=redis_url,
             JWT_SECRET=secrets.token_urlsafe(48),
             PORTCULLIS_AUTH__IS_READ_COOKIE="true",
             PORTCULLIS_AUTH__COOKIE_SECURE="false",

@@ -10,6 +10,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.running import Running, running
+from tests.support.store_numbers import session_store
 
 
 def variables(database_url: str, redis_url: str) -> dict[str, str]:
@@ -24,12 +25,15 @@ def variables(database_url: str, redis_url: str) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def service(
-    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+    stores: EmbeddedStores,
+    seeded_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Running]:
     """One worker on a seeded database."""
     folder = tmp_path_factory.mktemp("service")
     with (
         database(stores, seeded_template) as url,
-        running(folder, "--workers", "1", **variables(url, f"{stores.redis_url}?db=5")) as started,
+        session_store(stores) as redis_url,
+        running(folder, "--workers", "1", **variables(url, redis_url)) as started,
     ):
         yield started

@@ -1,5 +1,5 @@
 """A service in the test's own process."""
 
-from tests.support.inside_fixtures import _shared, service, shared
+from tests.support.inside_fixtures import service, shared
 
-__all__ = ["_shared", "service", "shared"]
+__all__ = ["service", "shared"]

@@ -36,7 +36,7 @@ FILE = re.compile(r"(?:#|//) ([\w.-]+\.(?:py|mjs|toml))\n")
 async def service(
     stores: EmbeddedStores,
     seeded_template: str,
-    emptied_redis_url: str,
+    module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[tuple[Inside, dict[str, str]]]:
     """A service, and what a shell needs to reach it and to run commands beside it."""
@@ -45,7 +45,7 @@ async def service(
     secret = {"JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"}
     with database(stores, seeded_template) as url:
         async with (
-            inside(url, emptied_redis_url, **secret) as running,
+            inside(url, module_redis_url, **secret) as running,
             served(running._app) as port,
             command_on_path(programs),
         ):
@@ -55,7 +55,7 @@ async def service(
                 | {
                     "base": f"http://127.0.0.1:{port}",
                     "DATABASE_URL": url,
-                    "REDIS_URL": emptied_redis_url,
+                    "REDIS_URL": module_redis_url,
                     "PORTCULLIS_CONFIG": "",
                     "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
                     "FREE_PORT": str(free_port()),

@@ -14,6 +14,7 @@ from tests.service.callers import PASSWORD, log_in
 from tests.service.conftest import variables_for
 from tests.support.databases import database
 from tests.support.running import ROOT, Ended, Running, portcullis, running
+from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 EXAMPLE = ROOT / "docs" / "examples" / "orders-admin"
@@ -36,8 +37,8 @@ class Extended:
 @pytest.fixture(scope="module")
 def extended(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Extended]:
     folder = tmp_path_factory.mktemp("extended")
-    with database(stores, name="extended_service") as url:
-        variables = variables_for(url, f"{stores.redis_url}?db=9")
+    with database(stores, name="extended_service") as url, session_store(stores) as redis_url:
+        variables = variables_for(url, redis_url)
         variables |= {"PORTCULLIS_EXTENSIONS": "orders_admin", "PYTHONPATH": f"{ROOT}:{EXAMPLE}"}
         password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
         with running(folder, "--workers", "1", **variables, **password) as service:

@@ -12,6 +12,7 @@ from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
 from tests.support.s3 import S3Server, s3_server
+from tests.support.store_numbers import session_store
 
 
 @pytest.fixture(scope="session")
@@ -35,20 +36,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-async def _shared(
-    stores: EmbeddedStores, seeded_template: str, folder: Path, emptied_redis_url: str
-) -> AsyncIterator[Inside]:
-    with database(stores, seeded_template) as url:
-        async with inside(url, emptied_redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
-            yield running
-
-
-@pytest.fixture
-async def shared(_shared: Inside) -> Inside:
+async def shared(stores: EmbeddedStores, seeded_template: str, folder: Path) -> AsyncIterator[Inside]:
     """One service with a local directory for the tests of a module that don't mind the files of others."""
-    if (await _shared.ask("GET", "/api/user/info")).status == 401:  # other tests empty the session store
-        _shared.token = await _shared.log_in()
-    return _shared
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with inside(url, redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
+            yield running
 
 
 @pytest.fixture(scope="module")
@@ -77,26 +69,19 @@ async def service(fresh_url: str, redis_url: str, tmp_path: Path) -> AsyncIterat
 
 
 @pytest.fixture(scope="module", params=["local", "s3"])
-async def _either_shared(
+async def either_shared(
     request: pytest.FixtureRequest,
     stores: EmbeddedStores,
     seeded_template: str,
     s3: S3Server,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Inside]:
+    """The same as ``shared``, once with a local directory and once with an S3 server."""
     data = {"PORTCULLIS_SERVER__DATA": str(tmp_path_factory.mktemp("data"))}
     variables = s3.variables() if request.param == "s3" else data
-    with database(stores, seeded_template) as url:
-        async with inside(url, request.getfixturevalue("emptied_redis_url"), **variables) as running:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with inside(url, redis_url, **variables) as running:
             yield running
-
-
-@pytest.fixture
-async def either_shared(_either_shared: Inside) -> Inside:
-    """The same as ``shared``, once with a local directory and once with an S3 server."""
-    if (await _either_shared.ask("GET", "/api/user/info")).status == 401:
-        _either_shared.token = await _either_shared.log_in()
-    return _either_shared
 
 
 @pytest.fixture(params=["local", "s3"])

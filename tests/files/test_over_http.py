@@ -44,10 +44,10 @@ def url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def service(stores: EmbeddedStores, url: str, folder: Path) -> Iterator[Running]:
+def service(url: str, module_redis_url: str, folder: Path) -> Iterator[Running]:
     """A service of one worker with a local directory."""
     secret = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
-    variables = {"DATABASE_URL": url, "REDIS_URL": stores.redis_url, "JWT_SECRET": secret}
+    variables = {"DATABASE_URL": url, "REDIS_URL": module_redis_url, "JWT_SECRET": secret}
     with running(folder, "--workers", "1", "--data", str(folder / "data"), **variables) as started:
         yield started
 

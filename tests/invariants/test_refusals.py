@@ -12,6 +12,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
+from tests.support.store_numbers import session_store
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -47,11 +48,9 @@ def stated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-async def _service(
-    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str, stated: Path
-) -> AsyncIterator[Inside]:
-    with database(stores, seeded_template) as url:
-        async with inside(url, emptied_redis_url, PORTCULLIS_POLICY__INVARIANTS=str(stated)) as running:
+async def _service(stores: EmbeddedStores, seeded_template: str, stated: Path) -> AsyncIterator[Inside]:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with inside(url, redis_url, PORTCULLIS_POLICY__INVARIANTS=str(stated)) as running:
             yield running
 
 

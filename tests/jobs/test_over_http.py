@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from service.embedded import EmbeddedStores
 from tests.service.conftest import variables_for
 from tests.support.inside import Inside
 from tests.support.running import Ended, portcullis
@@ -49,10 +48,10 @@ async def test_an_unknown_job_is_not_found(service: Inside) -> None:
 
 
 def test_operators_list_run_pause_and_resume_jobs(
-    tmp_path: Path, stores: EmbeddedStores, seeded_database_url: str
+    tmp_path: Path, redis_url: str, seeded_database_url: str
 ) -> None:
     def jobs(*arguments: str) -> Ended:
-        variables = variables_for(seeded_database_url, f"{stores.redis_url}?db=9")
+        variables = variables_for(seeded_database_url, redis_url)
         return portcullis(tmp_path, "jobs", *arguments, "--data", str(tmp_path / "data"), **variables)
 
     ran = jobs("run", "expired-keys")

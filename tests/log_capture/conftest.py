@@ -18,6 +18,7 @@ from redis.asyncio import Redis
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.inside import CHEAP_HASHER, Inside, inside
+from tests.support.store_numbers import session_store
 from tests.web.driver import Answer
 
 PATIENCE = 20.0  # seconds until an entry stands in its table
@@ -128,10 +129,7 @@ def _id_of(answer: Answer) -> str:
 
 @pytest.fixture(scope="module")
 async def logged(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Logged]:
-    """A service for a module, in a session store of its own: entries on their way are in it."""
-    with database(stores, seeded_template) as url:
-        redis_url = f"{stores.redis_url}?db=9"
-        async with Redis.from_url(redis_url) as store:
-            await store.flushdb()  # the attempts of the module before do not count
+    """A service for a module."""
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         async with inside(url, redis_url) as running:
             yield Logged(running, redis_url)

@@ -95,20 +95,22 @@ def monitored(redis_url: str) -> Iterator[list[str]]:
 
 @pytest.fixture(scope="module")
 def site(
-    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+    stores: EmbeddedStores,
+    seeded_template: str,
+    module_redis_url: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Site]:
-    redis_url = f"{stores.redis_url}?db=11"
-    with database(stores, seeded_template) as url, monitored(redis_url) as said:
+    with database(stores, seeded_template) as url, monitored(module_redis_url) as said:
         variables = {
             "DATABASE_URL": url,
-            "REDIS_URL": redis_url,
+            "REDIS_URL": module_redis_url,
             "JWT_SECRET": secrets.token_urlsafe(48),
             "PORTCULLIS_AUTH__IS_READ_COOKIE": "true",
             "PORTCULLIS_THROTTLE__LOGIN_ADDRESS": "100000",
             "PORTCULLIS_THROTTLE__REFRESH_ADDRESS": "100000",
         }
         with running(tmp_path_factory.mktemp("canaries"), "--workers", "1", **variables) as service:
-            yield Site(service, url, redis_url, said)
+            yield Site(service, url, module_redis_url, said)
 
 
 def headers(token: str) -> Iterator[dict[str, str]]:

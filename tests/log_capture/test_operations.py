@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import structlog
 
-from service.embedded import EmbeddedStores
 from service.web.requests.answer import Message
 from tests.log_capture.conftest import PASSWORD, Logged
 from tests.support.databases import NewDatabase
@@ -219,10 +218,9 @@ async def test_an_operation_that_is_not_logged_leaves_no_entry(logged: Logged) -
 
 
 async def test_the_client_is_the_one_that_a_trusted_proxy_names(
-    seeded_template: str, new_database: NewDatabase, stores: EmbeddedStores
+    seeded_template: str, new_database: NewDatabase, redis_url: str
 ) -> None:
     trusted = {"PORTCULLIS_SERVER__TRUSTED_PROXIES": "192.0.2.7/32"}
-    redis_url = f"{stores.redis_url}?db=10"
     async with inside(new_database(seeded_template), redis_url, **trusted) as behind:
         logged = Logged(behind, redis_url)
         forwarded = ("X-Forwarded-For", "forged, 203.0.113.9")

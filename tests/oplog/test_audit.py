@@ -23,6 +23,7 @@ from service.records.timelines import timelines
 from tests.oplog.conftest import Place, operation, place_at
 from tests.support.databases import database
 from tests.support.running import portcullis
+from tests.support.store_numbers import session_store
 
 pytestmark = pytest.mark.anyio
 
@@ -35,12 +36,10 @@ LOGS = ("operation_log", "login_log", "log_chain")
 
 
 @pytest.fixture(scope="module")
-async def _filled(
-    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
-) -> AsyncIterator[Place]:
+async def _filled(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Place]:
     """Five operations of one day, one of the day before, and a login, written by two workers."""
-    with database(stores, seeded_template) as url:
-        async with place_at(url, emptied_redis_url) as place:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with place_at(url, redis_url) as place:
             async with place.journal("one", chain_key=KEY) as journal:
                 for number in (1, 2, 3):
                     journal.collector.operation(odd(number))

@@ -16,10 +16,11 @@ from service.__main__ import main
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
 from tests.support.inside import Inside
-from tests.support.inside_fixtures import _shared, service, shared
+from tests.support.inside_fixtures import service, shared
 from tests.support.running import Running, portcullis, running
+from tests.support.store_numbers import session_store
 
-__all__ = ["_shared", "service", "shared"]
+__all__ = ["service", "shared"]
 
 PASSWORD = "portals, hinges & bolts"
 
@@ -36,10 +37,8 @@ class Workers:
 def workers(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workers]:
     """Four workers; beside the administrator there are ``newcomer``, without any right, and ``reader``."""
     folder = tmp_path_factory.mktemp("workers")
-    with database(stores, name="four_workers") as url:
-        # No other service may have this number: it would withdraw revisions that its own database has not.
-        redis_url, secret = f"{stores.redis_url}?db=12", secrets.token_urlsafe(48)
-        variables = {"DATABASE_URL": url, "REDIS_URL": redis_url, "JWT_SECRET": secret}
+    with database(stores, name="four_workers") as url, session_store(stores) as redis_url:
+        variables = {"DATABASE_URL": url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
         password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
         with running(folder, "--workers", "4", **variables, **password) as found:
             for arguments in (("newcomer",), ("reader", "--role", "auditor")):

@@ -14,6 +14,7 @@ from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD, log_in
 from tests.support.databases import database
 from tests.support.running import Running, portcullis, running
+from tests.support.store_numbers import session_store
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ def variables_for(database_url: str, redis_url: str) -> dict[str, str]:
 def external(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[External]:
     """A service of two workers that found an empty database; never stop it."""
     folder = tmp_path_factory.mktemp("service")
-    with database(stores, name="running_service") as url:
-        variables = variables_for(url, f"{stores.redis_url}?db=3")
+    with database(stores, name="running_service") as url, session_store(stores) as redis_url:
+        variables = variables_for(url, redis_url)
         password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
         with running(folder, "--workers", "2", **variables, **password) as service:
             yield External(folder, variables, service)

@@ -10,7 +10,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
 from tests.service.callers import PASSWORD
 from tests.service.conftest import variables_for
 from tests.support.failover import Writers
@@ -29,9 +28,9 @@ def pair() -> Iterator[ReplicatedPostgres]:
     "freeze", [pytest.param(False, id="killed"), pytest.param(True, id="frozen", marks=pytest.mark.extended)]
 )
 def test_a_standby_that_is_promoted_has_every_acknowledged_write_and_is_used_without_a_restart(
-    pair: ReplicatedPostgres, stores: EmbeddedStores, tmp_path: Path, *, freeze: bool
+    pair: ReplicatedPostgres, redis_url: str, tmp_path: Path, *, freeze: bool
 ) -> None:
-    variables = variables_for(pair.url, f"{stores.redis_url}?db=9") | {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
+    variables = variables_for(pair.url, redis_url) | {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
     with running(tmp_path, "--workers", "1", **variables) as service:
         assert eventually(lambda: len(service.workers) == 1)
         workers = service.workers

@@ -96,10 +96,10 @@ def next_release(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def shared_stores(stores: EmbeddedStores) -> Iterator[dict[str, str]]:
+def shared_stores(stores: EmbeddedStores, redis_url: str) -> Iterator[dict[str, str]]:
     """The variables of nodes that share one new database."""
     with database(stores, name="next_release") as url:
-        variables = variables_for(url, f"{stores.redis_url}?db=7")
+        variables = variables_for(url, redis_url)
         yield variables | {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
 
 

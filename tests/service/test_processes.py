@@ -33,6 +33,7 @@ from tests.support.running import (
     running,
     running_anew,
 )
+from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 ROLE_LIST = "/api/role/list"
@@ -74,8 +75,8 @@ Options = tuple[str, ...]
 def service(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Two workers of this module's own: what they need grows with what has been asked of them."""
     password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
-    with database(stores, name="service_of_processes") as url:
-        variables = variables_for(url, f"{stores.redis_url}?db=4")
+    with database(stores, name="service_of_processes") as url, session_store(stores) as redis_url:
+        variables = variables_for(url, redis_url)
         folder = tmp_path_factory.mktemp("processes")
         with running_anew(folder, "--workers", "2", **variables, **password) as found:
             yield found
@@ -189,10 +190,10 @@ def test_a_stopped_service_leaves_no_process(second: SecondLife) -> None:
 
 
 def test_two_launchers_at_once_prepare_an_empty_database_once(
-    stores: EmbeddedStores, new_database: NewDatabase, tmp_path: Path
+    new_database: NewDatabase, redis_url: str, tmp_path: Path
 ) -> None:
     url = new_database()
-    variables = variables_for(url, f"{stores.redis_url}?db=5")
+    variables = variables_for(url, redis_url)
     twins = [Running(tmp_path, "--workers", "1", **variables) for _ in range(2)]
     try:
         for twin in twins:

@@ -10,7 +10,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.embedded import EmbeddedStores
 from tests.service.conftest import variables_for
 from tests.support.running import ROOT, portcullis
 
@@ -148,9 +147,9 @@ def test_a_taken_port_is_refused_before_anything_is_started(tmp_path: Path) -> N
 
 
 def test_a_weak_first_password_is_refused_and_the_database_stays_new(
-    tmp_path: Path, stores: EmbeddedStores, empty_database_url: str
+    tmp_path: Path, redis_url: str, empty_database_url: str
 ) -> None:
-    variables = variables_for(empty_database_url, f"{stores.redis_url}?db=4")
+    variables = variables_for(empty_database_url, redis_url)
     said = refusal(tmp_path, "--port", "0", PORTCULLIS_ADMIN_PASSWORD="curt", **variables)
     assert said == "PORTCULLIS_ADMIN_PASSWORD must be 8 to 128 characters long\n"
     with psycopg.connect(empty_database_url) as connection:

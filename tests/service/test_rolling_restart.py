@@ -50,9 +50,9 @@ class Pair:
 
 
 @pytest.fixture
-def pair(stores: EmbeddedStores, seeded_template: str, tmp_path: Path) -> Iterator[Pair]:
+def pair(stores: EmbeddedStores, seeded_template: str, redis_url: str, tmp_path: Path) -> Iterator[Pair]:
     with database(stores, seeded_template, "rolling_service") as url:
-        variables = variables_for(url, f"{stores.redis_url}?db=8")
+        variables = variables_for(url, redis_url)
         variables["PORTCULLIS_SERVER__STOP_GRACE"] = "0.5"
         both = Pair(tmp_path, variables)
         try:

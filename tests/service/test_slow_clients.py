@@ -16,6 +16,7 @@ from tests.service.conftest import variables_for
 from tests.service.wire import Received, answers, exchange, read_all
 from tests.support.databases import database
 from tests.support.running import Running, running
+from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 MOST = 30
@@ -42,7 +43,9 @@ SILENT = {"at first": b"", "after an answer": REQUEST + b"\r\n"}
 
 @pytest.fixture(scope="module")
 def impatient(
-    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+    stores: EmbeddedStores,
+    seeded_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Running]:
     """A service of one worker, which waits for a second at most and takes thirty connections."""
     limits = {
@@ -53,8 +56,8 @@ def impatient(
         "MAX_CONNECTIONS": str(MOST),
     }
     own = {f"PORTCULLIS_SERVER__{name}": value for name, value in limits.items()}
-    with database(stores, seeded_template, "impatient_service") as url:
-        variables = variables_for(url, f"{stores.redis_url}?db=6")
+    with database(stores, seeded_template, "impatient_service") as url, session_store(stores) as redis_url:
+        variables = variables_for(url, redis_url)
         with running(tmp_path_factory.mktemp("impatient"), "--workers", "1", **variables, **own) as service:
             yield service
 

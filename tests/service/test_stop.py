@@ -13,6 +13,7 @@ from tests.service.conftest import variables_for
 from tests.service.wire import Received, answers, exchange, read_all
 from tests.support.databases import database
 from tests.support.running import Running, descendants, running
+from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
 
 WORKERS = 2
@@ -40,10 +41,14 @@ class Stop:
 
 
 @pytest.fixture(scope="module")
-def stop(stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory) -> Stop:
+def stop(
+    stores: EmbeddedStores,
+    seeded_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Stop:
     seen = Stop()
-    with database(stores, seeded_template, "stopping_service") as url:
-        variables = variables_for(url, f"{stores.redis_url}?db=7")
+    with database(stores, seeded_template, "stopping_service") as url, session_store(stores) as redis_url:
+        variables = variables_for(url, redis_url)
         variables["PORTCULLIS_SERVER__STOP_GRACE"] = "3"
         with running(tmp_path_factory.mktemp("stop"), "--workers", str(WORKERS), **variables) as service:
             observe(service, seen)

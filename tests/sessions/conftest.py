@@ -17,6 +17,7 @@ from tests.sessions.site import PROXY, Site
 from tests.support.databases import database
 from tests.support.running import running
 from tests.support.spare import SpareStores
+from tests.support.store_numbers import session_store
 
 
 def signing(folder: Path, algorithm: str) -> dict[str, str]:
@@ -61,9 +62,10 @@ def site(
     more = {"PORTCULLIS_THROTTLE__LOGIN_ACCOUNT": "40"}
     with (
         database(stores, seeded_template, "sessions_site") as url,
+        session_store(stores) as redis_url,
         site_on(
             url,
-            f"{stores.redis_url}?db=6",
+            redis_url,
             tmp_path_factory.mktemp("site"),
             "HS256",
             "--workers",
@@ -92,7 +94,8 @@ def cookie_site(
     mode = {"IS_READ_COOKIE": "true", "CONCURRENT_LOGIN": "false"}
     with (
         database(stores, seeded_template, "sessions_cookie_site") as url,
-        site_on(url, f"{stores.redis_url}?db=7", tmp_path_factory.mktemp("site"), "ES256", **mode) as found,
+        session_store(stores) as redis_url,
+        site_on(url, redis_url, tmp_path_factory.mktemp("site"), "ES256", **mode) as found,
     ):
         yield found
 
@@ -105,7 +108,8 @@ def unchecked_site(
     mode = {"PER_REQUEST_DENY_CHECK": "false"}
     with (
         database(stores, seeded_template, "sessions_unchecked_site") as url,
-        site_on(url, f"{stores.redis_url}?db=8", tmp_path_factory.mktemp("site"), "EdDSA", **mode) as found,
+        session_store(stores) as redis_url,
+        site_on(url, redis_url, tmp_path_factory.mktemp("site"), "EdDSA", **mode) as found,
     ):
         yield found
 

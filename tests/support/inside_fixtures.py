@@ -9,6 +9,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from tests.support.databases import NewDatabase, database
 from tests.support.inside import Inside, inside_published
+from tests.support.store_numbers import session_store
 
 
 @pytest.fixture
@@ -21,17 +22,8 @@ async def service(
 
 
 @pytest.fixture(scope="module")
-async def _shared(
-    stores: EmbeddedStores, published_template: str, emptied_redis_url: str
-) -> AsyncIterator[Inside]:
-    with database(stores, published_template) as url:
-        async with inside_published(url, emptied_redis_url) as running:
-            yield running
-
-
-@pytest.fixture
-async def shared(_shared: Inside) -> Inside:
+async def shared(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
     """One service for the tests of a module that change nothing."""
-    if (await _shared.ask("GET", "/api/user/info")).status == 401:  # other tests empty the session store
-        _shared.token = await _shared.log_in()
-    return _shared
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url) as running:
+            yield running

@@ -57,7 +57,7 @@ def database_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-async def traced(database_url: str, emptied_redis_url: str, collector: Collector) -> AsyncIterator[Inside]:
+async def traced(database_url: str, module_redis_url: str, collector: Collector) -> AsyncIterator[Inside]:
     variables = {
         "PORTCULLIS_TRACING__ENDPOINT": collector.url,
         "PORTCULLIS_TRACING__RATIO": "1",
@@ -67,5 +67,5 @@ async def traced(database_url: str, emptied_redis_url: str, collector: Collector
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
         "PORTCULLIS_DATABASE__TIMEOUT": "1",
     }
-    async with inside(database_url, emptied_redis_url, **variables) as service:
+    async with inside(database_url, module_redis_url, **variables) as service:
         yield service

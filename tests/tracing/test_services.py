@@ -71,7 +71,7 @@ async def test_the_decision_log_and_problems_name_the_trace(
 
 
 async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as_dropped(
-    new_database: NewDatabase, published_template: str, emptied_redis_url: str
+    new_database: NewDatabase, published_template: str, redis_url: str
 ) -> None:
     variables = {
         "PORTCULLIS_TRACING__ENDPOINT": "http://127.0.0.1:9",
@@ -79,7 +79,7 @@ async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as
         "PORTCULLIS_TRACING__TIMEOUT": "1",
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
     }
-    async with inside(new_database(published_template), emptied_redis_url, **variables) as service:
+    async with inside(new_database(published_template), redis_url, **variables) as service:
         dropped = 0.0
         while not dropped:
             assert (await service.ask("GET", "/api/user/info")).status == 200
@@ -92,11 +92,11 @@ async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as
 def test_a_worker_sends_its_last_spans_when_it_stops_and_its_log_names_the_traces(
     new_database: NewDatabase,
     published_template: str,
-    emptied_redis_url: str,
+    redis_url: str,
     collector: Collector,
     tmp_path: Path,
 ) -> None:
-    variables = variables_for(new_database(published_template), emptied_redis_url) | {
+    variables = variables_for(new_database(published_template), redis_url) | {
         "PORTCULLIS_TRACING__ENDPOINT": collector.url,
         "PORTCULLIS_TRACING__RATIO": "1",
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -14,11 +14,11 @@ from service.embedded import EmbeddedStores
 from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
-from tests.support.inside_fixtures import _shared, service, shared
+from tests.support.inside_fixtures import service, shared
+from tests.support.store_numbers import session_store
 from tests.users.people import execute
 
 __all__ = [
-    "_shared",
     "auth",
     "own_database",
     "parts",
@@ -47,18 +47,14 @@ DELETE FROM sys.role WHERE id > (SELECT max(id) FROM sys.role WHERE role_code IN
 
 
 @pytest.fixture(scope="module")
-async def _house(
-    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
-) -> AsyncIterator[Inside]:
-    with database(stores, seeded_template) as url:
-        async with inside(url, emptied_redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as running:
+async def _house(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Inside]:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with inside(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as running:
             yield running
 
 
 @pytest.fixture
-async def house(_house: Inside) -> AsyncIterator[Inside]:
+def house(_house: Inside) -> Iterator[Inside]:
     """A service for tests that leave the administrator, the menus and the first roles as they are."""
-    if (await _house.ask("GET", "/api/user/info")).status == 401:  # other tests empty the session store
-        _house.token = await _house.log_in()
     yield _house
     execute(_house, CLEAN)

@@ -101,7 +101,7 @@ async def test_a_ban_outlives_the_session_store_and_an_unban_clears_it_everywher
     order = {"seconds": 3600, "reason": "shared"}
     until = (await service.data("POST", BAN.format(heron["id"]), order))["until"]
     with redis.Redis.from_url(redis_url) as store:
-        store.flushall()
+        store.flushdb()
     service.token = await service.log_in()
 
     refused = await service.ask("POST", "/api/auth/login", {"userName": "heron", "password": PASSWORD})

@@ -12,6 +12,7 @@ from service.embedded import EmbeddedStores
 from service.records.users.listing import SORTS
 from tests.support.databases import database
 from tests.support.inside import Inside, inside
+from tests.support.store_numbers import session_store
 from tests.users.people import execute, role_id
 
 pytestmark = pytest.mark.anyio
@@ -30,11 +31,9 @@ ODD = "100%_\\sure"
 
 
 @pytest.fixture(scope="module")
-async def _aviary(
-    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
-) -> AsyncIterator[Inside]:
-    with database(stores, seeded_template) as url:
-        async with inside(url, emptied_redis_url) as running:
+async def _aviary(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Inside]:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with inside(url, redis_url) as running:
             execute(running, MAKE)
             execute(
                 running,

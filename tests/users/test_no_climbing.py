@@ -14,6 +14,7 @@ from tests.support.inside import Inside, inside
 from tests.support.members import Member, member
 from tests.support.oracle import covers
 from tests.support.running import ROOT
+from tests.support.store_numbers import session_store
 from tests.users.people import execute
 from tests.users.writes import LEVELS, WALKED_ELSEWHERE, WITHOUT_TARGET, WRITES, World, Write
 
@@ -41,11 +42,10 @@ ALLOWED = dict.fromkeys(
 
 
 @pytest.fixture(scope="module")
-async def _callers(
-    stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str
-) -> AsyncIterator[Callers]:
-    with database(stores, seeded_template) as url:
-        async with inside(url, emptied_redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as service:
+async def callers(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Callers]:
+    """A service, and four callers of different powers."""
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
+        async with inside(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as service:
             execute(
                 service,
                 "INSERT INTO sys.menu (menu_type, title, auth_mark)"
@@ -53,15 +53,6 @@ async def _callers(
             )
             await service.data("POST", "/api/policy/reload")
             yield service, {name: await member(service, name, *codes) for name, codes in POWERS.items()}
-
-
-@pytest.fixture
-async def callers(_callers: Callers) -> Callers:
-    """A service, and four callers of different powers."""
-    for caller in _callers[1].values():
-        if (await caller.ask("GET", "/api/user/info")).status == 401:  # other tests empty the session store
-            await caller.log_in()
-    return _callers
 
 
 def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else() -> None:

@@ -19,6 +19,7 @@ from tests.support.databases import database
 from tests.support.inside import Inside, inside
 from tests.support.oracle import covers
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
+from tests.support.store_numbers import session_store
 from tests.users.people import Row
 from tests.users.test_no_climbing import EVERY_WRITE
 
@@ -217,17 +218,18 @@ Run = Callable[[Work, tuple[str, ...], bool], Gang]
 
 
 @pytest.fixture(scope="module")
-def run(stores: EmbeddedStores, seeded_template: str, emptied_redis_url: str) -> Iterator[Run]:
+def run(stores: EmbeddedStores, seeded_template: str) -> Iterator[Run]:
     """Run something with a gang in a world of its own, whose role gives chosen codes."""
     with (
         database(stores, seeded_template) as url,
+        session_store(stores) as redis_url,
         asyncio.Runner() as runner,
         psycopg.connect(url, autocommit=True) as connection,
     ):
         connection.execute(WORLD.encode())
         for table, columns in SAVED.items():
             connection.execute(f"CREATE TABLE saved.{table} AS SELECT {columns} FROM sys.{table}".encode())
-        whole = inside(url, emptied_redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
+        whole = inside(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
         service = runner.run(whole.__aenter__())
 
         def running(work: Work, codes: tuple[str, ...], dormant: bool) -> Gang:

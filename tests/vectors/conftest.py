@@ -1,5 +1,5 @@
 """A service in the test's own process."""
 
-from tests.support.inside_fixtures import _shared, shared
+from tests.support.inside_fixtures import shared
 
-__all__ = ["_shared", "shared"]
+__all__ = ["shared"]
