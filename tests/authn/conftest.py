@@ -21,7 +21,8 @@ from service.keyspace import SessionStore
 from service.records.database.transactions import Database
 from service.settings import Auth, Password, Redis
 from service.settings import Throttle as ThrottleSettings
-from tests.support.databases import database
+from tests.support.cheap_hashes import COSTS
+from tests.support.databases import NewDatabase, database
 
 SECRET = "9vKq-2mZ_8sLw4TtR7yXc1Ff6Gh0JbNnPpDdEe5AaUu3IiOoQqWwZzSsMmLlKkHh"
 
@@ -53,16 +54,16 @@ def permission_map() -> PermissionMap:
 
 
 @pytest.fixture(scope="session")
-def shared_database_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+def shared_database_url(stores: EmbeddedStores, published_template: str) -> Iterator[str]:
     """The URL of one seeded database for all tests that leave the users as they are."""
-    with database(stores, seeded_template) as url:
+    with database(stores, published_template) as url:
         yield url
 
 
 @pytest.fixture
-def own_database(seeded_database_url: str) -> str:
+def own_database(new_database: NewDatabase, published_template: str) -> str:
     """Give ``parts`` a database of the test's own, to change users in."""
-    return seeded_database_url
+    return new_database(published_template)
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ async def parts(
     own = "own_database" in request.fixturenames
     users = Database(request.getfixturevalue("own_database" if own else "shared_database_url"))
     store = SessionStore(Redis(url=redis_url), auth)
-    passwords = Passwords(Password())
+    passwords = Passwords(Password(**COSTS))
     tokens = Tokens(auth)
     callers = ApiKeyCallers(users, store, Throttle(ThrottleSettings(), store.counters))
     pairs = TokenIssuer(tokens, lambda: permission_map)

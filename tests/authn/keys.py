@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,18 @@ KIND_OF = {
     "ES384": "P-384",
     "EdDSA": "Ed25519",
 }
-_made: dict[str, Any] = {}
 
 
+@cache
 def key(kind: str) -> Any:
     """Return the test run's one key of this kind; RSA keys are slow to make."""
-    if kind not in _made:
-        _made[kind] = MAKERS[kind]()
-    return _made[kind]
+    return MAKERS[kind]()
+
+
+@cache
+def next_key(kind: str) -> Any:
+    """Return the test run's one key of this kind that follows ``key``."""
+    return MAKERS[kind]()
 
 
 def private_pem(private: Any) -> bytes:

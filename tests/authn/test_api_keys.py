@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from typing import Any
 
 import pytest
@@ -19,10 +20,11 @@ from service.settings import Throttle as ThrottleSettings
 from tests.authn.conftest import Container
 from tests.authn.people import execute
 
-pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("own_database")]
+pytestmark = pytest.mark.anyio
 
 
-async def account(parts: Container, name: str = "robot") -> int:
+async def account(parts: Container) -> int:
+    name = f"robot-{secrets.token_hex(4)}"
     async with parts.database.transaction() as connection:
         (role_id,) = (await user_tables.role_ids(connection, ["super"])).values()
         values = {"user_name": name, "nick_name": name, "kind": "service"}

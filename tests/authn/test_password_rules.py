@@ -156,20 +156,20 @@ def test_one_call_knows_nothing_of_the_names_of_another(rules: PasswordRules) ->
         found = list(
             threads.map(
                 lambda number: rules.complaint("vornquist-ek", ("vornquist-ek",) if number % 2 else ()),
-                range(80),
+                range(40),
             )
         )
 
-    assert [complaint is None for complaint in found] == [number % 2 == 0 for number in range(80)]
+    assert [complaint is None for complaint in found] == [number % 2 == 0 for number in range(40)]
 
 
 @pytest.mark.parametrize("least", [8, 30, 128])
 def test_generated_passwords_are_allowed(least: int) -> None:
     rules = PasswordRules(Password(min_length=least))
 
-    made = {rules.generate(("admin",)) for _ in range(20)}
+    made = {rules.generate(("admin",)) for _ in range(6)}
 
-    assert len(made) == 20
+    assert len(made) == 6
     assert all(len(one) >= 20 and rules.complaint(one, ("admin",)) is None for one in made)
 
 

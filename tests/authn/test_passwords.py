@@ -16,6 +16,7 @@ from service.authn import passwords as module
 from service.authn.passwords import NICENESS, Passwords
 from service.errors import Unavailable
 from service.settings import Password
+from tests.support.cheap_hashes import COSTS
 from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
@@ -23,6 +24,15 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def passwords() -> Iterator[Passwords]:
+    """Hashes at the least cost, where it is not the cost that matters."""
+    passwords = Passwords(Password(**COSTS))
+    yield passwords
+    passwords.close()
+
+
+@pytest.fixture
+def usual() -> Iterator[Passwords]:
+    """Hashes with the settings as they are."""
     passwords = Passwords(Password())
     yield passwords
     passwords.close()
@@ -36,8 +46,8 @@ async def test_the_right_password_and_no_other_is_verified(passwords: Passwords)
     assert not await passwords.verify(stored, "")
 
 
-async def test_hashes_are_argon2id_with_the_settings(passwords: Passwords) -> None:
-    assert (await passwords.hash("a password")).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+async def test_hashes_are_argon2id_with_the_settings(usual: Passwords) -> None:
+    assert (await usual.hash("a password")).startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
 async def test_equal_passwords_have_different_hashes(passwords: Passwords) -> None:
@@ -84,48 +94,57 @@ async def test_what_no_rule_would_let_in_is_refused_unhashed(passwords: Password
     [({}, False), ({"argon2_memory": 20_000}, True), ({"argon2_time": 3}, True)],
 )
 async def test_a_hash_of_other_parameters_needs_a_new_one(
-    passwords: Passwords, change: dict[str, int], needed: bool
+    usual: Passwords, change: dict[str, int], needed: bool
 ) -> None:
     other = Passwords(Password(**change))
-    assert other.needs_rehash(await passwords.hash("a password")) is needed
+    assert other.needs_rehash(await usual.hash("a password")) is needed
     other.close()
 
 
-async def test_a_hash_of_another_variant_needs_a_new_one(passwords: Passwords) -> None:
+async def test_a_hash_of_another_variant_needs_a_new_one(usual: Passwords) -> None:
     stored = hash_secret(b"a password", b"0123456789abcdef", 2, 19456, 1, 32, Type.I).decode()
 
-    assert passwords.needs_rehash(stored)
+    assert usual.needs_rehash(stored)
 
 
 async def test_one_login_too_many_is_refused_at_once_and_the_others_answered() -> None:
-    passwords = Passwords(Password(max_waiting=2))
+    passwords = Passwords(Password(max_waiting=2, **COSTS))
+    goes_on = threading.Event()
     most = passwords._limit
-    results = await asyncio.gather(
-        *(passwords.verify(None, "a password") for _ in range(most + 3)), return_exceptions=True
-    )
+    waiting = [asyncio.ensure_future(passwords._run(goes_on.wait)) for _ in range(most)]
+    await asyncio.sleep(0)
 
-    assert [type(result) for result in results] == [bool] * most + [Unavailable] * 3
+    for _ in range(3):
+        with pytest.raises(Unavailable):
+            await passwords.verify(None, "a password")
+    goes_on.set()
+    assert await asyncio.gather(*waiting) == [True] * most
     assert await passwords.verify(None, "a password") is False
     passwords.close()
 
 
 async def test_a_login_that_gave_up_is_counted_until_its_work_ends() -> None:
-    passwords = Passwords(Password(max_waiting=1))
-    tasks = [asyncio.ensure_future(passwords.verify(None, "a password")) for _ in range(passwords._limit)]
+    passwords = Passwords(Password(max_waiting=1, **COSTS))
+    goes_on = threading.Event()
+    tasks = [asyncio.ensure_future(passwords._run(goes_on.wait)) for _ in range(passwords._limit)]
     await asyncio.sleep(0)
+    async with asyncio.timeout(60):
+        while passwords._pool._work_queue.qsize() > 1:  # noqa: ASYNC110 - until each thread has taken one
+            await asyncio.sleep(0.01)
     for task in tasks:
         task.cancel()
     await asyncio.wait(tasks)
     at_work = passwords._busy
+    goes_on.set()
     passwords._pool.shutdown(wait=True)
 
-    assert at_work > 0
+    assert at_work == passwords._threads
     assert passwords._busy == 0
 
 
-async def test_the_loop_turns_while_passwords_are_hashed(passwords: Passwords) -> None:
+async def test_the_loop_turns_while_passwords_are_hashed(usual: Passwords) -> None:
     turns = 0
-    work = asyncio.gather(*(passwords.hash("a password") for _ in range(6)))
+    work = asyncio.gather(*(usual.hash("a password") for _ in range(6)))
     while not work.done():
         turns += 1
         await asyncio.sleep(0)

@@ -22,7 +22,7 @@ from service.web.requests.application import Application
 from service.web.requests.middleware import RequestMiddleware
 from service.web.requests.routes import Routes
 from tests.authn.conftest import SECRET
-from tests.authn.keys import KIND_OF, MAKERS, b64, hs256, key, private_pem, public_pem, settings_for, unb64
+from tests.authn.keys import KIND_OF, b64, hs256, key, next_key, private_pem, public_pem, settings_for, unb64
 from tests.authn.test_tokens import access_claims, issue_access
 from tests.web.driver import ask
 from tests.web.example_service import OpenGate
@@ -42,7 +42,7 @@ def rotated(before: Auth, folder: Path, until: datetime = FUTURE) -> Auth:
         return replace(
             before, jwt_secret=NEXT_SECRET, jwt_previous_secret=before.jwt_secret, jwt_previous_until=until
         )
-    new = MAKERS[KIND_OF[before.jwt_algorithm]]()
+    new = next_key(KIND_OF[before.jwt_algorithm])
     (folder / "new.pem").write_bytes(private_pem(new))
     (folder / "new.pem").chmod(0o600)
     (folder / "new.pub").write_bytes(public_pem(new))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.authn.keys import KIND_OF, MAKERS, key, private_pem, public_pem
+from tests.authn.keys import KIND_OF, key, next_key, private_pem, public_pem
 from tests.service.test_refused_starts import refusal
 from tests.sessions.conftest import Mortal, signing
 from tests.sessions.site import Site, code_of, log_in, part_of, renew, session_of, works
@@ -50,7 +50,7 @@ def test_a_service_signs_by_ecdsa(cookie_site: Site) -> None:
 @pytest.mark.parametrize("algorithm", ["EdDSA", "RS256", "ES256"])
 def test_a_public_key_of_another_private_key_refuses_the_start(algorithm: str, tmp_path: Path) -> None:
     variables = signing(tmp_path, algorithm)
-    Path(variables["PORTCULLIS_AUTH__JWT_PUBLIC_KEY"]).write_bytes(public_pem(MAKERS[KIND_OF[algorithm]]()))
+    Path(variables["PORTCULLIS_AUTH__JWT_PUBLIC_KEY"]).write_bytes(public_pem(next_key(KIND_OF[algorithm])))
 
     assert "auth.jwt_public_key: is not the public key" in refusal(tmp_path, **variables)
     assert not (tmp_path / "data").exists()

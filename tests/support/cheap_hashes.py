@@ -5,11 +5,14 @@ Most of what tests do is to log in.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from argon2 import PasswordHasher
+
+COSTS: Final = {"argon2_memory": 8, "argon2_time": 1}
+"""The same as settings of the section ``password``."""
 
 
 def cheap_hasher(**_asked: Any) -> PasswordHasher:
     """Return a hasher at the least cost, whatever is asked for."""
-    return PasswordHasher(memory_cost=8, time_cost=1, parallelism=1)
+    return PasswordHasher(COSTS["argon2_time"], COSTS["argon2_memory"], parallelism=1)

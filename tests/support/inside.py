@@ -20,7 +20,7 @@ from service.authz.publishing.shipped import Shipped, configured
 from service.records.database.transactions import Database
 from service.web.requests.answer import Message
 from service.web.requests.middleware import RequestMiddleware
-from tests.support.cheap_hashes import cheap_hasher
+from tests.support.cheap_hashes import COSTS, cheap_hasher
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, administrator_hash
 from tests.web.driver import JSON, Answer, ask
 
@@ -105,9 +105,12 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
 
 
 @asynccontextmanager
-async def inside_published(database_url: str, redis_url: str) -> AsyncIterator[Inside]:
-    """Do the same on a copy of ``published_template``, where the policy has been published."""
-    async with _running(_settings(database_url, redis_url, {})) as service:
+async def inside_published(database_url: str, redis_url: str, **variables: str) -> AsyncIterator[Inside]:
+    """Do the same on a copy of ``published_template``, where the policy has been published.
+
+    The ``variables`` set nothing of the policy.
+    """
+    async with _running(_settings(database_url, redis_url, variables)) as service:
         yield service
 
 
@@ -119,8 +122,7 @@ async def publish(database_url: str) -> None:
 def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -> settings.Settings:
     environ = {"DATABASE_URL": database_url, "REDIS_URL": redis_url, "JWT_SECRET": secrets.token_urlsafe(48)}
     chosen = settings.load({"PORTCULLIS_CONFIG": "", **environ, **PATIENT, **variables})
-    costs = {"argon2_memory": CHEAP_HASHER.memory_cost, "argon2_time": CHEAP_HASHER.time_cost}
-    return replace(chosen, password=replace(chosen.password, **costs))
+    return replace(chosen, password=replace(chosen.password, **COSTS))
 
 
 def _shipped(policy: settings.Policy) -> Shipped:
