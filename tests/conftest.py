@@ -18,6 +18,7 @@ from tests.support import compiled_once
 from tests.support.collecting import import_share, spared_garbage
 from tests.support.databases import NewDatabase, database, save_work
 from tests.support.environment import forget_settings
+from tests.support.log_output import log_to_standard_error
 from tests.support.marks import mark_stores
 from tests.support.schedule import Bundles, processes
 from tests.support.store_numbers import session_store
@@ -37,6 +38,7 @@ hypothesis.settings.load_profile("usual")
 compiled_once.share()
 forget_settings(os.environ)
 
+log_to_standard_error()
 _LOGGING = structlog.get_config()
 
 

@@ -63,4 +63,4 @@ async def test_neither_answers_nor_logs_have_a_key_and_entries_name_it(
     assert all(secret not in entry for _, entry in entries)
     printed = capsys.readouterr()
     assert secret not in printed.out + printed.err
-    assert f"key_id={made['id']}" in printed.out
+    assert f"key_id={made['id']}" in printed.err

@@ -117,7 +117,7 @@ async def test_no_token_stands_in_the_log_or_in_the_operation_log(
     assert (await visit(shared, link["url"])).status == 200
     assert (await visit(shared, link["url"] + "x")).status == 404
 
-    written = capsys.readouterr().out
+    written = capsys.readouterr().err
     assert "/api/public/file/{token}" in written
     assert link["token"] not in written
     with psycopg.connect(shared.database_url) as connection:

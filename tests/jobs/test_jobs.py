@@ -105,7 +105,7 @@ async def test_keys_are_told_before_they_expire_and_deleted_long_after(
         " ('later', interval '15 days'), ('never', NULL)) AS k (name, ends) WHERE u.user_name = 'robot'",
     )
     assert await remind_of_keys(database) == "1 API keys expire within 14 days"
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "an API key expires soon" in said
     assert "soon" in said
     assert "robot" in said

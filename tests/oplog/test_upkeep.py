@@ -128,7 +128,7 @@ async def test_a_month_that_somebody_dropped_is_tampering(place: Place) -> None:
 
 async def test_a_head_is_told_once_until_it_grows(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
     def told() -> int:
-        return capsys.readouterr().out.count("head of a log")
+        return capsys.readouterr().err.count("head of a log")
 
     keeper = upkeep(place)
     await write_on(place, "2026-11-30", "2026-12-01")

@@ -130,7 +130,7 @@ async def test_a_position_is_not_given_while_a_worker_may_have_the_old_map(
         ),
         {"silent": silent},
     )
-    await workers.report(connection, "quick", revision + 1, None, own_digest=None)
+    await workers.forget(connection)
     assert await give(connection, ANN) != LONG_AGO
 
     await workers.report(connection, "slow", revision + 1, None, own_digest=None)

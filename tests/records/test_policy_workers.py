@@ -41,7 +41,7 @@ async def test_a_worker_that_stops_reporting_is_forgotten_and_removed_by_the_oth
     await connection.execute(
         text("UPDATE sys.policy_worker SET seen_time = now() - interval '14 hours' WHERE worker = 'a:1'")
     )
-    await workers.report(connection, "b:1", 3, None, own_digest=None)
+    await workers.forget(connection)
 
     rows = await connection.execute(text("SELECT worker FROM sys.policy_worker"))
     assert list(rows.scalars()) == ["b:1"]
