@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import structlog
 
@@ -47,9 +48,8 @@ async def publish_if_changed(
     with a lower number is published again. After the commit, hand the policy to ``LivePolicy.offer``.
     """
     await revisions.lock(connection)
-    bits = await menus.permission_bits(connection)
     latest = await revisions.latest(connection)
-    shared, digest = await _derived(connection, bits, in_force)
+    shared, bits, digest = await _derived(connection, in_force)
     stored = await connection.run_sync(casbin_rule.stored)
     changed = await asyncio.to_thread(changes, stored.objects, shared.by_object)
     newest = 0 if latest is None else latest.revision
@@ -86,9 +86,8 @@ async def candidate(connection: Connection, shipped: Shipped, in_force: Policy) 
 
     OvertakenError when ``in_force`` is newer than what ``connection`` sees.
     """
-    bits = await menus.permission_bits(connection)
     latest = await revisions.latest(connection)
-    shared, digest = await _derived(connection, bits, in_force)
+    shared, bits, digest = await _derived(connection, in_force)
     newest = 0 if latest is None else latest.revision
     if in_force.revision > newest:
         raise OvertakenError
@@ -98,8 +97,7 @@ async def candidate(connection: Connection, shipped: Shipped, in_force: Policy) 
 
 async def derived_policy(connection: Connection, shipped: Shipped) -> Policy:
     """Return the policy that would be published now, as revision 0; only reads. PolicyError for none."""
-    bits = await menus.permission_bits(connection)
-    shared, digest = await _derived(connection, bits)
+    shared, bits, digest = await _derived(connection)
     return await asyncio.to_thread(shipped.policy, shared, bits, 0, digest=digest)
 
 
@@ -111,7 +109,7 @@ async def drift(connection: Connection) -> str | None:
     latest = await revisions.latest(connection)
     if latest is None:
         return "no policy has been published"
-    shared, digest = await _derived(connection, await menus.permission_bits(connection))
+    shared, _, digest = await _derived(connection)
     if digest != latest.digest:
         return f"revision {latest.revision} is not what resources, bindings and Buttons give now"
     stored = await connection.run_sync(casbin_rule.stored)
@@ -147,19 +145,26 @@ async def _differ(stored: Stored, lines: Lines) -> bool:
     return bool(stored.strangers or await asyncio.to_thread(changes, stored.objects, lines.by_object))
 
 
-async def _derived(
-    connection: Connection, bits: Mapping[str, int], in_force: Policy | None = None
-) -> tuple[Lines, str]:
-    """Return the shared lines and their digest."""
+class _Derived(NamedTuple):
+    """The shared lines, the permission map, and the digest of both."""
+
+    shared: Lines
+    bits: Mapping[str, int]
+    digest: str
+
+
+async def _derived(connection: Connection, in_force: Policy | None = None) -> _Derived:
     bound = await bindings.bound(connection)
-    codes = await menus.all_codes(connection)
+    buttons = await menus.button_codes(connection)
     others = await services.published(connection)
     opened = await openings.published(connection) if others else []
 
-    def made() -> tuple[Lines, str]:
+    def made() -> _Derived:
         known = Lines() if in_force is None else in_force.shared
-        disabled = set(codes).difference(bits)
+        codes = [one.auth_mark for one in buttons]
+        disabled = {one.auth_mark for one in buttons if not one.enabled}
         shared = derive(bound, codes, known, disabled=disabled, services=others, openings=opened)
-        return shared, digest_of(shared, bits)
+        bits = {one.auth_mark: one.bit_position for one in buttons if one.enabled}
+        return _Derived(shared, bits, digest_of(shared, bits))
 
     return await asyncio.to_thread(made)

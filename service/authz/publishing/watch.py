@@ -214,18 +214,22 @@ class PolicyWatch:
         facts = self._facts()
         parts = {} if facts is None else {name: part["state"] for name, part in facts["parts"].items()}
         now = (self._live.current.revision, self.fault, parts)
-        if now == self._reported and monotonic() < self._report_again:
+        due = monotonic() >= self._report_again
+        if now == self._reported and not due:
             return
         since = self._live.now()
         async with self._database.transaction() as connection:
             await policy_workers.report(
                 connection, self._worker, *now[:2], own_digest=self.own_parts.digest, facts=facts
             )
-            await bit_positions.report_life(connection, self._token_life)
-            present = await policy_workers.present(connection)
-        self.own_parts.observe(present)
+            if due:  # what does not follow from the revision
+                await policy_workers.forget(connection)
+                await bit_positions.report_life(connection, self._token_life)
+                self.own_parts.observe(await policy_workers.present(connection))
         self._live.confirm(since)
-        self._reported, self._report_again = now, monotonic() + REPORT_EVERY
+        self._reported = now
+        if due:
+            self._report_again = monotonic() + REPORT_EVERY
 
     def _say(self, fault: str | None) -> None:
         if fault == self.fault:

@@ -109,13 +109,19 @@ async def _require_quota(connection: AsyncConnection, user_id: int | None) -> No
     """Raise RateLimited if too many positions are not free yet; those without a user do not count."""
     if user_id is None:
         return
-    mine = retired_bit.c.user_id == user_id
-    wait = func.extract("epoch", func.min(retired_bit.c.free_time) - func.now())
-    for whose, most in ((mine, OF_USER), (retired_bit.c.user_id.is_not(None), OF_ALL)):
-        asked = select(func.count(), wait).where(retired_bit.c.free_time > func.now(), whose)
-        waiting, seconds = (await connection.execute(asked)).one()
+    mine, of_users = retired_bit.c.user_id == user_id, retired_bit.c.user_id.is_not(None)
+    asked = select(
+        func.count().filter(mine), _wait(mine), func.count().filter(of_users), _wait(of_users)
+    ).where(retired_bit.c.free_time > func.now())
+    own, own_wait, every, every_wait = (await connection.execute(asked)).one()
+    for waiting, most, seconds in ((own, OF_USER, own_wait), (every, OF_ALL, every_wait)):
         if waiting >= most:
             raise RateLimited(int(seconds) + 1, "permission-codes", _TOO_MANY)
+
+
+def _wait(whose: ColumnElement[bool]) -> ColumnElement[int]:
+    """Return the seconds until the first of these positions is free."""
+    return func.extract("epoch", func.min(retired_bit.c.free_time).filter(whose) - func.now())
 
 
 async def unused(connection: AsyncConnection) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -115,6 +115,22 @@ async def given_to(connection: AsyncConnection, user_id: int) -> set[int]:
         .where(user_role.c.user_id == user_id, role.c.enabled)
     )
     return set((await connection.execute(statement.distinct())).scalars())
+
+
+class ButtonCode(NamedTuple):
+    """The code of a Button, its bit position, and whether the Button is enabled."""
+
+    auth_mark: str
+    bit_position: int
+    enabled: bool
+
+
+async def button_codes(connection: AsyncConnection) -> list[ButtonCode]:
+    """Return the codes of all Buttons, disabled ones too."""
+    statement = select(menu.c.auth_mark, menu.c.bit_position, menu.c.enabled).where(
+        menu.c.menu_type == "Button"
+    )
+    return [ButtonCode(*row) for row in await connection.execute(statement)]
 
 
 async def permission_bits(connection: AsyncConnection) -> dict[str, int]:

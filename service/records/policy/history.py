@@ -16,14 +16,12 @@ from sqlalchemy import (
     Select,
     SelectBase,
     case,
-    delete,
     except_,
     exists,
     func,
     select,
     text,
     true,
-    update,
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
@@ -101,6 +99,14 @@ WHERE revision = :revision
 """  # noqa: S608 - of constants
 )
 
+# A row is in one of the two parts: a statement must not change it twice.
+_FORGET: Final = text(
+    """
+WITH later AS (DELETE FROM sys.policy_line WHERE since >= :revision)
+UPDATE sys.policy_line SET until = NULL WHERE since < :revision AND until >= :revision
+"""
+)
+
 _TAMPERED: Final = text(f"SELECT count(*) FROM ({_CHANGED}) changed")  # noqa: S608 - of constants
 
 
@@ -111,9 +117,7 @@ async def record(connection: AsyncConnection, revision: int) -> None:
 
 async def forget_from(connection: AsyncConnection, revision: int) -> None:
     """Forget what is kept of ``revision`` and later ones, which somebody has deleted from the database."""
-    line = policy_line.c
-    await connection.execute(delete(policy_line).where(line.since >= revision))
-    await connection.execute(update(policy_line).where(line.until >= revision).values(until=None))
+    await connection.execute(_FORGET, {"revision": revision})
 
 
 async def tampered(connection: AsyncConnection) -> int:

@@ -10,19 +10,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import delete, text, update
+from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.sql.elements import TextClause
 
-from service.records.schema import (
-    binding_history,
-    button_history,
-    opening_history,
-    resource_history,
-    service_history,
-)
-
-_TABLES: Final = (service_history, resource_history, button_history, binding_history, opening_history)
+_TABLES: Final = tuple(f"{row}_history" for row in ("service", "resource", "button", "binding", "opening"))
 
 
 def _record(history: str, source: str, key: tuple[str, ...], *values: str) -> TextClause:
@@ -82,6 +74,18 @@ _RECORDS: Final = (
         *("service", "resource_id", "code"),
     ),
 )
+
+
+def _forget(table: str) -> str:
+    # A row is in one of the two parts: a statement must not change it twice.
+    return f"""
+later_{table} AS (DELETE FROM sys.{table} WHERE since >= :revision),
+again_{table} AS (UPDATE sys.{table} SET until = NULL WHERE since < :revision AND until >= :revision)
+"""  # noqa: S608 - of constants
+
+
+# One statement for all: there is almost never anything to forget.
+_FORGET: Final = text(f"WITH {','.join(map(_forget, _TABLES))} SELECT")
 _KEPT: Final = text(
     "UPDATE sys.policy_revision SET rows_kept = true WHERE revision = :revision AND NOT rows_kept"
 )
@@ -95,6 +99,4 @@ async def record(connection: AsyncConnection, revision: int) -> None:
 
 async def forget_from(connection: AsyncConnection, revision: int) -> None:
     """Forget what is kept of ``revision`` and later ones, which somebody has deleted from the database."""
-    for table in _TABLES:
-        await connection.execute(delete(table).where(table.c.since >= revision))
-        await connection.execute(update(table).where(table.c.until >= revision).values(until=None))
+    await connection.execute(_FORGET, {"revision": revision})

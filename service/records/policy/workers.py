@@ -83,10 +83,7 @@ async def report(
     own_digest: str | None,
     facts: NodeFacts | None = None,
 ) -> None:
-    """Record that ``worker`` uses ``revision`` and the own part with ``own_digest``, and ``facts``.
-
-    Deletes the rows of workers that have been silent for longer than ``KEPT``.
-    """
+    """Record that ``worker`` uses ``revision`` and the own part with ``own_digest``, and ``facts``."""
     reported = {
         "worker": worker,
         "revision": revision,
@@ -95,6 +92,10 @@ async def report(
         "facts": facts,
     }
     await connection.execute(_REPORT, reported)
+
+
+async def forget(connection: AsyncConnection) -> None:
+    """Delete the rows of workers that have been silent for longer than ``KEPT``."""
     await connection.execute(_FORGET)
 
 
