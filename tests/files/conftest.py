@@ -10,7 +10,7 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.s3 import S3Server, s3_server
 from tests.support.store_numbers import session_store
 
@@ -36,16 +36,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-async def shared(stores: EmbeddedStores, seeded_template: str, folder: Path) -> AsyncIterator[Inside]:
+async def shared(stores: EmbeddedStores, published_template: str, folder: Path) -> AsyncIterator[Inside]:
     """One service with a local directory for the tests of a module that don't mind the files of others."""
-    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
-        async with inside(url, redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, PORTCULLIS_SERVER__DATA=str(folder.parent)) as running:
             yield running
 
 
 @pytest.fixture(scope="module")
-def _url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
-    with database(stores, seeded_template) as url:
+def _url(stores: EmbeddedStores, published_template: str) -> Iterator[str]:
+    with database(stores, published_template) as url:
         yield url
 
 
@@ -64,32 +64,36 @@ def fresh_url(_url: str) -> str:
 async def service(fresh_url: str, redis_url: str, tmp_path: Path) -> AsyncIterator[Inside]:
     """A service that keeps files in a directory of the test's own."""
     data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
-    async with inside(fresh_url, redis_url, **data) as running:
+    async with inside_published(fresh_url, redis_url, **data) as running:
         yield running
+
+
+@pytest.fixture(scope="module")
+def either_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where ``either`` keeps its files when it has a local directory."""
+    return tmp_path_factory.mktemp("data") / "files"
 
 
 @pytest.fixture(scope="module", params=["local", "s3"])
-async def either_shared(
+async def _either(
     request: pytest.FixtureRequest,
     stores: EmbeddedStores,
-    seeded_template: str,
+    published_template: str,
     s3: S3Server,
-    tmp_path_factory: pytest.TempPathFactory,
+    either_folder: Path,
 ) -> AsyncIterator[Inside]:
-    """The same as ``shared``, once with a local directory and once with an S3 server."""
-    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path_factory.mktemp("data"))}
+    data = {"PORTCULLIS_SERVER__DATA": str(either_folder.parent)}
     variables = s3.variables() if request.param == "s3" else data
-    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
-        async with inside(url, redis_url, **variables) as running:
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **variables) as running:
             yield running
 
 
-@pytest.fixture(params=["local", "s3"])
-async def either(
-    request: pytest.FixtureRequest, fresh_url: str, redis_url: str, tmp_path: Path, s3: S3Server
-) -> AsyncIterator[Inside]:
-    """The same, once with a local directory and once with an S3 server."""
-    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
-    variables = s3.variables() if request.param == "s3" else data
-    async with inside(fresh_url, redis_url, **variables) as running:
-        yield running
+@pytest.fixture
+def either(_either: Inside, either_folder: Path) -> Inside:
+    """A service of the module without files, once with a local directory and once with an S3 server."""
+    with psycopg.connect(_either.database_url) as connection:
+        connection.execute("DELETE FROM sys.file")
+    for one in either_folder.glob("*/*"):
+        one.unlink()
+    return _either

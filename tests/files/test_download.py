@@ -55,11 +55,11 @@ async def test_a_download_is_saved_under_the_name_of_the_upload_and_run_by_nobod
     ],
 )
 async def test_a_range_is_answered_with_its_bytes_by_either_kind_of_store(
-    either_shared: Inside, given: str, body: bytes, content_range: str
+    either: Inside, given: str, body: bytes, content_range: str
 ) -> None:
-    data = await uploaded(either_shared, "digits.txt", DIGITS)
+    data = await uploaded(either, "digits.txt", DIGITS)
 
-    answer = await download(either_shared, data["id"], ("Range", given))
+    answer = await download(either, data["id"], ("Range", given))
 
     assert (answer.status, answer.body) == (206, body)
     assert answer.header("content-range") == content_range
@@ -101,11 +101,11 @@ async def test_several_ranges_and_what_is_no_range_are_answered_with_the_whole_f
     assert (answer.status, answer.body, answer.header("content-range")) == (200, DIGITS, None)
 
 
-async def test_a_range_deep_in_a_large_file_is_read_to_the_byte(either_shared: Inside) -> None:
+async def test_a_range_deep_in_a_large_file_is_read_to_the_byte(either: Inside) -> None:
     content = PNG + os.urandom(2 * PART)
-    data = await uploaded(either_shared, "large.png", content)
+    data = await uploaded(either, "large.png", content)
 
-    answer = await download(either_shared, data["id"], ("Range", f"bytes={PART}-{PART + 300_000}"))
+    answer = await download(either, data["id"], ("Range", f"bytes={PART}-{PART + 300_000}"))
 
     assert answer.body == content[PART : PART + 300_001]
 

@@ -4,35 +4,56 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from structlog.testing import capture_logs
 
+from service.embedded import EmbeddedStores
 from tests.files.forms import PNG, disposition, form, in_pieces, send, send_slowly, upload, uploaded
-from tests.support.inside import Inside, inside
+from tests.support.databases import database
+from tests.support.inside import Inside, inside_published
+from tests.support.store_numbers import session_store
 
 pytestmark = pytest.mark.anyio
 
-RACERS = 50
+RACERS = 30
 PICTURE = PNG + bytes(40_000)
 
 
-@pytest.fixture
-async def limited(
-    request: pytest.FixtureRequest, fresh_url: str, redis_url: str, tmp_path: Path
+@pytest.fixture(scope="module")
+async def _limited(
+    request: pytest.FixtureRequest,
+    stores: EmbeddedStores,
+    published_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Inside]:
-    """A service with limits: the parameter holds settings of the section ``upload``."""
     variables = {f"PORTCULLIS_UPLOAD__{name}".upper(): str(value) for name, value in request.param.items()}
-    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path)}
-    async with inside(fresh_url, redis_url, **data, **variables) as running:
-        yield running
+    data = {"PORTCULLIS_SERVER__DATA": str(tmp_path_factory.mktemp("data"))}
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **data, **variables) as running:
+            yield running
+
+
+@pytest.fixture
+def limited(_limited: Inside) -> Inside:
+    """A service with limits and without files: the parameter holds settings of the section ``upload``.
+
+    Tests with the same limits share it.
+    """
+    with psycopg.connect(_limited.database_url) as connection:
+        connection.execute("DELETE FROM sys.file")
+    return _limited
 
 
 def limits(**limits: Any) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("limited", [limits], indirect=True, ids=[""])
+    return pytest.mark.parametrize("_limited", [limits], indirect=True, ids=[str(limits)])
+
+
+ONE_FILE = limits(user_bytes=len(PICTURE) + 100)
+TEN_FILES = limits(user_bytes=10 * len(PICTURE) + 1000)
+LARGEST = limits(max_bytes=len(PICTURE), idle_timeout=1)
 
 
 def kept(service: Inside) -> tuple[int, int]:
@@ -58,7 +79,7 @@ async def logged_in_as_eve(service: Inside) -> str:
     return await service.log_in("eve")
 
 
-@limits(max_bytes=len(PICTURE))
+@LARGEST
 async def test_a_file_of_the_largest_size_is_taken_and_one_byte_more_is_not(limited: Inside) -> None:
     assert (await upload(limited, content=PICTURE)).status == 201
 
@@ -70,7 +91,7 @@ async def test_a_file_of_the_largest_size_is_taken_and_one_byte_more_is_not(limi
     assert kept(limited) == (1, len(PICTURE))
 
 
-@limits(max_bytes=1000)
+@LARGEST
 async def test_a_file_that_is_declared_too_large_is_refused_before_it_is_read(limited: Inside) -> None:
     asked = 0
 
@@ -85,7 +106,7 @@ async def test_a_file_that_is_declared_too_large_is_refused_before_it_is_read(li
     assert asked <= 1  # Falcon itself takes the first piece
 
 
-@limits(user_bytes=10 * len(PICTURE) + 1000)
+@TEN_FILES
 async def test_uploads_that_race_never_exceed_the_quota_together(limited: Inside) -> None:
     answers = await asyncio.gather(*(upload(limited, f"{n}.png", PICTURE) for n in range(RACERS)))
 
@@ -97,7 +118,7 @@ async def test_uploads_that_race_never_exceed_the_quota_together(limited: Inside
     assert size <= 10 * len(PICTURE)
 
 
-@limits(user_bytes=10 * len(PICTURE) + 1000)
+@TEN_FILES
 async def test_uploads_of_unknown_length_that_race_never_exceed_the_quota_together(limited: Inside) -> None:
     body = form(PICTURE, disposition("a.png"))
     answers = await asyncio.gather(*(send(limited, in_pieces(body, 5000)) for _ in range(RACERS)))
@@ -115,7 +136,7 @@ async def test_uploads_that_race_never_exceed_the_number_of_files(limited: Insid
     assert kept(limited)[0] == 7
 
 
-@limits(user_bytes=len(PICTURE) + 100)
+@ONE_FILE
 async def test_a_quota_is_a_users_own_and_deleting_gives_it_back(limited: Inside) -> None:
     first = await uploaded(limited, content=PICTURE)
     assert (await upload(limited, content=PICTURE)).code == "quota_exceeded"
@@ -127,7 +148,7 @@ async def test_a_quota_is_a_users_own_and_deleting_gives_it_back(limited: Inside
     assert (await upload(limited, content=PICTURE)).status == 201
 
 
-@limits(user_bytes=len(PICTURE) + 100)
+@ONE_FILE
 async def test_an_upload_under_way_counts_and_one_that_was_broken_off_does_not(limited: Inside) -> None:
     body = form(PICTURE, disposition("a.png"))
     half_way, go_on = asyncio.Event(), asyncio.Event()
@@ -148,7 +169,7 @@ async def test_an_upload_under_way_counts_and_one_that_was_broken_off_does_not(l
     assert (await upload(limited, content=PICTURE)).status == 201
 
 
-@limits(user_bytes=len(PICTURE) + 100)
+@ONE_FILE
 async def test_a_reservation_counts_until_its_lease_is_over(limited: Inside) -> None:
     with psycopg.connect(limited.database_url, autocommit=True) as connection:
         connection.execute(
@@ -161,7 +182,7 @@ async def test_a_reservation_counts_until_its_lease_is_over(limited: Inside) -> 
     assert (await upload(limited, content=PICTURE)).status == 201
 
 
-@limits(idle_timeout=1)
+@LARGEST
 async def test_a_client_that_falls_silent_is_not_waited_for(limited: Inside) -> None:
     async def silent() -> AsyncIterator[bytes]:
         yield form(PICTURE, disposition("a.png"))[:20_000]

@@ -20,7 +20,7 @@ from service.records.database.transactions import Database
 from service.settings import Objstore, Upload
 from tests.files.forms import PNG, disposition, download, form, send_slowly, upload, uploaded
 from tests.files.test_object_store import settings_of
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.s3 import SECRET_KEY, S3Server
 from tests.support.waiting import eventually_here
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 async def service(fresh_url: str, redis_url: str, own_s3: S3Server) -> AsyncIterator[Inside]:
     """A service on an S3 server that can be stopped."""
     variables = own_s3.variables(PORTCULLIS_OBJSTORE__TIMEOUT="1")
-    async with inside(fresh_url, redis_url, **variables) as running:
+    async with inside_published(fresh_url, redis_url, **variables) as running:
         yield running
 
 
@@ -177,7 +177,7 @@ async def test_tampered_credentials_are_a_503_a_line_in_the_log_and_no_secret_an
     fresh_url: str, redis_url: str, s3: S3Server
 ) -> None:
     variables = s3.variables(OBJSTORE_SECRET_KEY=SECRET_KEY + "tampered")
-    async with inside(fresh_url, redis_url, **variables) as service:
+    async with inside_published(fresh_url, redis_url, **variables) as service:
         with capture_logs() as lines:
             answer = await upload(service)
             ready = await service.ask("GET", "/health/ready")
@@ -251,7 +251,7 @@ async def test_a_database_that_hangs_in_the_middle_of_an_upload_is_a_503_and_lea
             yield body[start : start + 65_536]
 
     variables = own_s3.variables(PORTCULLIS_DATABASE__TIMEOUT="1")
-    async with inside(fresh_url, redis_url, **variables) as service:
+    async with inside_published(fresh_url, redis_url, **variables) as service:
         with capture_logs() as lines, psycopg.connect(fresh_url) as connection:
             answer = await send_slowly(service, pieces(connection))
             assert await eventually_here(lambda: "upload not cleared" in [line["event"] for line in lines])

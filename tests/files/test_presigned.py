@@ -17,7 +17,7 @@ from service.kernel.clock import now
 from service.settings import Objstore
 from tests.files.forms import PNG, download, uploaded
 from tests.files.test_object_store import settings_of
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.s3 import SECRET_KEY, S3Server
 from tests.web.driver import ask
 
@@ -38,7 +38,7 @@ async def pieces() -> AsyncIterator[bytes]:
 async def service(fresh_url: str, redis_url: str, s3: S3Server) -> AsyncIterator[Inside]:
     """A service that leaves downloads to the store."""
     variables = s3.variables(PORTCULLIS_OBJSTORE__PRESIGNED_LINKS="true")
-    async with inside(fresh_url, redis_url, **variables) as running:
+    async with inside_published(fresh_url, redis_url, **variables) as running:
         yield running
 
 

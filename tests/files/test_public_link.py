@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.files.forms import PNG, uploaded
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer, ask
 
 pytestmark = pytest.mark.anyio
@@ -132,7 +132,7 @@ async def test_the_url_is_whole_where_the_settings_say_how_clients_reach_the_ser
         "PORTCULLIS_SERVER__DATA": str(tmp_path),
         "PORTCULLIS_UPLOAD__PUBLIC_URL": "https://admin.example.com/",
     }
-    async with inside(fresh_url, redis_url, **variables) as service:
+    async with inside_published(fresh_url, redis_url, **variables) as service:
         data = await uploaded(service)
         link = await linked(service, data["id"])
 

@@ -23,7 +23,7 @@ from tests.files.forms import (
     upload,
     uploaded,
 )
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
@@ -194,7 +194,7 @@ async def test_active_content_is_taken_where_the_settings_name_it_and_is_never_r
         "PORTCULLIS_SERVER__DATA": str(tmp_path),
         "PORTCULLIS_UPLOAD__TYPES": "image/svg+xml, text/html",
     }
-    async with inside(fresh_url, redis_url, **variables) as service:
+    async with inside_published(fresh_url, redis_url, **variables) as service:
         data = await uploaded(service, "a.svg", b"<?xml version='1.0'?><svg:svg><script/></svg:svg>")
         answer = await download(service, data["id"])
         refused = await upload(service)
@@ -233,14 +233,14 @@ async def test_a_body_that_is_no_form_with_one_file_is_refused(
 
 
 async def test_a_second_part_behind_the_file_leaves_no_trace_of_the_first(
-    either: Inside, tmp_path: Path
+    either: Inside, either_folder: Path
 ) -> None:
     both = form(LARGE, disposition("a.png"))[: -len(BOUNDARY) - 6] + form(b"x", disposition("b.txt"))
 
     answer = await send(either, in_pieces(both))
 
     assert answer.fields == ["file"]
-    assert not any(traces(either, tmp_path / "files"))
+    assert not any(traces(either, either_folder))
 
 
 @pytest.mark.parametrize(
@@ -262,14 +262,16 @@ async def test_a_boundary_that_is_none_is_refused(shared: Inside, boundary: str)
     assert answer.code == "bad_request"
 
 
-async def test_a_client_that_goes_away_in_the_middle_leaves_no_trace(either: Inside, tmp_path: Path) -> None:
+async def test_a_client_that_goes_away_in_the_middle_leaves_no_trace(
+    either: Inside, either_folder: Path
+) -> None:
     body = form(LARGE, disposition("a.png"))
 
     for length in (100, 20_000, len(body) - 1000):
         answer = await send(either, in_pieces(body[:length]), declared=len(body), ends=False)
         assert answer.code == "bad_request"
 
-    assert not any(traces(either, tmp_path / "files"))
+    assert not any(traces(either, either_folder))
 
 
 async def test_nobody_uploads_without_the_permission(shared: Inside) -> None:
