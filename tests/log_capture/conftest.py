@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -17,7 +18,7 @@ from redis.asyncio import Redis
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import CHEAP_HASHER, Inside, inside
+from tests.support.inside import CHEAP_HASHER, Inside, inside_published
 from tests.support.store_numbers import session_store
 from tests.web.driver import Answer
 
@@ -40,9 +41,10 @@ class Person:
 class Logged:
     """A service and its two logs. Each request gets an id by which its entries are found."""
 
-    def __init__(self, inside: Inside, redis_url: str) -> None:
+    def __init__(self, inside: Inside, redis_url: str, database: psycopg.AsyncConnection) -> None:
         self.inside = inside
         self.redis_url = redis_url
+        self._database = database
 
     async def ask(
         self, method: str, target: str, body: Any = None, *headers: tuple[str, str], **more: Any
@@ -72,11 +74,10 @@ class Logged:
         statement = sql.SQL("SELECT * FROM sys.{} WHERE request_id = %s ORDER BY id")
         async with asyncio.timeout(PATIENCE):
             while True:
-                async with await psycopg.AsyncConnection.connect(self.inside.database_url) as connection:
-                    found = await connection.cursor(row_factory=dict_row).execute(
-                        statement.format(sql.Identifier(table)), (request_id,)
-                    )
-                    rows = await found.fetchall()
+                found = await self._database.cursor(row_factory=dict_row).execute(
+                    statement.format(sql.Identifier(table)), (request_id,)
+                )
+                rows = await found.fetchall()
                 if len(rows) >= least:
                     return rows
                 await asyncio.sleep(0.02)
@@ -84,15 +85,15 @@ class Logged:
     async def person(self, *roles: str) -> Person:
         """Make a user with these roles, past the API."""
         name = f"person-{next(_numbers)}"
-        async with await psycopg.AsyncConnection.connect(self.inside.database_url) as connection:
-            found = await connection.execute(
+        async with self._database.transaction():
+            found = await self._database.execute(
                 "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
                 " VALUES (%s, %s, %s, %s) RETURNING id",
                 (name, name, name.title(), _HASH),
             )
             row = await found.fetchone()
             assert row is not None
-            await connection.execute(
+            await self._database.execute(
                 "INSERT INTO sys.user_role SELECT %s, id FROM sys.role WHERE role_code = ANY(%s)",
                 (row[0], list(roles)),
             )
@@ -117,8 +118,7 @@ class Logged:
 
     async def execute(self, statement: LiteralString, *values: object) -> None:
         """Change the database past the API."""
-        async with await psycopg.AsyncConnection.connect(self.inside.database_url) as connection:
-            await connection.execute(statement, values)
+        await self._database.execute(statement, values)
 
 
 def _id_of(answer: Answer) -> str:
@@ -127,9 +127,17 @@ def _id_of(answer: Answer) -> str:
     return found
 
 
+@asynccontextmanager
+async def watched(inside: Inside, redis_url: str) -> AsyncIterator[Logged]:
+    """Watch the logs of ``inside`` over one connection to its database."""
+    connect = psycopg.AsyncConnection.connect
+    async with await connect(inside.database_url, autocommit=True) as database:
+        yield Logged(inside, redis_url, database)
+
+
 @pytest.fixture(scope="module")
-async def logged(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Logged]:
+async def logged(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Logged]:
     """A service for a module."""
-    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
-        async with inside(url, redis_url) as running:
-            yield Logged(running, redis_url)
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url) as running, watched(running, redis_url) as found:
+            yield found

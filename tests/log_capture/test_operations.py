@@ -11,9 +11,9 @@ import pytest
 import structlog
 
 from service.web.requests.answer import Message
-from tests.log_capture.conftest import PASSWORD, Logged
+from tests.log_capture.conftest import PASSWORD, Logged, watched
 from tests.support.databases import NewDatabase
-from tests.support.inside import inside
+from tests.support.inside import inside_published
 from tests.web.driver import JSON, ask
 
 pytestmark = pytest.mark.anyio
@@ -218,11 +218,13 @@ async def test_an_operation_that_is_not_logged_leaves_no_entry(logged: Logged) -
 
 
 async def test_the_client_is_the_one_that_a_trusted_proxy_names(
-    seeded_template: str, new_database: NewDatabase, redis_url: str
+    published_template: str, new_database: NewDatabase, redis_url: str
 ) -> None:
     trusted = {"PORTCULLIS_SERVER__TRUSTED_PROXIES": "192.0.2.7/32"}
-    async with inside(new_database(seeded_template), redis_url, **trusted) as behind:
-        logged = Logged(behind, redis_url)
+    async with (
+        inside_published(new_database(published_template), redis_url, **trusted) as behind,
+        watched(behind, redis_url) as logged,
+    ):
         forwarded = ("X-Forwarded-For", "forged, 203.0.113.9")
         _, entry = await logged.entry_of("DELETE", "/api/resource/7", None, forwarded)
     assert entry["client_ip"] == ip_address("203.0.113.9")
