@@ -40,12 +40,12 @@ def asked_password() -> str:
     return password
 
 
-def log_to_errors(settings: Settings) -> None:
-    """Log warnings and errors to standard error, in the format of the service's log.
+def log_to_errors(settings: Settings, level: str = "warning") -> None:
+    """Log to standard error from ``level`` on, in the format of the service's log.
 
     Standard output is for the command's result.
     """
-    configure_logging(settings.log.format, "warning", sys.stderr.buffer)
+    configure_logging(settings.log.format, level, sys.stderr.buffer)
 
 
 def tell_security(settings: Settings, event: str, **facts: object) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
@@ -12,12 +11,12 @@ from service.kernel.text import counted
 from service.launch.database import with_database
 from service.launch.export.named import ResendError, named
 from service.launch.lazy_commands import add_data
+from service.launch.operator import log_to_errors
 from service.launch.output import say
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 from service.records.export import destinations
 from service.settings import load
-from service.web.observability.log_format import configure_logging
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -29,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Send dead letters, and let the service try at once; raises ResendError, SchemaError and Unavailable."""
     with reachable(load(environ)) as settings:
-        configure_logging(settings.log.format, settings.log.level, sys.stderr.buffer)
+        log_to_errors(settings, settings.log.level)
         destination = named(settings, options.destination)
 
         async def work(database: Database) -> Resent:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 
@@ -13,13 +12,12 @@ from service.launch.database import with_database
 from service.launch.errors import LaunchError
 from service.launch.jobs.stored import named
 from service.launch.lazy_commands import add_data
-from service.launch.operator import operator_name
+from service.launch.operator import log_to_errors, operator_name
 from service.launch.output import say
 from service.launch.stores import reachable
 from service.records.database.transactions import Database
 from service.records.jobs import jobs
 from service.settings import Settings, load
-from service.web.observability.log_format import configure_logging
 
 
 class RunError(LaunchError):
@@ -35,7 +33,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace, environ: Mapping[str, str]) -> None:
     """Run a job and print its outcome; raises RunError, UnknownJob, SchemaError and Unavailable."""
     with reachable(load(environ)) as settings:
-        configure_logging(settings.log.format, settings.log.level, sys.stderr.buffer)
+        log_to_errors(settings, settings.log.level)
         job = named(settings, options.job)
         try:
             ended = with_database(settings, lambda database: _run(settings, database, job))
