@@ -125,7 +125,7 @@ def add_routes(app: Application, container: Container, extensions: Sequence[Exte
     _add_rights(routes, container)
     _add_logs(routes, container)
     _add_jobs(routes, container)
-    latest = LatestFindings(container.settings, partial(_known, routes))
+    latest = LatestFindings(container.settings, partial(_known, routes), container.live)
     routes.add("/api/system/findings", findings.SystemFindingList(latest))
     routes.add("/api/user/info", profile.Info(container.database))
     routes.add("/api/user/operations", own_operations.OwnOperationList(container.live, routes))

@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from service.authz.engine.errors import PolicyError
+from service.authz.engine.policy import Policy
 from service.authz.publishing.shipped import Shipped, configured
 from service.diagnosis.checks import Check
 from service.diagnosis.findings import Finding, Findings, fault, unknown
@@ -23,14 +24,18 @@ from service.settings import Settings
 
 
 async def examine(
-    environ: Mapping[str, str], settings: Settings, routes: Routes, checks: Iterable[Check]
+    environ: Mapping[str, str],
+    settings: Settings,
+    routes: Routes,
+    checks: Iterable[Check],
+    in_force: Policy | None = None,
 ) -> Findings:
     """Return the finding of each check; raises nothing of what it finds.
 
     ``settings`` name the stores that are there; connections of their own are opened to them. ``environ`` is
-    that of the service, ``routes`` as for ``Installation``.
+    that of the service, ``routes`` and ``in_force`` as for ``Installation``.
     """
-    installation = Installation(environ, settings, routes, shipped=_shipped(settings))
+    installation = Installation(environ, settings, routes, shipped=_shipped(settings), in_force=in_force)
     url = settings.database.direct_url or settings.database.url
     database = Database(url, pool_size=1, timeout=settings.database.timeout) if url else None
     if database is not None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from service.authz.engine.policy import Policy
 from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.errors import Unavailable
@@ -29,7 +30,8 @@ class Installation:
     """One installation.
 
     ``server`` and ``store`` are None if they don't answer, ``shipped`` if the model or lines have faults.
-    ``routes`` returns the guarded routes of the code; FaultsError unless the lines fit them.
+    ``routes`` returns the guarded routes of the code; FaultsError unless the lines fit them. ``in_force`` is
+    the policy by which this process decides: what it has in common with a derived one is not built again.
     """
 
     environ: Mapping[str, str]
@@ -39,6 +41,7 @@ class Installation:
     server: ServerFacts | None = None
     store: StoreFacts | None = None
     shipped: Shipped | None = None
+    in_force: Policy | None = None
 
     @asynccontextmanager
     async def records(self) -> AsyncIterator[Connection]:

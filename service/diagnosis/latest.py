@@ -9,6 +9,7 @@ from datetime import datetime
 from time import monotonic
 from typing import Final
 
+from service.authz.publishing.live import LivePolicy
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
 from service.diagnosis.findings import Findings
@@ -37,9 +38,13 @@ class LatestFindings:
     They run in a thread with an event loop and connections of its own, so no request waits for them.
     """
 
-    def __init__(self, settings: Settings, routes: Routes, *, kept: float = KEPT) -> None:
+    def __init__(
+        self, settings: Settings, routes: Routes, live: LivePolicy | None = None, *, kept: float = KEPT
+    ) -> None:
+        """``live`` has the policy in force; without it, what the checks derive is built from nothing."""
         self._settings = settings
         self._routes = routes
+        self._live = live
         self._kept = kept
         self._began = 0.0
         self._made: asyncio.Future[Examined] | None = None
@@ -58,5 +63,6 @@ class LatestFindings:
 
     def _examine(self) -> Examined:
         begun = now()
-        made = examine(os.environ, self._settings, self._routes, CHECKS)
+        in_force = None if self._live is None else self._live.current
+        made = examine(os.environ, self._settings, self._routes, CHECKS, in_force)
         return Examined(asyncio.run(made), begun)

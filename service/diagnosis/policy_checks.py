@@ -59,7 +59,7 @@ async def published_policy(installation: Installation) -> Finding:
     """The policy that decides requests must be the one that a reviewer would derive."""
     try:
         async with installation.records() as connection:
-            difference = await drift(connection)
+            difference = await drift(connection, installation.in_force)
             latest = await revisions.latest(connection)
     except PolicyError as wrong:
         return fault("; ".join(wrong.faults), "correct the resource or Button that is named")
@@ -76,7 +76,7 @@ async def invariants(installation: Installation) -> Finding:
     stated = installation.policy.invariants
     try:
         async with installation.records() as connection:
-            policy = await derived_policy(connection, installation.policy)
+            policy = await derived_policy(connection, installation.policy, installation.in_force)
             broken = await broken_invariants(connection, stated, policy)
     except PolicyError as wrong:
         return fault("; ".join(wrong.faults), "correct the resource or Button that is named")

@@ -19,7 +19,7 @@ from service.authz.engine.rules import Rule
 from service.authz.publishing.adapter import PolicyAdapter
 from service.authz.publishing.live import LivePolicy
 from service.authz.publishing.published_lines import published
-from service.authz.publishing.publisher import publish_if_changed
+from service.authz.publishing.publisher import derived_policy, drift, publish_if_changed
 from service.authz.publishing.shipped import Shipped, read_shipped
 from service.errors import Unavailable
 from service.kernel.codes import HeldCodes
@@ -518,3 +518,21 @@ async def test_a_line_of_an_unknown_layer_that_was_not_published_is_tampering(da
     await execute(database, LATER)
     with pytest.raises(PolicyError, match="do not give the digest"):
         await LivePolicy(SHIPPED).load(database)
+
+
+async def test_what_would_be_published_does_not_depend_on_the_policy_in_force(database: Database) -> None:
+    before = await publish(database)
+    await execute(database, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:role:list'")
+    async with database.snapshot() as connection:
+        derived, differs = await derived_policy(connection, SHIPPED), await drift(connection)
+        for in_force in (
+            before,
+            LivePolicy(SHIPPED).current,
+            Policy(SHIPPED.model_text, [Rule("grant", "a:b", "a:b")]),
+        ):
+            found = await derived_policy(connection, SHIPPED, in_force)
+
+            assert list(found.rules) == list(derived.rules) != list(before.rules)
+            assert (found.digest, found.revision) == (derived.digest, 0)
+            assert found.resource_at("GET", "/api/user/7") == derived.resource_at("GET", "/api/user/7")
+            assert await drift(connection, in_force) == differs is not None

@@ -128,6 +128,8 @@ def _taken(connection: Connection, wanted: Collection[SeedResource]) -> set[str]
 
 
 def _gained_by(connection: Connection, codes: Sequence[str], covered: Covered) -> dict[str, tuple[str, ...]]:
+    if not codes:
+        return {}
     given = (
         select(role.c.role_code, menu.c.auth_mark)
         .join(role_menu, role_menu.c.role_id == role.c.id)
