@@ -8,10 +8,8 @@ import io
 import json
 import re
 import secrets
-import tempfile
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import pytest
@@ -28,7 +26,8 @@ from service.web.requests.schema import Schema
 from tests.log_reading.entries import at, logins, operations
 from tests.support.inside import Inside
 from tests.support.running import Running, kilobytes, running
-from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD, seed_database
+from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.spare import SpareStores
 
 pytestmark = pytest.mark.anyio
 
@@ -53,16 +52,16 @@ def cells(body: bytes) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(body.decode(), newline="")))
 
 
-async def test_a_csv_has_a_header_quoted_cells_and_the_line_ends_of_its_standard(service: Inside) -> None:
+async def test_a_csv_has_a_header_quoted_cells_and_the_line_ends_of_its_standard(shared: Inside) -> None:
     entry = {
         "module": "told",
         "user_name": 'Bj\u00f6rn "B", the\r\n2nd',
         "client_ip": "10.1.2.3",
         "decision": "deny",
     }
-    (written,) = await operations(service.database_url, entry)
+    (written,) = await operations(shared.database_url, entry)
 
-    answer = await service.ask("GET", f"{EXPORT}?module=told")
+    answer = await shared.ask("GET", f"{EXPORT}?module=told")
 
     assert answer.header("content-type") == "text/csv; charset=utf-8"
     disposition = answer.header("content-disposition") or ""
@@ -118,18 +117,18 @@ async def test_no_cell_is_a_formula_and_no_text_breaks_out_of_its_cell(
     assert json.loads(line)["userAgent"] == stored
 
 
-async def test_json_lines_are_the_entries_of_the_list_one_a_line(service: Inside) -> None:
-    await operations(service.database_url, *({"module": "lines", "url": f"/{n}\n"} for n in range(3)))
+async def test_json_lines_are_the_entries_of_the_list_one_a_line(shared: Inside) -> None:
+    await operations(shared.database_url, *({"module": "lines", "url": f"/{n}\n"} for n in range(3)))
 
-    answer = await service.ask("GET", f"{EXPORT}?module=lines&format=jsonl&sort=createTime")
-    listed = await service.data("GET", "/api/operation-log/list?module=lines&sort=createTime")
+    answer = await shared.ask("GET", f"{EXPORT}?module=lines&format=jsonl&sort=createTime")
+    listed = await shared.data("GET", "/api/operation-log/list?module=lines&sort=createTime")
 
     assert answer.header("content-type") == "application/jsonl"
     assert (answer.header("content-disposition") or "").endswith('.jsonl"')
     rows = [one | {"changes": None} for one in listed["items"]]
     assert [json.loads(line) for line in answer.body.splitlines()] == rows
     assert answer.body.endswith(b"}\n")
-    as_json = await service.ask("GET", f"{EXPORT}?module=lines&format=json&sort=createTime")
+    as_json = await shared.ask("GET", f"{EXPORT}?module=lines&format=json&sort=createTime")
     assert (as_json.header("content-type"), as_json.json) == ("application/json", {"items": rows})
 
 
@@ -139,8 +138,13 @@ async def test_an_export_of_nothing_is_a_file_without_rows(shared: Inside, form:
     assert (answer.status, len(answer.body.splitlines())) == (200, length)
 
 
-@pytest.mark.parametrize("limit", [1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 2 * BATCH + 7, 1_000_000])
-@pytest.mark.parametrize("sort", ["createTime", "-createTime"])
+@pytest.mark.parametrize(
+    ("limit", "sort"),
+    [
+        *((limit, "createTime") for limit in (1, BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 2 * BATCH + 7)),
+        *((limit, "-createTime") for limit in (BATCH + 1, 1_000_000)),
+    ],
+)
 async def test_an_export_has_the_first_entries_up_to_its_limit_each_once(
     bulk: Inside, limit: int, sort: str
 ) -> None:
@@ -240,17 +244,14 @@ class Exporting:
 
 
 @pytest.fixture(scope="module")
-def exporting() -> Iterator[Exporting]:
-    with (
-        tempfile.TemporaryDirectory(prefix="pc-") as folder,
-        EmbeddedStores(Path(folder) / "stores", durable=False) as stores,
-    ):
-        seed_database(stores.database_url)
+def exporting(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Exporting]:
+    with spare_stores.borrowed(seeded=True) as stores:
         fill(stores.database_url, MANY)
         variables = {"DATABASE_URL": stores.database_url, "REDIS_URL": stores.redis_url}
         secret = {"JWT_SECRET": secrets.token_urlsafe(48)}
+        folder = tmp_path_factory.mktemp("exporting")
         with (
-            running(Path(folder), "--workers", "1", **variables, **secret) as service,
+            running(folder, "--workers", "1", **variables, **secret) as service,
             service.client() as client,
         ):
             credentials = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD}

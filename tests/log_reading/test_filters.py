@@ -180,9 +180,8 @@ ADDRESSES = [
     ("target", "field"),
     [
         *(
-            (f"/api/{log}/{way}?{query}", field)
-            for log in ("operation-log", "login-log")
-            for way in ("list", "export")
+            (f"/api/{log}?{query}", field)
+            for log in ("operation-log/list", "login-log/export")
             for query, field in FAULTS
         ),
         *((f"/api/operation-log/list?clientIp={address}", "clientIp") for address in ADDRESSES),

@@ -64,35 +64,35 @@ async def test_cursors_lead_to_each_entry_once_in_order_though_many_have_one_tim
         assert found == sorted(written, reverse=newest_first)
 
 
-async def test_what_is_logged_meanwhile_neither_repeats_an_entry_nor_hides_one(service: Inside) -> None:
-    written = await operations(service.database_url, *({"module": "calm"} for _ in range(60)))
+async def test_what_is_logged_meanwhile_neither_repeats_an_entry_nor_hides_one(shared: Inside) -> None:
+    written = await operations(shared.database_url, *({"module": "calm"} for _ in range(60)))
     seen: list[int] = []
     later = 1_000.0
 
-    async for page in walk(service, "module=calm&size=7"):
+    async for page in walk(shared, "module=calm&size=7"):
         seen += [entry["id"] for entry in page["items"]]
         busy = [{"module": "calm", "create_time": at(later := later + 1)} for _ in range(5)]
-        await operations(service.database_url, *busy)
+        await operations(shared.database_url, *busy)
 
     assert seen == sorted(written, reverse=True)
-    assert (await service.data("GET", f"{LIST}?module=calm"))["total"] > 60
+    assert (await shared.data("GET", f"{LIST}?module=calm"))["total"] > 60
 
 
-async def test_writers_at_work_do_not_disturb_a_reader(service: Inside) -> None:
-    written = await operations(service.database_url, *({"module": "busy"} for _ in range(100)))
+async def test_writers_at_work_do_not_disturb_a_reader(shared: Inside) -> None:
+    written = await operations(shared.database_url, *({"module": "busy"} for _ in range(60)))
     done = asyncio.Event()
 
     async def write() -> int:
         count = 0
         while not done.is_set():
-            rows = [{"module": "busy", "create_time": at(1_000 + count)} for _ in range(20)]
-            count += len(await operations(service.database_url, *rows))
+            rows = [{"module": "busy", "create_time": at(1_000 + count)} for _ in range(5)]
+            count += len(await operations(shared.database_url, *rows))
         return count
 
     writers = [asyncio.create_task(write()) for _ in range(2)]
     try:
         for _ in range(3):
-            found = await walked(service, "module=busy&size=9")
+            found = await walked(shared, "module=busy&size=9")
             assert len(set(found)) == len(found)
             assert [one for one in found if one in written] == written[::-1]
     finally:
@@ -114,19 +114,19 @@ async def test_pages_by_number_are_those_that_the_cursors_lead_to(shared: Inside
     assert (beyond["items"], beyond["total"], beyond["nextCursor"]) == ([], 10, None)
 
 
-async def test_a_total_is_exact_up_to_ten_thousand_and_then_says_that_it_is_not(service: Inside) -> None:
-    await fill(service.database_url, "long", 10_000)
-    page = await service.data("GET", f"{LIST}?module=long&size=200&page=50")
+async def test_a_total_is_exact_up_to_ten_thousand_and_then_says_that_it_is_not(shared: Inside) -> None:
+    await fill(shared.database_url, "long", 10_000)
+    page = await shared.data("GET", f"{LIST}?module=long&size=200&page=50")
     assert (page["total"], page["totalIsExact"], len(page["items"])) == (10_000, True, 200)
     assert page["nextCursor"] is None
 
-    await fill(service.database_url, "long", 1)
-    page = await service.data("GET", f"{LIST}?module=long&size=200&page=50")
+    await fill(shared.database_url, "long", 1)
+    page = await shared.data("GET", f"{LIST}?module=long&size=200&page=50")
     assert (page["total"], page["totalIsExact"]) == (10_000, False)
-    rest = await service.data("GET", f"{LIST}?module=long&size=200&cursor={page['nextCursor']}")
+    rest = await shared.data("GET", f"{LIST}?module=long&size=200&cursor={page['nextCursor']}")
     assert len(rest["items"]) == 1
 
-    answer = await service.ask("GET", f"{LIST}?module=long&size=200&page=51")
+    answer = await shared.ask("GET", f"{LIST}?module=long&size=200&page=51")
     assert answer.fields == ["page"]
     assert "cursor" in answer.json["errors"][0]["message"]
 

@@ -55,8 +55,8 @@ async def own(service: Inside, token: str, query: str = "") -> list[Any]:
     return items
 
 
-async def test_everybody_reads_their_own_logins_and_nobody_elses(service: Inside) -> None:
-    alice, bob = await person(service.database_url, "alice"), await person(service.database_url, "bob")
+async def test_everybody_reads_their_own_logins_and_nobody_elses(shared: Inside) -> None:
+    alice, bob = await person(shared.database_url, "alice"), await person(shared.database_url, "bob")
     entries: list[dict[str, Any]] = [
         {"user_id": alice, "user_name": "alice", "device": "web"},
         {"user_id": bob, "user_name": "bob"},
@@ -65,33 +65,31 @@ async def test_everybody_reads_their_own_logins_and_nobody_elses(service: Inside
         {"user_id": alice, "user_name": "alice", "outcome": "failure", "reason": "login_failed"},
     ]
     written = await logins(
-        service.database_url, *({"create_time": at(-9_999 + n)} | one for n, one in enumerate(entries))
+        shared.database_url, *({"create_time": at(-9_999 + n)} | one for n, one in enumerate(entries))
     )
-    as_alice, as_bob = await service.log_in("alice"), await service.log_in("bob")
+    as_alice, as_bob = await shared.log_in("alice"), await shared.log_in("bob")
 
     def numbers(items: list[Any]) -> list[int]:
         return [written.index(item["id"]) for item in items if item["id"] in written]
 
-    everything = await own(service, as_alice)
+    everything = await own(shared, as_alice)
     assert numbers(everything) == [4, 3, 0]
     assert {item["userId"] for item in everything} == {alice}
-    assert numbers(await own(service, as_bob)) == [1]
-    assert numbers(await own(service, as_alice, "?event=kick")) == [3]
-    assert numbers(await own(service, as_alice, "?device=web&sort=createTime&to=2026-11-21T02:00:00Z")) == [0]
-    assert numbers(await own(service, as_alice, "?outcome=failure")) == [4]
+    assert numbers(await own(shared, as_bob)) == [1]
+    assert numbers(await own(shared, as_alice, "?event=kick")) == [3]
+    assert numbers(await own(shared, as_alice, "?device=web&sort=createTime&to=2026-11-21T02:00:00Z")) == [0]
+    assert numbers(await own(shared, as_alice, "?outcome=failure")) == [4]
 
 
-async def test_a_cursor_of_somebody_else_shows_nothing_of_theirs(service: Inside) -> None:
-    alice, bob = await person(service.database_url, "alice"), await person(service.database_url, "bob")
-    await logins(service.database_url, *({"user_id": one} for one in (alice, bob, alice, bob, bob)))
+async def test_a_cursor_of_somebody_else_shows_nothing_of_theirs(shared: Inside) -> None:
+    carol, dave = await person(shared.database_url, "carol"), await person(shared.database_url, "dave")
+    await logins(shared.database_url, *({"user_id": one} for one in (carol, dave, carol, dave, dave)))
 
-    answer = await service.ask(
-        "GET", "/api/user/profile/login-logs?size=1", token=await service.log_in("bob")
-    )
+    answer = await shared.ask("GET", "/api/user/profile/login-logs?size=1", token=await shared.log_in("dave"))
     cursor = answer.json["data"]["nextCursor"]
-    items = await own(service, await service.log_in("alice"), f"?cursor={cursor}")
+    items = await own(shared, await shared.log_in("carol"), f"?cursor={cursor}")
 
-    assert {item["userId"] for item in items} <= {alice}
+    assert {item["userId"] for item in items} <= {carol}
 
 
 async def eventually(service: Inside, target: str, count: int, token: str | None = None) -> list[Any]:
@@ -105,13 +103,13 @@ async def eventually(service: Inside, target: str, count: int, token: str | None
     raise AssertionError(f"{target} has {len(items)} entries, not {count}")
 
 
-async def test_a_login_is_seen_by_the_user_who_logged_in(service: Inside) -> None:
-    alice = await person(service.database_url, "alice")
-    token = await service.log_in("alice")
+async def test_a_login_is_seen_by_the_user_who_logged_in(shared: Inside) -> None:
+    erin = await person(shared.database_url, "erin")
+    token = await shared.log_in("erin")
 
-    (entry,) = await eventually(service, "/api/user/profile/login-logs", 1, token)
+    (entry,) = await eventually(shared, "/api/user/profile/login-logs", 1, token)
 
-    assert (entry["event"], entry["outcome"], entry["userId"]) == ("login", "success", alice)
+    assert (entry["event"], entry["outcome"], entry["userId"]) == ("login", "success", erin)
     assert entry["loginIp"] == "192.0.2.7"
 
 
@@ -130,21 +128,20 @@ async def test_exports_of_a_log_and_attempts_at_them_are_logged(service: Inside)
     assert detail["response"] is None
 
 
-async def test_own_logins_need_a_login(service: Inside) -> None:
-    service.token = None
-    assert (await service.ask("GET", "/api/user/profile/login-logs")).status == 401
+async def test_own_logins_need_a_login(shared: Inside) -> None:
+    assert (await shared.as_stranger("GET", "/api/user/profile/login-logs")).status == 401
 
 
 async def test_a_list_has_nothing_of_what_was_sent_and_answered_and_the_detail_has_it(
-    service: Inside,
+    shared: Inside,
 ) -> None:
     params = {"roleName": "R\u00f6le", "menuIds": [1, 2**63], "deep": [{"a": None}], "part": 0.25}
     entry = {"params": params, "response": [1, "x"], "error": "conflict", "query": "a=b", "status": 409}
-    (written,) = await operations(service.database_url, entry | {"module": "told"})
+    (written,) = await operations(shared.database_url, entry | {"module": "told"})
 
-    listed = (await service.data("GET", "/api/operation-log/list?module=told"))["items"][0]
-    exported = await service.ask("GET", "/api/operation-log/export?module=told&format=jsonl")
-    detail = await service.data("GET", f"/api/operation-log/{written}")
+    listed = (await shared.data("GET", "/api/operation-log/list?module=told"))["items"][0]
+    exported = await shared.ask("GET", "/api/operation-log/export?module=told&format=jsonl")
+    detail = await shared.data("GET", f"/api/operation-log/{written}")
 
     assert not {"params", "response", "changes"} & listed.keys()
     assert json.loads(exported.body) == listed | {"changes": None}
@@ -157,9 +154,9 @@ async def test_a_list_has_nothing_of_what_was_sent_and_answered_and_the_detail_h
     )
 
 
-async def test_what_was_not_kept_is_null(service: Inside) -> None:
-    (written,) = await operations(service.database_url, {})
-    detail = await service.data("GET", f"/api/operation-log/{written}")
+async def test_what_was_not_kept_is_null(shared: Inside) -> None:
+    (written,) = await operations(shared.database_url, {})
+    detail = await shared.data("GET", f"/api/operation-log/{written}")
     assert [name for name, value in detail.items() if value is None] == [
         "requestId",
         "userId",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from sqlalchemy import Row, Table, select
+from sqlalchemy import Row, Table, delete, select
 
+from service.embedded import EmbeddedStores
 from service.keyspace import SessionStore
 from service.oplog.journal import WITHIN, Journal
 from service.records.database.transactions import Database
 from service.records.logs.operation_events import OperationEvent
-from service.records.schema import login_log, operation_log
+from service.records.schema import log_chain, log_set_aside, login_log, operation_log
 from service.settings import Auth, Oplog, Redis
+from tests.support.databases import database
 
 pytestmark = pytest.mark.anyio
 
@@ -100,8 +102,17 @@ async def place_at(database_url: str, redis_url: str) -> AsyncIterator[Place]:
         yield Place(database_url, redis_url, database, store)
 
 
+@pytest.fixture(scope="module")
+def _url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+    with database(stores, seeded_template) as url:
+        yield url
+
+
 @pytest.fixture
-async def place(seeded_database_url: str, redis_url: str) -> AsyncIterator[Place]:
-    """A seeded database and an empty session store."""
-    async with place_at(seeded_database_url, redis_url) as opened:
+async def place(_url: str, redis_url: str) -> AsyncIterator[Place]:
+    """The database of the module with empty logs, and an empty session store."""
+    async with place_at(_url, redis_url) as opened:
+        async with opened.database.transaction() as connection:
+            for table in (operation_log, login_log, log_chain, log_set_aside):
+                await connection.execute(delete(table))
         yield opened

@@ -29,7 +29,7 @@ async def emit(name: str, database_url: str, redis_url: str) -> None:
             # Not buffered, so that what was accepted is known however this process ends.
             os.write(1, f"{number} {event.create_time.timestamp()}\n".encode())
             number += 1
-        await asyncio.sleep(0.003)
+        await asyncio.sleep(0.01)
     await journal.finish()
     await store.close()
 

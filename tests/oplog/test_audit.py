@@ -59,7 +59,7 @@ async def filled(_filled: Place) -> Place:
         client.delete("auth:log:heads")
     for log in LOGS:
         restored = f"INSERT INTO sys.{log} OVERRIDING SYSTEM VALUE TABLE saved_{log}"
-        await change(_filled, f"TRUNCATE sys.{log}", restored)
+        await change(_filled, f"DELETE FROM sys.{log}", restored)
     return _filled
 
 

@@ -133,11 +133,11 @@ async def test_a_worker_that_is_killed_loses_its_last_moment_and_one_that_is_sto
 ) -> None:
     with emitting(fragile, tmp_path, "killed", "stopped") as (killed, stopped):
         for one in (killed, stopped):
-            one.wait_for(600)
+            one.wait_for(200)
         killed.process.kill()
         killed.process.join()
         ended = time.time()
-        stopped.wait_for(len(stopped.accepted) + 1200)  # long enough to claim what the dead one had taken
+        stopped.wait_for(len(stopped.accepted) + 400)  # long enough to claim what the dead one had taken
         stopped.terminate()
         async with fragile.journal() as heir:
             await heir.start()
@@ -160,7 +160,7 @@ async def test_nothing_is_missing_when_the_database_was_away_under_load(
         async with load(journal) as count:
             await more_than(count, 200)
             await asyncio.to_thread(durable.postgres.stop)
-            await more_than(count, 1000)
+            await more_than(count, 500)
             assert (await journal.totals()).under_way > 0
 
             async def waits() -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,7 +14,7 @@ from service.oplog.reported import ReportedHead, lineage_of, told_store
 from service.oplog.timeline_seals import is_sealed, sealed
 from service.records.database.transactions import engine
 from service.records.timelines.timelines import CutHead, Timeline
-from tests.oplog.conftest import Place, operation, place_at
+from tests.oplog.conftest import Place, operation
 from tests.support.running import Ended, portcullis
 
 pytestmark = pytest.mark.anyio
@@ -23,12 +22,6 @@ pytestmark = pytest.mark.anyio
 KEY = "a key that only the service has, and an auditor"
 DAY = date(2026, 3, 15)
 NOON = datetime(2026, 3, 15, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-async def place(seeded_database_url: str, redis_url: str) -> AsyncIterator[Place]:
-    async with place_at(seeded_database_url, redis_url) as made:
-        yield made
 
 
 async def write(place: Place, *numbers: int) -> None:
@@ -52,7 +45,7 @@ def put_back(place: Place) -> None:
     """Put a copy of the logs back that was kept by ``keep``."""
     with engine(place.database_url).begin() as connection:
         for log in ("operation_log", "log_chain"):
-            connection.execute(text(f"TRUNCATE sys.{log}"))
+            connection.execute(text(f"DELETE FROM sys.{log}"))
             connection.execute(text(f"INSERT INTO sys.{log} OVERRIDING SYSTEM VALUE TABLE kept_{log}"))
 
 
