@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import psycopg
 import pytest
@@ -15,8 +16,7 @@ from tests.support.members import Member, member
 from tests.support.oracle import covers
 from tests.support.running import ROOT
 from tests.support.store_numbers import session_store
-from tests.users.people import execute
-from tests.users.writes import LEVELS, WALKED_ELSEWHERE, WITHOUT_TARGET, WRITES, World, Write
+from tests.users.writes import LEVELS, WALKED_ELSEWHERE, WITHOUT_TARGET, WRITES, Request, World, Write
 
 pytestmark = pytest.mark.anyio
 
@@ -30,8 +30,9 @@ POWERS: dict[str, tuple[str, ...]] = {
     "chief": ("*",),
 }
 """Callers by what they hold, the weakest first."""
-
-Callers = tuple[Inside, dict[str, Member]]
+ALL_ABOUT_ROLES = """
+INSERT INTO sys.menu (menu_type, title, auth_mark) VALUES ('Button', 'All about roles', 'system:role:*')
+"""
 
 REFUSED = dict.fromkeys(
     ("POST /api/role/import", "POST /api/user/import"), (403, 422)
@@ -41,18 +42,65 @@ ALLOWED = dict.fromkeys(
 )  # the targets are not logged in, which only those are told who may kick them
 
 
-@pytest.fixture(scope="module")
-async def callers(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Callers]:
-    """A service, and four callers of different powers."""
+@dataclass(frozen=True)
+class Attempt:
+    """A caller who tries a write against a target of a level."""
+
+    level: str
+    caller: str
+    allowed: bool
+    request: Request
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A service, its callers, and what they are to try."""
+
+    service: Inside
+    world: World
+    callers: dict[str, Member]
+    attempts: dict[Write, list[Attempt]]
+
+
+@pytest.fixture(scope="module", params=["nearest", pytest.param("all", marks=pytest.mark.extended)])
+async def stage(
+    stores: EmbeddedStores, seeded_template: str, request: pytest.FixtureRequest
+) -> AsyncIterator[Stage]:
+    """Of each level all callers, or the strongest one who is refused and the weakest one who is allowed."""
     with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         async with inside(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as service:
-            execute(
-                service,
-                "INSERT INTO sys.menu (menu_type, title, auth_mark)"
-                " VALUES ('Button', 'All about roles', 'system:role:*')",
-            )
-            await service.data("POST", "/api/policy/reload")
-            yield service, {name: await member(service, name, *codes) for name, codes in POWERS.items()}
+            with psycopg.connect(url, autocommit=True) as connection:
+                world = World(connection)
+                with connection.transaction():
+                    connection.execute(ALL_ABOUT_ROLES)
+                    attempts = {
+                        write: [
+                            attempt
+                            for level in LEVELS
+                            for attempt in aimed(world, write, level, everybody=request.param == "all")
+                        ]
+                        for write in WRITES
+                    }
+                await service.data("POST", "/api/policy/reload")  # written past the service
+                callers = {name: await member(service, name, *codes) for name, codes in POWERS.items()}
+                yield Stage(service, world, callers, attempts)
+
+
+def aimed(world: World, write: Write, level: str, *, everybody: bool) -> list[Attempt]:
+    """Return what is tried at a level, with a target for each caller who may."""
+    may = {
+        name: covers(codes, REQUIRED[write.endpoint]) and covers(codes, f"{LEVELS[level]}t")
+        for name, codes in POWERS.items()
+    }
+    refused = [name for name, allowed in may.items() if not allowed]
+    allowed = [name for name in POWERS if may[name]]
+    assert list(POWERS) == refused + allowed  # each caller may what a weaker one may
+    if not everybody:
+        refused, allowed = refused[-1:], allowed[:1]
+    targets = [write.aim(world, level) for _ in allowed]
+    # Those who are refused leave the first target for those who are not.
+    tries = [(name, targets[0]) for name in refused] + list(zip(allowed, targets, strict=True))
+    return [Attempt(level, name, may[name], request) for name, request in tries]
 
 
 def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else() -> None:
@@ -66,32 +114,15 @@ def test_every_write_of_the_route_table_is_walked_or_said_to_act_on_nobody_else(
 
 
 @pytest.mark.parametrize("write", WRITES, ids=str)
-async def test_a_write_needs_its_own_code_and_those_of_what_it_touches(
-    callers: Callers, write: Write
-) -> None:
-    service, members = callers
-    may = {
-        (level, name): covers(codes, REQUIRED[write.endpoint]) and covers(codes, f"{prefix}t")
-        for level, prefix in LEVELS.items()
-        for name, codes in POWERS.items()
-    }
-    assert sum(may.values()) == 6  # the chief three, the keeper two, the clerk one
-    with psycopg.connect(service.database_url, autocommit=True) as connection:
-        world = World(connection)
-        # One for each caller who may: those who may not leave theirs for the next.
-        targets = {one: write.aim(world, one[0]) for one, allowed in may.items() if allowed}
-        await service.data("POST", "/api/policy/reload")  # written past the service
-        before = world.stored()
-        for level in LEVELS:
-            aimed = [target for one, target in targets.items() if one[0] == level]
-            for name, caller in members.items():
-                answer = await caller.ask(*aimed[0])
+async def test_a_write_needs_its_own_code_and_those_of_what_it_touches(stage: Stage, write: Write) -> None:
+    before = stage.world.stored()
+    for one in stage.attempts[write]:
+        if not one.allowed:
+            answer = await stage.callers[one.caller].ask(*one.request)
+            assert answer.status in REFUSED.get(write.endpoint, (403,)), (one, answer.body)
+    assert stage.world.stored() == before
 
-                if may[level, name]:
-                    expected = ALLOWED.get(write.endpoint, (200, 201))
-                    aimed.pop(0)
-                    before = world.stored()
-                else:
-                    expected = REFUSED.get(write.endpoint, (403,))
-                    assert world.stored() == before, (level, name)  # so the next caller finds it as aimed
-                assert answer.status in expected, (level, name, answer.body)
+    for one in stage.attempts[write]:
+        if one.allowed:
+            answer = await stage.callers[one.caller].ask(*one.request)
+            assert answer.status in ALLOWED.get(write.endpoint, (200, 201)), (one, answer.body)
