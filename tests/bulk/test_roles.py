@@ -22,63 +22,61 @@ HEADER = "roleCode,roleName,description,enabled,permissions\r\n"
 
 
 async def send(
-    service: Inside,
+    house: Inside,
     table: str | bytes,
     target: str = IMPORT,
     token: str | None = None,
     kind: str = "text/csv",
 ) -> Answer:
-    return await tables.send(service, target, table, token, kind)
+    return await tables.send(house, target, table, token, kind)
 
 
-async def exported(service: Inside, form: str = "csv") -> bytes:
-    answer = await service.ask("GET", f"{EXPORT}?format={form}")
+async def exported(house: Inside, form: str = "csv") -> bytes:
+    answer = await house.ask("GET", f"{EXPORT}?format={form}")
     assert answer.status == 200, answer.body
     return answer.body
 
 
-async def stored(service: Inside) -> list[Any]:
+async def stored(house: Inside) -> list[Any]:
     """Everything about roles that there is."""
     return await query(
-        service,
+        house,
         "SELECT r.*, ARRAY(SELECT menu_id FROM sys.role_menu m WHERE m.role_id = r.id ORDER BY 1)"
         " FROM sys.role r ORDER BY id",
     )
 
 
 @pytest.mark.parametrize("form", ["csv", "json"])
-async def test_what_is_exported_can_be_imported_and_changes_nothing(service: Inside, form: str) -> None:
+async def test_what_is_exported_can_be_imported_and_changes_nothing(house: Inside, form: str) -> None:
     awkward = {"roleCode": "awkward", "roleName": '=cmd|"x"', "description": "@SUM(1)\r\n, 'two' lines\t"}
-    await service.data(
-        "POST", IMPORT, {"roles": [awkward | {"permissions": ["system:*", "system:user:list"]}]}
-    )
-    await service.data("POST", IMPORT, {"roles": [{"roleCode": "-1", "roleName": "'=x", "description": ""}]})
-    before = await stored(service)
+    await house.data("POST", IMPORT, {"roles": [awkward | {"permissions": ["system:*", "system:user:list"]}]})
+    await house.data("POST", IMPORT, {"roles": [{"roleCode": "-1", "roleName": "'=x", "description": ""}]})
+    before = await stored(house)
 
-    table = await exported(service, form)
+    table = await exported(house, form)
     kind = "text/csv" if form == "csv" else "application/json"
-    answer = await send(service, table, kind=kind)
+    answer = await send(house, table, kind=kind)
 
     assert answer.json["data"] == {"dryRun": False, "created": 0, "updated": 0, "unchanged": 6, "rows": []}
-    assert await stored(service) == before
+    assert await stored(house) == before
 
 
-async def test_an_export_goes_from_one_installation_to_another(service: Inside) -> None:
-    table = await exported(service)
-    await query(service, "DELETE FROM sys.role WHERE role_code <> 'super'")
+async def test_an_export_goes_from_one_installation_to_another(house: Inside) -> None:
+    table = await exported(house)
+    await query(house, "DELETE FROM sys.role WHERE role_code <> 'super'")
 
-    answer = await send(service, table)
+    answer = await send(house, table)
 
     assert (answer.json["data"]["created"], answer.json["data"]["unchanged"]) == (3, 1)
-    assert await exported(service) == table
+    assert await exported(house) == table
 
 
-async def test_an_export_is_a_file_that_a_spreadsheet_shows_and_does_not_compute(service: Inside) -> None:
-    await service.data(
+async def test_an_export_is_a_file_that_a_spreadsheet_shows_and_does_not_compute(house: Inside) -> None:
+    await house.data(
         "POST", IMPORT, {"roles": [{"roleCode": "evil", "roleName": "=1+1", "description": "+x"}]}
     )
 
-    answer = await service.ask("GET", EXPORT)
+    answer = await house.ask("GET", EXPORT)
 
     assert answer.header("content-type") == "text/csv; charset=utf-8; header=present"
     disposition = answer.header("content-disposition") or ""
@@ -86,7 +84,7 @@ async def test_an_export_is_a_file_that_a_spreadsheet_shows_and_does_not_compute
     assert disposition.endswith('.csv"')
     *_, evil = csv.reader(io.StringIO(answer.body.decode(), newline=""))
     assert evil == ["evil", "'=1+1", "'+x", "true", ""]
-    as_json = json.loads(await exported(service, "json"))
+    as_json = json.loads(await exported(house, "json"))
     assert as_json["roles"][-1] == {
         "roleCode": "evil",
         "roleName": "=1+1",
@@ -96,9 +94,9 @@ async def test_an_export_is_a_file_that_a_spreadsheet_shows_and_does_not_compute
     }
 
 
-async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> None:
+async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> None:
     answer = await send(
-        service,
+        house,
         HEADER
         + "clerk,Clerk,Reads lists,true,system:user:list system:role:list\r\n"
         + "auditor,Inspector,,false,system:user:list\r\n"
@@ -121,7 +119,7 @@ async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> 
             },
         ],
     }
-    roles = json.loads(await exported(service, "json"))["roles"]
+    roles = json.loads(await exported(house, "json"))["roles"]
     assert roles[-1]["permissions"] == ["system:role:list", "system:user:list"]
     assert roles[2] == {
         "roleCode": "auditor",
@@ -132,38 +130,38 @@ async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> 
     }
 
 
-async def test_columns_that_are_left_out_stay_as_they_are(service: Inside) -> None:
-    before = json.loads(await exported(service, "json"))["roles"]
+async def test_columns_that_are_left_out_stay_as_they_are(house: Inside) -> None:
+    before = json.loads(await exported(house, "json"))["roles"]
 
-    await send(service, "enabled,roleCode\r\nfalse,auditor\r\n")
+    await send(house, "enabled,roleCode\r\nfalse,auditor\r\n")
 
-    after = json.loads(await exported(service, "json"))["roles"]
+    after = json.loads(await exported(house, "json"))["roles"]
     assert after == [one | {"enabled": False} if one["roleCode"] == "auditor" else one for one in before]
 
 
-async def test_a_role_gets_the_pages_above_its_new_buttons_and_keeps_those_it_has(service: Inside) -> None:
-    await send(service, "roleCode,roleName,permissions\r\nclerk,Clerk,system:user:list\r\n")
-    await send(service, "roleCode,permissions\r\nclerk,system:role:list\r\n")
+async def test_a_role_gets_the_pages_above_its_new_buttons_and_keeps_those_it_has(house: Inside) -> None:
+    await send(house, "roleCode,roleName,permissions\r\nclerk,Clerk,system:user:list\r\n")
+    await send(house, "roleCode,permissions\r\nclerk,system:role:list\r\n")
 
     titles = await query(
-        service,
+        house,
         "SELECT title FROM sys.menu WHERE id IN (SELECT menu_id FROM sys.role_menu m"
         " JOIN sys.role r ON r.id = m.role_id WHERE role_code = 'clerk') ORDER BY title",
     )
     assert [title for (title,) in titles] == ["List and read roles", "Roles", "System", "Users"]
 
 
-async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(service: Inside) -> None:
+async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(house: Inside) -> None:
     table = HEADER + "clerk,Clerk,,true,system:user:list\r\nauditor,Inspector,,true,\r\n"
-    before = await stored(service)
+    before = await stored(house)
 
-    dry = await send(service, table, DRY)
-    assert await stored(service) == before
-    real = await send(service, table)
+    dry = await send(house, table, DRY)
+    assert await stored(house) == before
+    real = await send(house, table)
 
     assert dry.json["data"] == real.json["data"] | {"dryRun": True}
     refused = HEADER + "clerk,Clerk,,true,nosuch:code\r\n"
-    assert faults(await send(service, refused, DRY)) == faults(await send(service, refused))
+    assert faults(await send(house, refused, DRY)) == faults(await send(house, refused))
 
 
 async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> None:
@@ -243,16 +241,16 @@ async def test_what_is_no_table_is_refused(
     assert (answer.status, answer.code) == (status, code)
 
 
-async def test_a_table_from_a_spreadsheet_is_read_with_its_mark_and_its_line_ends(service: Inside) -> None:
+async def test_a_table_from_a_spreadsheet_is_read_with_its_mark_and_its_line_ends(house: Inside) -> None:
     answer = await send(
-        service, b"\xef\xbb\xbf" + b'roleCode,"roleName"\nclerk,"Cl, erk"\n', kind='text/csv; charset="UTF-8"'
+        house, b"\xef\xbb\xbf" + b'roleCode,"roleName"\nclerk,"Cl, erk"\n', kind='text/csv; charset="UTF-8"'
     )
 
     assert answer.json["data"]["created"] == 1
 
 
-async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Inside) -> None:
-    importer = await member(service, "importer", "system:role:import", "system:user:list")
+async def test_a_table_gives_nothing_that_the_caller_does_not_hold(house: Inside) -> None:
+    importer = await member(house, "importer", "system:role:import", "system:user:list")
     table = (
         HEADER
         + "a,A,,true,system:user:list\r\n"  # held
@@ -263,7 +261,7 @@ async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Insi
         + "importer,importer,,true,system:role:import system:user:list system:*\r\n"  # the caller's own
     )
 
-    answer = await send(service, table, token=importer.token)
+    answer = await send(house, table, token=importer.token)
 
     assert [(row, field) for row, field, _ in faults(answer)] == [
         (2, "permissions"),
@@ -273,7 +271,7 @@ async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Insi
         (6, "permissions"),
     ]
     assert await importer.held() == {"system:role:import", "system:user:list"}
-    alone = await send(service, HEADER + "a,A,,true,system:user:list\r\n", token=importer.token)
+    alone = await send(house, HEADER + "a,A,,true,system:user:list\r\n", token=importer.token)
     assert alone.status == 200
 
 
@@ -284,14 +282,14 @@ async def test_a_table_leaves_somebody_who_may_do_everything(shared: Inside) -> 
             assert (answer.status, answer.code) == (409, "conflict")
 
 
-async def test_users_of_a_changed_role_feel_it_with_their_next_request(service: Inside) -> None:
-    changed = await member(service, "changed", "system:role:list")
-    renamed = await member(service, "renamed", "system:role:list")
+async def test_users_of_a_changed_role_feel_it_with_their_next_request(house: Inside) -> None:
+    changed = await member(house, "changed", "system:role:list")
+    renamed = await member(house, "renamed", "system:role:list")
 
     table = (
         "roleCode,roleName,permissions\r\nchanged,changed,system:user:list\r\nrenamed,New,system:role:list"
     )
-    assert (await send(service, table)).json["data"]["updated"] == 2
+    assert (await send(house, table)).json["data"]["updated"] == 2
 
     assert (await changed.ask("GET", "/api/role/list")).code == "refresh_required"
     assert await changed.held() == {"system:user:list"}

@@ -29,34 +29,34 @@ COLUMNS = "userName,nickName,email,phone,gender,avatar,status,service,kind,roles
 PASSWORD = "four wary herons"
 
 
-async def exported(service: Inside, form: str = "csv") -> bytes:
-    answer = await service.ask("GET", f"{EXPORT}?format={form}")
+async def exported(house: Inside, form: str = "csv") -> bytes:
+    answer = await house.ask("GET", f"{EXPORT}?format={form}")
     assert answer.status == 200, answer.body
     return answer.body
 
 
-async def people(service: Inside) -> dict[str, Any]:
+async def people(house: Inside) -> dict[str, Any]:
     """Return all users by name, as they are exported."""
-    return {one["userName"]: one for one in json.loads(await exported(service, "json"))["users"]}
+    return {one["userName"]: one for one in json.loads(await exported(house, "json"))["users"]}
 
 
-async def stored(service: Inside) -> list[Any]:
+async def stored(house: Inside) -> list[Any]:
     """Everything about users that there is."""
     return await query(
-        service,
+        house,
         "SELECT u.*, ARRAY(SELECT role_id FROM sys.user_role r WHERE r.user_id = u.id ORDER BY 1)"
         " FROM sys.user u ORDER BY id",
     )
 
 
-async def give(service: Inside, *users: dict[str, Any]) -> Any:
-    return await service.data("POST", IMPORT, {"users": list(users)})
+async def give(house: Inside, *users: dict[str, Any]) -> Any:
+    return await house.data("POST", IMPORT, {"users": list(users)})
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "jsonl"])
-async def test_what_is_exported_can_be_imported_and_changes_nothing(service: Inside, form: str) -> None:
+async def test_what_is_exported_can_be_imported_and_changes_nothing(house: Inside, form: str) -> None:
     await give(
-        service,
+        house,
         {
             "userName": "heron",
             "nickName": "=1+1",
@@ -69,13 +69,13 @@ async def test_what_is_exported_can_be_imported_and_changes_nothing(service: Ins
         },
         {"userName": "O'Neill", "nickName": '\'="x", y', "status": "disabled"},
     )
-    before = await stored(service)
+    before = await stored(house)
 
     kind = "text/csv" if form == "csv" else f"application/{form}"
-    answer = await send(service, IMPORT, await exported(service, form), kind=kind)
+    answer = await send(house, IMPORT, await exported(house, form), kind=kind)
 
     assert answer.json["data"] == {"dryRun": False, "created": 0, "updated": 0, "unchanged": 3, "rows": []}
-    assert await stored(service) == before
+    assert await stored(house) == before
 
 
 class Round:
@@ -128,22 +128,22 @@ async def test_no_password_and_no_hash_is_exported(shared: Inside) -> None:
     assert (await exported(shared)).decode().splitlines()[0].replace('"', "") == COLUMNS
 
 
-async def test_an_export_has_everybody_however_many(service: Inside) -> None:
+async def test_an_export_has_everybody_however_many(house: Inside) -> None:
     await query(
-        service,
+        house,
         "INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)"
         " SELECT 'u' || n, 'u' || n, 'U', '-' FROM generate_series(1, 1250) n",
     )
 
-    answer = await service.ask("GET", EXPORT)
+    answer = await house.ask("GET", EXPORT)
 
     _, *rows = csv.reader(io.StringIO(answer.body.decode(), newline=""))
     assert [row[0] for row in rows] == ["admin", *(f"u{n}" for n in range(1, 1251))]
-    assert len(json.loads(await exported(service, "json"))["users"]) == 1251
+    assert len(json.loads(await exported(house, "json"))["users"]) == 1251
 
 
-async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> None:
-    await give(service, {"userName": "otter", "nickName": "Otter", "email": "o@example.org"})
+async def test_rows_are_created_and_edited_and_each_is_told(house: Inside) -> None:
+    await give(house, {"userName": "otter", "nickName": "Otter", "email": "o@example.org"})
     table = (
         f"{COLUMNS},password\r\n"
         f"heron,Heron,,,,,,,,user auditor,{PASSWORD}\r\n"
@@ -151,7 +151,7 @@ async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> 
         "admin,Administrator,,,,,,,,super,\r\n"
     )
 
-    answer = await send(service, IMPORT, table)
+    answer = await send(house, IMPORT, table)
 
     assert answer.json["data"] == {
         "dryRun": False,
@@ -169,20 +169,20 @@ async def test_rows_are_created_and_edited_and_each_is_told(service: Inside) -> 
             },
         ],
     }
-    found = await people(service)
+    found = await people(house)
     assert (found["heron"]["status"], found["heron"]["roles"]) == ("enabled", ["auditor", "user"])
     assert (found["otter"]["email"], found["otter"]["gender"]) == (None, "other")
-    assert await service.log_in("heron", PASSWORD)
+    assert await house.log_in("heron", PASSWORD)
 
 
-async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(service: Inside) -> None:
-    told = await give(service, {"userName": "heron", "nickName": "Heron", "status": "enabled"})
+async def test_a_new_user_without_a_password_is_disabled_and_nobody_knows_one(house: Inside) -> None:
+    told = await give(house, {"userName": "heron", "nickName": "Heron", "status": "enabled"})
 
     assert told["rows"][0]["note"] == "created disabled, since the row has no password"
-    assert (await people(service))["heron"]["status"] == "disabled"
+    assert (await people(house))["heron"]["status"] == "disabled"
     for guess in ("", "heron", "-", ADMINISTRATOR_PASSWORD):
         body = {"userName": "heron", "password": guess or "x"}
-        assert (await service.ask("POST", "/api/auth/login", body)).code == "login_failed"
+        assert (await house.ask("POST", "/api/auth/login", body)).code == "login_failed"
 
 
 async def test_an_import_sets_no_password_of_an_existing_user(shared: Inside) -> None:
@@ -192,20 +192,20 @@ async def test_an_import_sets_no_password_of_an_existing_user(shared: Inside) ->
     assert (row, field) == (1, "password")
     assert message == "There is such a user already, whose password an import does not set"
     assert PASSWORD not in answer.body.decode()
-    assert await shared.log_in("admin")
+    shared.token = await shared.log_in("admin")  # ends the session that all tests use
 
 
-async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(service: Inside) -> None:
+async def test_a_dry_run_answers_as_the_import_would_and_saves_nothing(house: Inside) -> None:
     table = f"userName,nickName,roles,password\r\nheron,Heron,user,{PASSWORD}\r\notter,Otter,,\r\n"
-    before = await stored(service)
+    before = await stored(house)
 
-    dry = await send(service, DRY, table)
-    assert await stored(service) == before
-    real = await send(service, IMPORT, table)
+    dry = await send(house, DRY, table)
+    assert await stored(house) == before
+    real = await send(house, IMPORT, table)
 
     assert dry.json["data"] == real.json["data"] | {"dryRun": True}
     refused = "userName,nickName,roles\r\nheron,Heron,nosuch\r\n"
-    assert faults(await send(service, DRY, refused)) == faults(await send(service, IMPORT, refused))
+    assert faults(await send(house, DRY, refused)) == faults(await send(house, IMPORT, refused))
 
 
 async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> None:
@@ -236,14 +236,14 @@ async def test_all_faulty_rows_are_told_and_none_is_saved(shared: Inside) -> Non
     assert await stored(shared) == before
 
 
-async def test_names_that_are_taken_meanwhile_are_told_and_nothing_is_saved(service: Inside) -> None:
+async def test_names_that_are_taken_meanwhile_are_told_and_nothing_is_saved(house: Inside) -> None:
     table = "userName,nickName\r\n" + "".join(f"u{n},U\r\n" for n in range(20))
 
-    answers = await asyncio.gather(*(send(service, IMPORT, table) for _ in range(2)))
+    answers = await asyncio.gather(*(send(house, IMPORT, table) for _ in range(2)))
 
     created = sorted(answer.json["data"]["created"] for answer in answers if answer.status == 200)
     assert created in ([0, 20], [20])
-    assert len(await people(service)) == 21
+    assert len(await people(house)) == 21
 
 
 def waits(database_url: str) -> bool:
@@ -264,18 +264,18 @@ def waits(database_url: str) -> bool:
     ],
 )
 async def test_a_user_who_is_deleted_while_the_import_waits_is_not_made_anew(
-    service: Inside, row: dict[str, str], expected: tuple[int, Any]
+    house: Inside, row: dict[str, str], expected: tuple[int, Any]
 ) -> None:
-    await give(service, {"userName": "heron", "nickName": "Heron"})
-    async with await psycopg.AsyncConnection.connect(service.database_url) as other:
+    await give(house, {"userName": "heron", "nickName": "Heron"})
+    async with await psycopg.AsyncConnection.connect(house.database_url) as other:
         await other.execute("SELECT pg_advisory_xact_lock(%s)", (rights.LOCK,))
-        asked = asyncio.create_task(service.ask("POST", IMPORT, {"users": [{"userName": "heron"} | row]}))
-        assert await eventually_here(lambda: waits(service.database_url))
+        asked = asyncio.create_task(house.ask("POST", IMPORT, {"users": [{"userName": "heron"} | row]}))
+        assert await eventually_here(lambda: waits(house.database_url))
         await other.execute("DELETE FROM sys.user WHERE user_name = 'heron'")
     answer = await asked
 
     assert (answer.status, faults(answer) if answer.status == 422 else answer.json["detail"]) == expected
-    assert list(await people(service)) == ["admin"]
+    assert list(await people(house)) == ["admin"]
 
 
 async def test_the_id_and_other_fields_that_are_not_for_giving_are_refused(shared: Inside) -> None:
@@ -286,10 +286,10 @@ async def test_the_id_and_other_fields_that_are_not_for_giving_are_refused(share
         assert in_csv.fields == [name]
 
 
-async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Inside) -> None:
-    importer = await member(service, "importer", "system:user:import", "system:user:list")
-    await member(service, "lister", "system:user:list")
-    await member(service, "deleter", "system:user:delete")
+async def test_a_table_gives_nothing_that_the_caller_does_not_hold(house: Inside) -> None:
+    importer = await member(house, "importer", "system:user:import", "system:user:list")
+    await member(house, "lister", "system:user:list")
+    await member(house, "deleter", "system:user:delete")
     table = (
         "userName,nickName,roles\r\n"
         "a,A,lister\r\n"
@@ -300,7 +300,7 @@ async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Insi
         "importer,importer,importer super\r\n"  # the caller's own
     )
 
-    answer = await send(service, IMPORT, table, importer.token)
+    answer = await send(house, IMPORT, table, importer.token)
 
     assert [(row, field) for row, field, _ in faults(answer)] == [
         (2, "roles"),
@@ -319,7 +319,7 @@ async def test_a_table_gives_nothing_that_the_caller_does_not_hold(service: Insi
         None,
     ]
     assert await importer.held() == {"system:user:import", "system:user:list"}
-    alone = await send(service, IMPORT, "userName,nickName,roles\r\na,A,lister\r\n", importer.token)
+    alone = await send(house, IMPORT, "userName,nickName,roles\r\na,A,lister\r\n", importer.token)
     assert alone.status == 200
 
 
@@ -340,13 +340,13 @@ async def test_callers_disable_neither_themselves_nor_each_other_at_once(service
     assert sorted(rows) == [("disabled",), ("enabled",)]
 
 
-async def test_what_is_changed_is_felt_with_the_next_request(service: Inside) -> None:
-    disabled = await member(service, "disabled", "system:role:list")
-    promoted = await member(service, "promoted", "system:role:list")
-    untouched = await member(service, "untouched", "system:role:list")
+async def test_what_is_changed_is_felt_with_the_next_request(house: Inside) -> None:
+    disabled = await member(house, "disabled", "system:role:list")
+    promoted = await member(house, "promoted", "system:role:list")
+    untouched = await member(house, "untouched", "system:role:list")
 
     await send(
-        service,
+        house,
         IMPORT,
         "userName,status,roles,phone\r\n"
         "disabled,disabled,disabled,\r\npromoted,,promoted auditor,\r\nuntouched,,untouched,123\r\n",
@@ -355,7 +355,7 @@ async def test_what_is_changed_is_felt_with_the_next_request(service: Inside) ->
     assert (await disabled.ask("GET", "/api/role/list")).code == "account_banned"
     assert (await promoted.ask("GET", "/api/role/list")).code == "refresh_required"
     assert (await untouched.ask("GET", "/api/role/list")).status == 200
-    await send(service, IMPORT, "userName,status\r\ndisabled,enabled\r\n")
+    await send(house, IMPORT, "userName,status\r\ndisabled,enabled\r\n")
     assert await disabled.held() == {"system:role:list"}
 
 
@@ -371,10 +371,10 @@ async def test_without_the_session_store_nothing_is_saved(own_seeded_stores: Emb
         assert await stored(service) == before
 
 
-async def test_a_thousand_users_are_one_import(service: Inside) -> None:
+async def test_a_thousand_users_are_one_import(house: Inside) -> None:
     table = "userName,nickName,roles\r\n" + "".join(f"u{n},U,user auditor\r\n" for n in range(1000))
 
-    answer = await send(service, IMPORT, table)
+    answer = await send(house, IMPORT, table)
 
     assert answer.json["data"]["created"] == 1000
-    assert (await send(service, IMPORT, await exported(service))).status == 422  # 1,001 rows with admin
+    assert (await send(house, IMPORT, await exported(house))).status == 422  # 1,001 rows with admin

@@ -16,10 +16,10 @@ DRY = "?dryRun=true"
 PASSWORD = "six stubborn otters"
 
 
-async def stored(service: Inside) -> list[Any]:
+async def stored(house: Inside) -> list[Any]:
     """Return all that a write of rights can change, but for the logs."""
     tables = ("user", "role", "menu", "resource", "user_role", "role_menu", "action_resource", "casbin_rule")
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+    async with await psycopg.AsyncConnection.connect(house.database_url) as connection:
         found = []
         for table in (*tables, "policy_revision"):
             rows = await connection.execute(f"SELECT t::text FROM sys.{table} t ORDER BY 1".encode())
@@ -27,46 +27,46 @@ async def stored(service: Inside) -> list[Any]:
     return found
 
 
-async def button(service: Inside, code: str) -> int:
-    found = await service.data("GET", f"/api/menu/list?authMark={code}&size=200")
+async def button(house: Inside, code: str) -> int:
+    found = await house.data("GET", f"/api/menu/list?authMark={code}&size=200")
     number: int = next(one["id"] for one in found["items"] if one["authMark"] == code)
     return number
 
 
-async def role(service: Inside, code: str, *codes: str) -> int:
-    made = await service.data("POST", "/api/role", {"roleName": code, "roleCode": code})
-    buttons = [await button(service, one) for one in codes]
-    await service.data("PUT", f"/api/role/{made['id']}/permissions", {"menuIds": buttons})
+async def role(house: Inside, code: str, *codes: str) -> int:
+    made = await house.data("POST", "/api/role", {"roleName": code, "roleCode": code})
+    buttons = [await button(house, one) for one in codes]
+    await house.data("PUT", f"/api/role/{made['id']}/permissions", {"menuIds": buttons})
     number: int = made["id"]
     return number
 
 
-async def user(service: Inside, name: str, *role_ids: int) -> int:
+async def user(house: Inside, name: str, *role_ids: int) -> int:
     body = {"userName": name, "nickName": name, "password": PASSWORD, "roleIds": list(role_ids)}
-    number: int = (await service.data("POST", "/api/user", body))["id"]
+    number: int = (await house.data("POST", "/api/user", body))["id"]
     return number
 
 
-async def resource(service: Inside, method: str, path: str) -> int:
+async def resource(house: Inside, method: str, path: str) -> int:
     body = {
         "resourceName": path,
         "resourceCode": f"r{abs(hash((method, path)))}",
         "method": method,
         "path": path,
     }
-    number: int = (await service.data("POST", "/api/resource", body))["id"]
+    number: int = (await house.data("POST", "/api/resource", body))["id"]
     return number
 
 
-async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(service: Inside) -> None:
-    listing = await role(service, "listing", "system:role:list")
-    other = await role(service, "other", "system:*")
-    await user(service, "one", listing)
-    await user(service, "both", listing, other)
-    await service.log_in("one", PASSWORD)
-    before = await stored(service)
+async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(house: Inside) -> None:
+    listing = await role(house, "listing", "system:role:list")
+    other = await role(house, "other", "system:*")
+    await user(house, "one", listing)
+    await user(house, "both", listing, other)
+    await house.log_in("one", PASSWORD)
+    before = await stored(house)
 
-    told = await service.data("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
+    told = await house.data("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
 
     lost = {
         "GET /api/role/list",
@@ -77,7 +77,7 @@ async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(service:
     assert [(one["roleCode"], one["users"]) for one in told["loses"]] == [("listing", 1)]
     assert set(told["loses"][0]["access"]) == lost
     assert (told["sessions"], told["warnings"]) == (1, [])
-    assert await stored(service) == before
+    assert await stored(house) == before
 
 
 BUTTON: dict[str, Any] = {
@@ -131,44 +131,44 @@ WRITES: list[tuple[str, str, Any]] = [
 ]
 
 
-async def test_no_dry_run_saves_anything_or_touches_a_session(service: Inside) -> None:
-    reading = await role(service, "reading", "system:role:list")
+async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside) -> None:
+    reading = await role(house, "reading", "system:role:list")
     ids = {
-        "button": await button(service, "system:role:list"),
+        "button": await button(house, "system:role:list"),
         "spare_button": (
-            await service.data("POST", "/api/menu", {"menuType": "Button", "title": "S", "authMark": "s:s"})
+            await house.data("POST", "/api/menu", {"menuType": "Button", "title": "S", "authMark": "s:s"})
         )["id"],
         "role": reading,
-        "spare_role": await role(service, "spare"),
-        "user": await user(service, "wanda", reading),
-        "resource": await resource(service, "GET", "/api/file/list"),
-        "past": (await service.data("GET", "/api/policy"))["revision"],
+        "spare_role": await role(house, "spare"),
+        "user": await user(house, "wanda", reading),
+        "resource": await resource(house, "GET", "/api/file/list"),
+        "past": (await house.data("GET", "/api/policy"))["revision"],
     }
-    await service.data(
+    await house.data(
         "PUT",
         f"/api/resource/{ids['resource']}/buttons",
-        {"menuIds": [await button(service, "system:file:list")]},
+        {"menuIds": [await button(house, "system:file:list")]},
     )
-    wanda = await service.log_in("wanda", PASSWORD)
-    before, revision = await stored(service), (await service.data("GET", "/api/policy"))["revision"]
+    wanda = await house.log_in("wanda", PASSWORD)
+    before, revision = await stored(house), (await house.data("GET", "/api/policy"))["revision"]
 
     for method, path, body in WRITES:
-        answer = await service.ask(method, path.format(**ids) + DRY, body)
+        answer = await house.ask(method, path.format(**ids) + DRY, body)
 
         assert answer.status == 200, (method, path, answer.body)
         edits = {"edits"} if path.endswith("/restore") else set()
         assert set(answer.json["data"]) == {"gains", "loses", "sessions", "warnings"} | edits
         assert answer.header("etag") is None
         assert answer.header("x-policy-in-force") is None
-        assert await stored(service) == before, (method, path)
+        assert await stored(house) == before, (method, path)
 
-    assert (await service.data("GET", "/api/policy"))["revision"] == revision
-    assert (await service.ask("GET", "/api/user/info", token=wanda)).status == 200
-    assert (await service.log_in("wanda", PASSWORD)) != ""
+    assert (await house.data("GET", "/api/policy"))["revision"] == revision
+    assert (await house.ask("GET", "/api/user/info", token=wanda)).status == 200
+    assert (await house.log_in("wanda", PASSWORD)) != ""
 
 
-async def test_every_write_of_rights_has_a_dry_run(service: Inside) -> None:
-    document = (await service.as_stranger("GET", "/docs/openapi.json")).json
+async def test_every_write_of_rights_has_a_dry_run(house: Inside) -> None:
+    document = (await house.as_stranger("GET", "/docs/openapi.json")).json
     having = {
         f"{method.upper()} {path}"
         for path, methods in document["paths"].items()
@@ -200,48 +200,48 @@ async def test_every_write_of_rights_has_a_dry_run(service: Inside) -> None:
         assert writing <= having
 
 
-async def test_a_dry_run_is_refused_as_the_write_is(service: Inside) -> None:
+async def test_a_dry_run_is_refused_as_the_write_is(house: Inside) -> None:
     top = next(
-        one for one in (await service.data("GET", "/api/role/list"))["items"] if one["roleCode"] == "super"
+        one for one in (await house.data("GET", "/api/role/list"))["items"] if one["roleCode"] == "super"
     )
-    off = await service.data(
+    off = await house.data(
         "POST", "/api/menu", {"menuType": "Button", "title": "O", "authMark": "o:o", "enabled": False}
     )
-    binding = await resource(service, "PUT", "/api/resource/{id}/buttons")
-    small = await role(service, "small", "system:role:permission")
-    await user(service, "small", small)
-    token = await service.log_in("small", PASSWORD)
+    binding = await resource(house, "PUT", "/api/resource/{id}/buttons")
+    small = await role(house, "small", "system:role:permission")
+    await user(house, "small", small)
+    token = await house.log_in("small", PASSWORD)
 
     refused = [
-        await service.ask("PUT", f"/api/role/{top['id']}/permissions{DRY}", {"menuIds": []}),
-        await service.ask("PUT", f"/api/resource/{binding}/buttons{DRY}", {"menuIds": [off["id"]]}),
-        await service.ask("PUT", f"/api/role/{top['id']}/permissions{DRY}", {"menuIds": []}, token=token),
-        await service.ask("DELETE", f"/api/role/{small}{DRY}"),
-        await service.ask("DELETE", f"/api/role/4711{DRY}"),
-        await service.ask("PUT", f"/api/role/{small}/permissions{DRY}", {"menuIds": []}, ("If-Match", '"x"')),
-        await service.ask("PUT", f"/api/role/{small}/permissions?dryRun=maybe", {"menuIds": []}),
+        await house.ask("PUT", f"/api/role/{top['id']}/permissions{DRY}", {"menuIds": []}),
+        await house.ask("PUT", f"/api/resource/{binding}/buttons{DRY}", {"menuIds": [off["id"]]}),
+        await house.ask("PUT", f"/api/role/{top['id']}/permissions{DRY}", {"menuIds": []}, token=token),
+        await house.ask("DELETE", f"/api/role/{small}{DRY}"),
+        await house.ask("DELETE", f"/api/role/4711{DRY}"),
+        await house.ask("PUT", f"/api/role/{small}/permissions{DRY}", {"menuIds": []}, ("If-Match", '"x"')),
+        await house.ask("PUT", f"/api/role/{small}/permissions?dryRun=maybe", {"menuIds": []}),
     ]
 
     assert [answer.status for answer in refused] == [409, 409, 403, 409, 404, 412, 422]
     assert refused[1].json["lockedOut"] == ["PUT /api/resource/{id}/buttons"]
 
 
-async def test_without_the_parameter_or_with_false_the_write_is_made(service: Inside) -> None:
-    made = await service.ask("POST", "/api/role?dryRun=false", {"roleName": "N", "roleCode": "n"})
+async def test_without_the_parameter_or_with_false_the_write_is_made(house: Inside) -> None:
+    made = await house.ask("POST", "/api/role?dryRun=false", {"roleName": "N", "roleCode": "n"})
 
     assert (made.status, made.json["data"]["roleCode"]) == (201, "n")
-    assert (await service.ask("POST", f"/api/role{DRY}", {"roleName": "N", "roleCode": "n"})).status == 409
+    assert (await house.ask("POST", f"/api/role{DRY}", {"roleName": "N", "roleCode": "n"})).status == 409
 
 
 async def test_an_unbound_resource_gives_its_requests_to_nobody_whom_the_endpoint_refuses(
-    service: Inside,
+    house: Inside,
 ) -> None:
-    listing = await resource(service, "GET", "/api/file/list")
+    listing = await resource(house, "GET", "/api/file/list")
 
-    told = await service.data(
+    told = await house.data(
         "PUT",
         f"/api/resource/{listing}/buttons{DRY}",
-        {"menuIds": [await button(service, "system:file:upload")]},
+        {"menuIds": [await button(house, "system:file:upload")]},
     )
 
     # Both layers decide: auditors may read lists, and are not let through to this one any more.
@@ -249,15 +249,15 @@ async def test_an_unbound_resource_gives_its_requests_to_nobody_whom_the_endpoin
     assert {one["roleCode"]: one["access"] for one in told["loses"]} == {"auditor": ["GET /api/file/list"]}
 
 
-async def test_users_without_any_role_are_told_as_no_role(service: Inside) -> None:
-    await user(service, "nobody")
-    info = (await service.data("GET", "/api/resource/list?path=/api/user/info"))["items"][0]["id"]
+async def test_users_without_any_role_are_told_as_no_role(house: Inside) -> None:
+    await user(house, "nobody")
+    info = (await house.data("GET", "/api/resource/list?path=/api/user/info"))["items"][0]["id"]
 
-    told = await service.data("PUT", f"/api/resource/{info}/enabled{DRY}", {"enabled": False})
+    told = await house.data("PUT", f"/api/resource/{info}/enabled{DRY}", {"enabled": False})
     # Its requests would be decided by GET /api/user/{id}, which auditors may use.
     assert {one["roleCode"]: one["users"] for one in told["loses"]} == {None: 1, "user": 0}
-    told = await service.data(
-        "PUT", f"/api/resource/{info}/buttons{DRY}", {"menuIds": [await button(service, "system:file:share")]}
+    told = await house.data(
+        "PUT", f"/api/resource/{info}/buttons{DRY}", {"menuIds": [await button(house, "system:file:share")]}
     )
 
     lost = {one["roleCode"]: (one["users"], one["access"]) for one in told["loses"]}
@@ -269,28 +269,28 @@ async def test_users_without_any_role_are_told_as_no_role(service: Inside) -> No
 
 
 async def test_users_who_get_a_role_gain_what_it_gives_and_no_session_of_others_is_counted(
-    service: Inside,
+    house: Inside,
 ) -> None:
-    reading = await role(service, "reading", "system:file:list")
-    wanda = await user(service, "wanda")
-    await service.log_in("wanda", PASSWORD)
+    reading = await role(house, "reading", "system:file:list")
+    wanda = await user(house, "wanda")
+    await house.log_in("wanda", PASSWORD)
 
-    told = await service.data("PATCH", f"/api/user/{wanda}{DRY}", {"roleIds": [reading]})
+    told = await house.data("PATCH", f"/api/user/{wanda}{DRY}", {"roleIds": [reading]})
 
     assert told["gains"] == [{"roleCode": "reading", "users": 1, "access": ["GET /api/file/list"]}]
     assert (told["loses"], told["sessions"]) == ([], 1)
 
 
-async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_effect(service: Inside) -> None:
-    helper = await role(service, "helper", "system:menu:update", "system:menu:list")
-    await user(service, "helper", helper)
-    token = await service.log_in("helper", PASSWORD)
-    updating = await button(service, "system:menu:update")
+async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_effect(house: Inside) -> None:
+    helper = await role(house, "helper", "system:menu:update", "system:menu:list")
+    await user(house, "helper", helper)
+    token = await house.log_in("helper", PASSWORD)
+    updating = await button(house, "system:menu:update")
 
     said = {"title": "U", "authMark": "system:menu:update", "parentId": None, "enabled": False}
-    told = (await service.ask("PATCH", f"/api/menu/{updating}{DRY}", said, token=token)).json["data"]
+    told = (await house.ask("PATCH", f"/api/menu/{updating}{DRY}", said, token=token)).json["data"]
     strange = {"resourceName": "S", "resourceCode": "s", "method": "GET", "path": "/api/strange/{id}"}
-    stray = await service.data("POST", f"/api/resource{DRY}", strange)
+    stray = await house.data("POST", f"/api/resource{DRY}", strange)
 
     assert told["warnings"] == [
         "You would lose what may be needed to undo this: PATCH /api/menu/{id}, PUT /api/menu/{id}",
@@ -301,15 +301,15 @@ async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_eff
     ]
 
 
-async def test_a_dry_run_stands_in_the_operation_log_as_one(service: Inside) -> None:
-    await service.data("POST", f"/api/role{DRY}", {"roleName": "N", "roleCode": "n"})
+async def test_a_dry_run_stands_in_the_operation_log_as_one(house: Inside) -> None:
+    dry = await house.ask("POST", f"/api/role{DRY}", {"roleName": "N", "roleCode": "n"})
 
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        for _ in range(200):
-            rows = await (
-                await connection.execute("SELECT query, status FROM sys.operation_log WHERE module = 'role'")
-            ).fetchall()
-            if rows:
+    statement = "SELECT query, status FROM sys.operation_log WHERE request_id = %s"
+    rows: list[Any] = []
+    async with await psycopg.AsyncConnection.connect(house.database_url, autocommit=True) as connection:
+        for _ in range(400):
+            found = await connection.execute(statement, [dry.header("x-request-id")])
+            if rows := await found.fetchall():
                 break
             await asyncio.sleep(0.05)
 

@@ -22,23 +22,23 @@ WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = ANY (%
 """Counts the holders of some advisory locks in this database: other tests, and the logs, take other ones."""
 
 
-async def role(service: Inside, code: str) -> str:
-    made = await service.data("POST", "/api/role", {"roleName": code, "roleCode": code})
+async def role(house: Inside, code: str) -> str:
+    made = await house.data("POST", "/api/role", {"roleName": code, "roleCode": code})
     return f"/api/role/{made['id']}"
 
 
-async def menu(service: Inside, code: str) -> int:
+async def menu(house: Inside, code: str) -> int:
     body = {"menuType": "Button", "title": code, "authMark": code}
-    number: int = (await service.data("POST", "/api/menu", body))["id"]
+    number: int = (await house.data("POST", "/api/menu", body))["id"]
     return number
 
 
-async def connect(service: Inside) -> psycopg.AsyncConnection[Any]:
-    return await psycopg.AsyncConnection.connect(service.database_url)
+async def connect(house: Inside) -> psycopg.AsyncConnection[Any]:
+    return await psycopg.AsyncConnection.connect(house.database_url)
 
 
 async def test_other_changes_are_saved_while_a_dry_run_is_made(
-    service: Inside, monkeypatch: pytest.MonkeyPatch
+    house: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, go_on = asyncio.Event(), asyncio.Event()
     look = dry_runs._Run.end
@@ -49,44 +49,44 @@ async def test_other_changes_are_saved_while_a_dry_run_is_made(
         await look(run, connection)
 
     monkeypatch.setattr(dry_runs._Run, "end", end)
-    button, other = await menu(service, "a:one"), await role(service, "other")
+    button, other = await menu(house, "a:one"), await role(house, "other")
     said = {"title": "B", "authMark": "a:one", "parentId": None, "enabled": False}
-    dry = asyncio.create_task(service.ask("PATCH", f"/api/menu/{button}?dryRun=true", said))
+    dry = asyncio.create_task(house.ask("PATCH", f"/api/menu/{button}?dryRun=true", said))
     await made.wait()
-    async with await connect(service) as connection:
+    async with await connect(house) as connection:
         held = await connection.execute(HELD, [[revisions.LOCK, rights.LOCK]])
         assert await held.fetchone() == (0,)
 
-    await menu(service, "a:two")
-    await service.data("PATCH", other, {"roleName": "renamed", "enabled": True})
+    await menu(house, "a:two")
+    await house.data("PATCH", other, {"roleName": "renamed", "enabled": True})
     assert not dry.done()
     go_on.set()
 
     assert (await dry).status == 200
 
 
-async def test_a_dry_run_does_not_wait_for_the_locks_of_changes(service: Inside) -> None:
-    button = await menu(service, "a:one")
+async def test_a_dry_run_does_not_wait_for_the_locks_of_changes(house: Inside) -> None:
+    button = await menu(house, "a:one")
     said = {"title": "B", "authMark": "a:three", "parentId": None, "enabled": True}
-    async with await connect(service) as connection:
+    async with await connect(house) as connection:
         for lock in (revisions.LOCK, rights.LOCK):
             await connection.execute("SELECT pg_advisory_xact_lock(%s)", [lock])
 
-        assert (await service.ask("PATCH", f"/api/menu/{button}?dryRun=true", said)).status == 200
+        assert (await house.ask("PATCH", f"/api/menu/{button}?dryRun=true", said)).status == 200
 
 
-async def test_a_dry_run_of_what_another_change_is_saving_is_made_again(service: Inside) -> None:
-    path = await role(service, "changing")
+async def test_a_dry_run_of_what_another_change_is_saving_is_made_again(house: Inside) -> None:
+    path = await role(house, "changing")
     number = int(path.rpartition("/")[2])
     said = {"roleName": "by a dry run", "enabled": False}
-    async with await connect(service) as connection:
+    async with await connect(house) as connection:
         await connection.execute("UPDATE sys.role SET role_name = 'by another' WHERE id = %s", [number])
-        dry = asyncio.create_task(service.ask("PATCH", f"{path}?dryRun=true", said))
+        dry = asyncio.create_task(house.ask("PATCH", f"{path}?dryRun=true", said))
         await asyncio.sleep(0.1)
         await connection.commit()
         assert (await dry).status == 200
 
         await connection.execute("UPDATE sys.role SET role_name = 'and again' WHERE id = %s", [number])
-        refused = await service.ask("PATCH", f"{path}?dryRun=true", said)
+        refused = await house.ask("PATCH", f"{path}?dryRun=true", said)
         assert (refused.status, refused.json["detail"]) == (503, "Others are changing the same")
-    assert (await service.data("GET", path))["roleName"] == "and again"
+    assert (await house.data("GET", path))["roleName"] == "and again"

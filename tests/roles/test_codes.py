@@ -16,63 +16,63 @@ CODES = ["system:role:list", "system:user:list"]
 EDITING = ("system:role:create", "system:role:update")
 
 
-async def given(service: Inside, role_id: int) -> Any:
-    return await service.data("GET", f"/api/role/{role_id}/permissions")
+async def given(house: Inside, role_id: int) -> Any:
+    return await house.data("GET", f"/api/role/{role_id}/permissions")
 
 
-async def pages(service: Inside, *titles: str) -> set[int]:
+async def pages(house: Inside, *titles: str) -> set[int]:
     rows = await query(
-        service, "SELECT id FROM sys.menu WHERE menu_type = 'Menu' AND title = ANY (%s)", list(titles)
+        house, "SELECT id FROM sys.menu WHERE menu_type = 'Menu' AND title = ANY (%s)", list(titles)
     )
     return {found for (found,) in rows}
 
 
-async def test_a_new_role_gives_the_buttons_of_its_codes_and_the_menus_above_them(service: Inside) -> None:
-    made = await service.data("POST", "/api/role", NEW | {"permissions": CODES})
+async def test_a_new_role_gives_the_buttons_of_its_codes_and_the_menus_above_them(house: Inside) -> None:
+    made = await house.data("POST", "/api/role", NEW | {"permissions": CODES})
 
-    found = await given(service, made["id"])
-    above = await pages(service, "System", "Roles", "Users")
+    found = await given(house, made["id"])
+    above = await pages(house, "System", "Roles", "Users")
     assert found["permissions"] == CODES
-    assert set(found["menuIds"]) == above | set(await ids_of(service, *CODES))
+    assert set(found["menuIds"]) == above | set(await ids_of(house, *CODES))
 
 
-async def test_codes_replace_the_buttons_and_leave_the_menus(service: Inside) -> None:
-    (files,) = await pages(service, "Files")
-    made = await service.data("POST", "/api/role", NEW)
+async def test_codes_replace_the_buttons_and_leave_the_menus(house: Inside) -> None:
+    (files,) = await pages(house, "Files")
+    made = await house.data("POST", "/api/role", NEW)
     path = f"/api/role/{made['id']}"
-    await service.data("PUT", f"{path}/permissions", {"menuIds": [files, *await ids_of(service, CODES[0])]})
+    await house.data("PUT", f"{path}/permissions", {"menuIds": [files, *await ids_of(house, CODES[0])]})
 
-    put = await service.data("PUT", f"{path}/permissions", {"permissions": CODES})
+    put = await house.data("PUT", f"{path}/permissions", {"permissions": CODES})
     # Only the Menus above a new Button are added: this role had the first one without a page.
     assert set(put["menuIds"]) == {
         files,
-        *await pages(service, "System", "Users"),
-        *await ids_of(service, *CODES),
+        *await pages(house, "System", "Users"),
+        *await ids_of(house, *CODES),
     }
-    patched = await service.data("PATCH", path, {"permissions": [CODES[1]], "description": "One"})
+    patched = await house.data("PATCH", path, {"permissions": [CODES[1]], "description": "One"})
     assert (patched["description"], patched["version"]) == ("One", 2)
-    found = await given(service, made["id"])
+    found = await given(house, made["id"])
     assert found["permissions"] == [CODES[1]]
-    assert set(put["menuIds"]) - set(found["menuIds"]) == set(await ids_of(service, CODES[0]))
-    await service.data("PATCH", path, {"description": "Two"})
-    assert await given(service, made["id"]) == found
+    assert set(put["menuIds"]) - set(found["menuIds"]) == set(await ids_of(house, CODES[0]))
+    await house.data("PATCH", path, {"description": "Two"})
+    assert await given(house, made["id"]) == found
 
 
-async def test_ids_and_codes_together_must_name_the_same_buttons(service: Inside) -> None:
-    made = await service.data("POST", "/api/role", NEW | {"permissions": CODES})
+async def test_ids_and_codes_together_must_name_the_same_buttons(house: Inside) -> None:
+    made = await house.data("POST", "/api/role", NEW | {"permissions": CODES})
     path = f"/api/role/{made['id']}/permissions"
-    before = await given(service, made["id"])
+    before = await given(house, made["id"])
 
-    assert await service.data("PUT", path, before) == before
-    for change in ({"permissions": CODES[:1]}, {"menuIds": await ids_of(service, CODES[0])}):
+    assert await house.data("PUT", path, before) == before
+    for change in ({"permissions": CODES[:1]}, {"menuIds": await ids_of(house, CODES[0])}):
         for method, target in (("PUT", path), ("PATCH", f"/api/role/{made['id']}")):
-            assert (await service.ask(method, target, before | change)).fields == ["permissions"]
-    assert (await service.ask("PUT", path, {})).fields == ["menuIds"]
-    assert await given(service, made["id"]) == before
+            assert (await house.ask(method, target, before | change)).fields == ["permissions"]
+    assert (await house.ask("PUT", path, {})).fields == ["menuIds"]
+    assert await given(house, made["id"]) == before
 
 
-async def test_codes_that_no_button_carries_are_refused_by_their_place(service: Inside) -> None:
-    made = await service.data("POST", "/api/role", NEW)
+async def test_codes_that_no_button_carries_are_refused_by_their_place(house: Inside) -> None:
+    made = await house.data("POST", "/api/role", NEW)
     body = {"permissions": ["no:such", CODES[0], "*:*"]}
 
     for method, path in (
@@ -81,20 +81,20 @@ async def test_codes_that_no_button_carries_are_refused_by_their_place(service: 
         ("PUT", f"/api/role/{made['id']}/permissions"),
     ):
         said = {"roleName": "Other", "roleCode": "other"} | body if method == "POST" else body
-        answer = await service.ask(method, path, said)
+        answer = await house.ask(method, path, said)
         assert (answer.status, answer.fields) == (422, ["permissions[0]", "permissions[2]"])
-    assert (await service.data("GET", "/api/role/list?roleCode=other"))["total"] == 0
+    assert (await house.data("GET", "/api/role/list?roleCode=other"))["total"] == 0
 
 
 @pytest.mark.parametrize("member_", ["permissions", "menuIds"])
 async def test_to_give_something_needs_the_permission_for_that_and_what_is_given(
-    service: Inside, member_: str
+    house: Inside, member_: str
 ) -> None:
-    value = CODES[:1] if member_ == "permissions" else await ids_of(service, CODES[0])
-    lacking = await member(service, "lacking", *EDITING, *CODES)
-    poor = await member(service, "poor", *EDITING, "system:role:permission")
-    rich = await member(service, "rich", *EDITING, "system:role:permission", *CODES)
-    role = await service.data("POST", "/api/role", {"roleName": "Empty", "roleCode": "empty"})
+    value = CODES[:1] if member_ == "permissions" else await ids_of(house, CODES[0])
+    lacking = await member(house, "lacking", *EDITING, *CODES)
+    poor = await member(house, "poor", *EDITING, "system:role:permission")
+    rich = await member(house, "rich", *EDITING, "system:role:permission", *CODES)
+    role = await house.data("POST", "/api/role", {"roleName": "Empty", "roleCode": "empty"})
 
     for method, path, body in (("POST", "/api/role", NEW), ("PATCH", f"/api/role/{role['id']}", {})):
         said = body | {member_: value}
@@ -107,11 +107,11 @@ async def test_to_give_something_needs_the_permission_for_that_and_what_is_given
         assert (await lacking.ask("PATCH", f"/api/role/{role['id']}", {"description": "x"})).status == 200
 
 
-async def test_users_whose_rights_change_by_a_patch_must_refresh(service: Inside) -> None:
-    clerk = await member(service, "clerk", *CODES)
+async def test_users_whose_rights_change_by_a_patch_must_refresh(house: Inside) -> None:
+    clerk = await member(house, "clerk", *CODES)
 
-    await service.data("PATCH", f"/api/role/{clerk.role_id}", {"permissions": CODES[:1]})
+    await house.data("PATCH", f"/api/role/{clerk.role_id}", {"permissions": CODES[:1]})
 
     assert (await clerk.ask("GET", "/api/role/list")).code == "refresh_required"
-    told = await service.data("PATCH", f"/api/role/{clerk.role_id}?dryRun=true", {"permissions": []})
+    told = await house.data("PATCH", f"/api/role/{clerk.role_id}?dryRun=true", {"permissions": []})
     assert [one["roleCode"] for one in told["loses"]] == ["clerk"]

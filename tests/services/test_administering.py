@@ -28,100 +28,98 @@ async def explained(running: Inside, **question: Any) -> tuple[bool, str, list[s
     return found["allowed"], found["resource"]["object"], found["resource"]["lines"]
 
 
-async def button(service: Inside, code: str) -> int:
-    made = await service.data(
+async def button(house: Inside, code: str) -> int:
+    made = await house.data(
         "POST", "/api/menu", {"menuType": "Button", "title": code, "authMark": code, "parentId": None}
     )
     number: int = made["id"]
     return number
 
 
-async def test_a_service_is_closed_until_buttons_are_bound_or_openings_made(service: Inside) -> None:
-    registered = await service.data("POST", "/api/service", {"name": "orders"})
-    made = await service.data("POST", "/api/resource", READ)
+async def test_a_service_is_closed_until_buttons_are_bound_or_openings_made(house: Inside) -> None:
+    registered = await house.data("POST", "/api/service", {"name": "orders"})
+    made = await house.data("POST", "/api/resource", READ)
     assert (made["service"], made["path"]) == ("orders", "/orders/{id}")
     name = "orders GET /orders/{id}"
-    assert await explained(service, permissions=["*"]) == (False, name, [f"p, resource, {name}, @nobody"])
+    assert await explained(house, permissions=["*"]) == (False, name, [f"p, resource, {name}, @nobody"])
 
-    code = await button(service, "orders:order:read")
-    await service.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [code]})
+    code = await button(house, "orders:order:read")
+    await house.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [code]})
     holder = {"permissions": ["orders:order:read"]}
-    assert (await explained(service, **holder))[0]
-    assert not (await explained(service, permissions=["orders:order:list"]))[0]
-    assert (await explained(service, path="/none", **holder))[:2] == (False, "orders @unregistered")
-    assert (await explained(service, service="bills", **holder))[:2] == (False, "@unknown")
+    assert (await explained(house, **holder))[0]
+    assert not (await explained(house, permissions=["orders:order:list"]))[0]
+    assert (await explained(house, path="/none", **holder))[:2] == (False, "orders @unregistered")
+    assert (await explained(house, service="bills", **holder))[:2] == (False, "@unknown")
 
-    opening = await service.data("POST", "/api/opening", {"service": "orders", "code": "@login"})
+    opening = await house.data("POST", "/api/opening", {"service": "orders", "code": "@login"})
     assert opening["object"] == "orders @unregistered"
-    assert (await explained(service, path="/none", permissions=[]))[0]
-    assert not (await explained(service, path="/none"))[0]
+    assert (await explained(house, path="/none", permissions=[]))[0]
+    assert not (await explained(house, path="/none"))[0]
     public = {"service": "orders", "resourceId": made["id"], "code": "@anyone"}
-    public_id = (await service.data("POST", "/api/opening", public))["id"]
-    assert (await explained(service))[0]
-    assert (await service.ask("POST", "/api/opening", public)).status == 409
-    assert [one["object"] for one in (await service.data("GET", "/api/opening/list"))["items"]] == [
+    public_id = (await house.data("POST", "/api/opening", public))["id"]
+    assert (await explained(house))[0]
+    assert (await house.ask("POST", "/api/opening", public)).status == 409
+    assert [one["object"] for one in (await house.data("GET", "/api/opening/list"))["items"]] == [
         "orders @unregistered",
         name,
     ]
-    assert (await service.data("GET", f"/api/opening/{public_id}"))["code"] == "@anyone"
-    shown = await service.data("GET", "/api/policy/openings")
+    assert (await house.data("GET", f"/api/opening/{public_id}"))["code"] == "@anyone"
+    shown = await house.data("GET", "/api/policy/openings")
     assert {name, "orders @unregistered"} <= {one["object"] for one in shown["items"]}
 
-    await service.data("DELETE", f"/api/opening/{public_id}")
-    assert not (await explained(service))[0]
-    assert (await service.ask("DELETE", f"/api/service/{registered['id']}")).status == 409
+    await house.data("DELETE", f"/api/opening/{public_id}")
+    assert not (await explained(house))[0]
+    assert (await house.ask("DELETE", f"/api/service/{registered['id']}")).status == 409
 
 
-async def test_questions_of_reviewers_answer_about_other_services(service: Inside) -> None:
-    await service.data("POST", "/api/service", {"name": "orders"})
-    made = await service.data("POST", "/api/resource", READ)
-    code = await button(service, "orders:order:read")
-    before = (await service.data("GET", "/api/policy"))["revision"]
-    role = await service.data("POST", "/api/role", {"roleName": "Clerk", "roleCode": "clerk"})
-    await service.data("PUT", f"/api/role/{role['id']}/permissions", {"menuIds": [code]})
+async def test_questions_of_reviewers_answer_about_other_services(house: Inside) -> None:
+    await house.data("POST", "/api/service", {"name": "orders"})
+    made = await house.data("POST", "/api/resource", READ)
+    code = await button(house, "orders:order:read")
+    before = (await house.data("GET", "/api/policy"))["revision"]
+    role = await house.data("POST", "/api/role", {"roleName": "Clerk", "roleCode": "clerk"})
+    await house.data("PUT", f"/api/role/{role['id']}/permissions", {"menuIds": [code]})
 
     bind = f"/api/resource/{made['id']}/buttons"
-    dry = await service.data("PUT", f"{bind}?dryRun=true", {"menuIds": [code]})
+    dry = await house.data("PUT", f"{bind}?dryRun=true", {"menuIds": [code]})
     gains = {one["roleCode"]: one["access"] for one in dry["gains"]}
     assert gains["clerk"] == ["orders GET /orders/{id}"]
-    bound = await service.data("PUT", bind, {"menuIds": [code]})
+    bound = await house.data("PUT", bind, {"menuIds": [code]})
 
-    who = await service.data("GET", f"/api/policy/who?{ROUTE}")
+    who = await house.data("GET", f"/api/policy/who?{ROUTE}")
     assert {"clerk"} <= {one["roleCode"] for one in who["items"]}
     assert {one["endpoint"]["line"] for one in who["items"]} == {None}
     assert (who["endpoint"], who["anyLogin"], who["visitors"]) == (None, False, False)
-    what = await service.data("GET", "/api/policy/what?roleCode=clerk&size=200")
+    what = await house.data("GET", "/api/policy/what?roleCode=clerk&size=200")
     assert "orders GET /orders/{id}" in {one["object"] for one in what["items"]}
-    matrix = await service.data("GET", "/api/policy/matrix?size=200")
+    matrix = await house.data("GET", "/api/policy/matrix?size=200")
     rows = {one["object"]: one for one in matrix["items"]}
     assert "clerk" in {one["roleCode"] for one in rows["orders GET /orders/{id}"]["roles"]}
     diff = f"/api/policy/diff?from={before}&to={bound['policyRevision']}&access=true"
-    assert "orders GET /orders/{id}" in str(await service.data("GET", diff))
+    assert "orders GET /orders/{id}" in str(await house.data("GET", diff))
     past = {"permissions": ["orders:order:read"], "revision": before}
-    assert not (await explained(service, **past))[0]
+    assert not (await explained(house, **past))[0]
 
 
 @pytest.fixture
-async def orders_admin(service: Inside) -> Member:
+async def orders_admin(house: Inside) -> Member:
     """Somebody who may administer the resources of ``orders`` and no others."""
     for name in ("orders", "bills"):
-        await service.data("POST", "/api/service", {"name": name})
-    await button(service, "service:orders:*")
-    await button(service, "orders:order:read")
-    return await member(
-        service, "keeper", "system:service:resources", "service:orders:*", "orders:order:read"
-    )
+        await house.data("POST", "/api/service", {"name": name})
+    await button(house, "service:orders:*")
+    await button(house, "orders:order:read")
+    return await member(house, "keeper", "system:service:resources", "service:orders:*", "orders:order:read")
 
 
 async def test_an_administrator_of_one_service_administers_no_other(
-    service: Inside, orders_admin: Member
+    house: Inside, orders_admin: Member
 ) -> None:
     mine = await orders_admin.ask("POST", "/api/resource", READ)
     assert mine.status == 201
     number = mine.json["data"]["id"]
     others = READ | {"service": "bills", "resourceCode": "bills"}
     own = READ | {"service": "portcullis", "resourceCode": "own", "path": "/api/x/{id}"}
-    foreign = (await service.data("POST", "/api/resource", others))["id"]
+    foreign = (await house.data("POST", "/api/resource", others))["id"]
     for wanted in (others | {"path": "/b"}, own):
         refused = await orders_admin.ask("POST", "/api/resource", wanted | {"resourceCode": "more"})
         assert (refused.status, refused.json["layer"]) == (403, "service")
@@ -144,8 +142,8 @@ async def test_an_administrator_of_one_service_administers_no_other(
     services = (await orders_admin.ask("GET", "/api/service/list")).json["data"]
     assert [one["name"] for one in services["items"]] == ["orders"]
 
-    (read,) = await ids_of(service, "orders:order:read")
-    (users,) = await ids_of(service, "system:user:list")
+    (read,) = await ids_of(house, "orders:order:read")
+    (users,) = await ids_of(house, "system:user:list")
     bind = f"/api/resource/{number}/buttons"
     assert (await orders_admin.ask("PUT", bind, {"menuIds": [read]})).status == 200
     assert (await orders_admin.ask("PUT", bind, {"menuIds": [read, users]})).status == 403
@@ -155,11 +153,11 @@ async def test_an_administrator_of_one_service_administers_no_other(
 
 
 async def test_nobody_opens_a_resource_that_they_do_not_reach_or_moves_an_opening_without_that_right(
-    service: Inside, orders_admin: Member
+    house: Inside, orders_admin: Member
 ) -> None:
-    made = (await service.data("POST", "/api/resource", READ))["id"]
-    (users,) = await ids_of(service, "system:user:list")
-    await service.data("PUT", f"/api/resource/{made}/buttons", {"menuIds": [users]})
+    made = (await house.data("POST", "/api/resource", READ))["id"]
+    (users,) = await ids_of(house, "system:user:list")
+    await house.data("PUT", f"/api/resource/{made}/buttons", {"menuIds": [users]})
     open_it = {"service": "orders", "resourceId": made, "code": "@anyone"}
     refused = await orders_admin.ask("POST", "/api/opening", open_it)
     assert (refused.status, refused.json["required"]) == (403, ["system:user:list"])
@@ -168,9 +166,9 @@ async def test_nobody_opens_a_resource_that_they_do_not_reach_or_moves_an_openin
     )
     assert taking.status == 403
 
-    await service.data("PUT", f"/api/resource/{made}/buttons", {"menuIds": []})
-    await service.data("POST", "/api/opening", open_it)
-    editor = await member(service, "editor", "system:resource:update", "system:resource:list")
+    await house.data("PUT", f"/api/resource/{made}/buttons", {"menuIds": []})
+    await house.data("POST", "/api/opening", open_it)
+    editor = await member(house, "editor", "system:resource:update", "system:resource:list")
     moved = await editor.ask("PATCH", f"/api/resource/{made}", {"path": "/secret/{id}"})
     assert (moved.status, moved.json["layer"]) == (403, "service")
     assert (await editor.ask("PATCH", f"/api/resource/{made}", {"description": "x"})).status == 200
@@ -178,17 +176,17 @@ async def test_nobody_opens_a_resource_that_they_do_not_reach_or_moves_an_openin
 
 @pytest.mark.parametrize("general", [None, "/{any}/{id}"])
 async def test_nobody_opens_a_closed_resource_by_leaving_it_to_what_is_open(
-    service: Inside, general: str | None
+    house: Inside, general: str | None
 ) -> None:
-    registered = await service.data("POST", "/api/service", {"name": "orders"})
-    path = f"/api/resource/{(await service.data('POST', '/api/resource', READ))['id']}"
+    registered = await house.data("POST", "/api/service", {"name": "orders"})
+    path = f"/api/resource/{(await house.data('POST', '/api/resource', READ))['id']}"
     codes = ("system:resource:update", "system:resource:delete", "system:resource:list")
-    editor = await member(service, "leaver", *codes, "system:service:update")
+    editor = await member(house, "leaver", *codes, "system:service:update")
     opening: dict[str, object] = {"service": "orders", "code": "@anyone"}
     if general is not None:
         more = {"path": general, "resourceCode": "orders.any"}
-        opening["resourceId"] = (await service.data("POST", "/api/resource", READ | more))["id"]
-    await service.data("POST", "/api/opening", opening)
+        opening["resourceId"] = (await house.data("POST", "/api/resource", READ | more))["id"]
+    await house.data("POST", "/api/opening", opening)
     for method, target, body in (
         ("PATCH", path, {"path": "/elsewhere"}),
         ("PATCH", path, {"enabled": False}),
@@ -198,56 +196,56 @@ async def test_nobody_opens_a_closed_resource_by_leaving_it_to_what_is_open(
     ):
         refused = await editor.ask(method, target, body)
         assert (refused.status, refused.json.get("layer")) == (403, "service"), (method, body)
-    assert not (await explained(service))[0]
+    assert not (await explained(house))[0]
     assert (await editor.ask("PATCH", path, {"description": "x"})).status == 200
-    await service.data("DELETE", path)
+    await house.data("DELETE", path)
 
 
-async def test_what_a_router_takes_for_one_path_is_registered_once(service: Inside) -> None:
-    shop = await service.data("POST", "/api/service", {"name": "shop", "ignoreCase": True})
+async def test_what_a_router_takes_for_one_path_is_registered_once(house: Inside) -> None:
+    shop = await house.data("POST", "/api/service", {"name": "shop", "ignoreCase": True})
     items = READ | {"service": "shop", "path": "/Items/{id}", "resourceCode": "items"}
-    await service.data("POST", "/api/resource", items)
-    again = await service.ask("POST", "/api/resource", items | {"path": "/items/{x}", "resourceCode": "i2"})
+    await house.data("POST", "/api/resource", items)
+    again = await house.ask("POST", "/api/resource", items | {"path": "/items/{x}", "resourceCode": "i2"})
     assert (again.status, again.json["field"]) == (409, "path")
     slash = items | {"path": "/items/{x}/", "resourceCode": "i3"}
-    await service.data("POST", "/api/resource", slash)
-    both = await service.ask("PATCH", f"/api/service/{shop['id']}", {"ignoreTrailingSlash": True})
+    await house.data("POST", "/api/resource", slash)
+    both = await house.ask("PATCH", f"/api/service/{shop['id']}", {"ignoreTrailingSlash": True})
     assert (both.status, "fit the same requests" in str(both.json["faults"])) == (409, True)
 
-    own = await service.ask("POST", "/api/resource", READ | {"service": "portcullis", "path": "/api/x/"})
+    own = await house.ask("POST", "/api/resource", READ | {"service": "portcullis", "path": "/api/x/"})
     assert own.status == 422
-    assert (await service.ask("POST", "/api/resource", READ | {"service": "none"})).status == 422
-    assert (await service.ask("POST", "/api/service", {"name": "portcullis"})).status == 422
-    assert (await service.ask("POST", "/api/service", {"name": "shop"})).status == 409
+    assert (await house.ask("POST", "/api/resource", READ | {"service": "none"})).status == 422
+    assert (await house.ask("POST", "/api/service", {"name": "portcullis"})).status == 422
+    assert (await house.ask("POST", "/api/service", {"name": "shop"})).status == 409
 
 
-async def test_a_restore_brings_services_resources_and_openings_back(service: Inside) -> None:
-    empty = (await service.data("GET", "/api/policy"))["revision"]
-    shop = await service.data(
+async def test_a_restore_brings_services_resources_and_openings_back(house: Inside) -> None:
+    empty = (await house.data("GET", "/api/policy"))["revision"]
+    shop = await house.data(
         "POST", "/api/service", {"name": "shop", "ignoreCase": True, "description": "Shop"}
     )
-    made = await service.data(
+    made = await house.data(
         "POST", "/api/resource", READ | {"service": "shop", "path": "/items/", "resourceCode": "items"}
     )
-    await service.data("POST", "/api/opening", {"service": "shop", "code": "@login"})
-    full = await service.data(
+    await house.data("POST", "/api/opening", {"service": "shop", "code": "@login"})
+    full = await house.data(
         "POST", "/api/opening", {"service": "shop", "resourceId": made["id"], "code": "@anyone"}
     )
-    await service.data("PATCH", f"/api/service/{shop['id']}", {"ignoreCase": False, "allowPreflight": True})
+    await house.data("PATCH", f"/api/service/{shop['id']}", {"ignoreCase": False, "allowPreflight": True})
 
-    gone = await service.data("POST", f"/api/policy/revisions/{empty}/restore")
-    assert (await service.data("GET", "/api/service/list"))["items"] == []
+    gone = await house.data("POST", f"/api/policy/revisions/{empty}/restore")
+    assert (await house.data("GET", "/api/service/list"))["items"] == []
     requests = {edit["request"] for edit in gone["edits"]}
     assert {f"DELETE /api/service/{shop['id']}", f"DELETE /api/resource/{made['id']}"} <= requests
 
-    await service.data("POST", f"/api/policy/revisions/{full['policyRevision']}/restore")
-    (restored,) = (await service.data("GET", "/api/service/list"))["items"]
+    await house.data("POST", f"/api/policy/revisions/{full['policyRevision']}/restore")
+    (restored,) = (await house.data("GET", "/api/service/list"))["items"]
     assert (restored["ignoreCase"], restored["allowPreflight"], restored["description"]) == (
         True,
         False,
         "Shop",
     )
-    opened = (await service.data("GET", "/api/opening/list"))["items"]
+    opened = (await house.data("GET", "/api/opening/list"))["items"]
     assert sorted((one["object"], one["code"]) for one in opened) == [
         ("shop @unregistered", "@login"),
         ("shop GET /items/", "@anyone"),

@@ -32,9 +32,10 @@ CHEAPER: Final = text("UPDATE sys.user SET password_hash = :new WHERE password_h
 class Inside:
     """A service that runs; requests are sent with ``token`` unless another is given."""
 
-    def __init__(self, app: RequestMiddleware, database_url: str) -> None:
+    def __init__(self, app: RequestMiddleware, database_url: str, redis_url: str) -> None:
         self._app = app
         self.database_url = database_url
+        self.redis_url = redis_url
         self.token: str | None = None
 
     async def ask(
@@ -149,7 +150,7 @@ async def _publish(database_url: str, shipped: Shipped) -> None:
 async def _running(chosen: settings.Settings) -> AsyncIterator[Inside]:
     app = create_app(chosen, _shipped(chosen.policy))
     async with _lifespan(app):
-        service = Inside(app, chosen.database.url)
+        service = Inside(app, chosen.database.url, chosen.redis.url)
         service.token = await service.log_in()
         yield service
 

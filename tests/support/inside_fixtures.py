@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Final
 
+import psycopg
 import pytest
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import NewDatabase, database
 from tests.support.inside import Inside, inside_published
+from tests.support.rows import Connection, Stamps, put_back, rows_of, stamps_of
 from tests.support.store_numbers import session_store
+
+_PUBLISHED: Final = frozenset(
+    f"sys.{table}" for table in ("menu", "resource", "action_resource", "service", "opening")
+)
+"""The tables that the shared part of the policy is derived from."""
+_RIGHTS: Final = _PUBLISHED | {
+    *('sys."user"', "sys.role", "sys.user_role", "sys.role_menu", "sys.user_ban", "sys.api_key"),
+    *("sys.retired_bit", "sys.file", "sys.idempotency_key"),
+}
 
 
 @pytest.fixture
@@ -27,3 +40,45 @@ async def shared(stores: EmbeddedStores, published_template: str) -> AsyncIterat
     with database(stores, published_template) as url, session_store(stores) as redis_url:
         async with inside_published(url, redis_url) as running:
             yield running
+
+
+@dataclass(frozen=True)
+class Seeded:
+    """The rows of ``shared`` before any test, and the connection over which they are put back."""
+
+    connection: Connection
+    rows: dict[str, bytes]
+    stamps: Stamps
+
+    def put_back(self) -> list[str]:
+        """Put back what a test has changed, and name the tables."""
+        with self.connection.transaction():
+            return put_back(self.connection, self.rows, self.stamps)
+
+
+@pytest.fixture(scope="module")
+def seeded_rows(stores: EmbeddedStores, shared: Inside) -> Iterator[Seeded]:
+    """All rows about rights, as ``shared`` has them before any test."""
+    name = psycopg.conninfo.conninfo_to_dict(shared.database_url)["dbname"]
+    with psycopg.connect(stores.url_of(str(name), administrator=True), autocommit=True) as connection:
+        rows = {table: rows_of(connection, table) for table in _RIGHTS}
+        yield Seeded(connection, rows, stamps_of(connection, _RIGHTS))
+
+
+@pytest.fixture
+async def house(shared: Inside, seeded_rows: Seeded) -> AsyncIterator[Inside]:
+    """``shared``, for tests that change it: afterwards users, roles, menus and resources are the first ones.
+
+    The administrator must stay able to log in. Logs and revisions of the policy go on, and no id comes again.
+    """
+    await _logged_in(shared)
+    yield shared
+    if not _PUBLISHED.isdisjoint(seeded_rows.put_back()):
+        await _logged_in(shared)
+        await shared.data("POST", "/api/policy/reload")
+
+
+async def _logged_in(shared: Inside) -> None:
+    """Take a new token if tests have ended the session of the old one."""
+    if (await shared.ask("GET", "/api/user/info")).status != 200:
+        shared.token = await shared.log_in()

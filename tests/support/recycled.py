@@ -5,7 +5,6 @@ A new copy takes an eighth of a second of processor time, putting the rows back 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +12,7 @@ import psycopg
 from psycopg import sql
 
 from service.embedded import EmbeddedStores
-
-Connection = psycopg.Connection[tuple[Any, ...]]
-Stamps = dict[str, tuple[int, str | None]]
-"""The number of rows of each table, and what only changes when some of them are written or deleted."""
+from tests.support.rows import Connection, Stamps, put_back, rows_of, stamps_of
 
 _TABLES = """
 SELECT c.oid::regclass::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -45,8 +41,6 @@ SELECT md5(string_agg(fact, ' ' ORDER BY fact)) FROM (
 )
 """
 _SIZE = "SELECT coalesce(sum(pg_relation_size(oid)), 0) FROM pg_class WHERE relkind = 'r' AND oid >= 16384"
-# The rows of a table by place and by the transaction that wrote them: the same only if it is untouched.
-_STAMP = "SELECT '{0}', count(*), sum(hashtextextended(concat(ctid, ' ', xmin), 0))::text FROM ONLY {0}"
 _GROWTH = 4 * 1024 * 1024
 """Bytes by which the tables may have grown: beyond that, deleted rows would slow the next test down."""
 
@@ -127,16 +121,8 @@ class Recycled:
             return False
         if _value(connection, _SIZE) > contents.size + _GROWTH:
             return False
-        changed = [table for table, stamp in _stamps(connection, stamps).items() if stamp != stamps[table]]
         with connection.transaction():
-            # No trigger fires and no foreign key is checked: all tables will be as they were.
-            deletes = "".join(f"DELETE FROM {table};" for table in changed)
-            connection.execute(f"SET LOCAL session_replication_role = replica; {deletes}".encode())
-            for table in changed:
-                if rows := contents.rows[table]:
-                    with connection.cursor().copy(f"COPY {table} FROM STDIN".encode()) as copy:
-                        copy.write(rows)
-            stamps |= _stamps(connection, changed)
+            put_back(connection, contents.rows, stamps)
             settings = [f"setval('{name}', {at}, {called})" for name, at, called in contents.sequences]
             if settings:
                 connection.execute(f"SELECT {', '.join(settings)}".encode())
@@ -155,22 +141,11 @@ def _contents(connection: Connection) -> Contents:
     sequences = connection.execute(_SEQUENCES).fetchall()
     return Contents(
         shape=_value(connection, _SHAPE),
-        rows={table: _rows(connection, table) for table in tables},
-        stamps=_stamps(connection, tables),
+        rows={table: rows_of(connection, table) for table in tables},
+        stamps=stamps_of(connection, tables),
         sequences=tuple((name, at, called) for name, at, called in sequences),
         size=_value(connection, _SIZE),
     )
-
-
-def _rows(connection: Connection, table: str) -> bytes:
-    with connection.cursor().copy(f"COPY {table} TO STDOUT".encode()) as copy:
-        return b"".join(bytes(piece) for piece in copy)
-
-
-def _stamps(connection: Connection, tables: Iterable[str]) -> Stamps:
-    query = " UNION ALL ".join(_STAMP.format(table) for table in tables)
-    found = connection.execute(query.encode()).fetchall() if query else []
-    return {table: (count, stamp) for table, count, stamp in found}
 
 
 def _value(connection: Connection, query: str) -> Any:

@@ -94,13 +94,11 @@ async def test_a_ban_of_a_user_who_is_gone_can_be_cleared(house: Inside) -> None
     assert (await house.ask("POST", BAN.format(heron["id"]), {})).status == 404
 
 
-async def test_a_ban_outlives_the_session_store_and_an_unban_clears_it_everywhere(
-    service: Inside, redis_url: str
-) -> None:
+async def test_a_ban_outlives_the_session_store_and_an_unban_clears_it_everywhere(service: Inside) -> None:
     heron = await made(service)
     order = {"seconds": 3600, "reason": "shared"}
     until = (await service.data("POST", BAN.format(heron["id"]), order))["until"]
-    with redis.Redis.from_url(redis_url) as store:
+    with redis.Redis.from_url(service.redis_url) as store:
         store.flushdb()
     service.token = await service.log_in()
 

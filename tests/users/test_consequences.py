@@ -17,12 +17,12 @@ pytestmark = pytest.mark.anyio
 LOGIN = {"userName": "heron", "password": PASSWORD}
 
 
-async def pair_of(service: Inside, login: dict[str, str] = LOGIN) -> Any:
-    return (await service.ask("POST", "/api/auth/login", login)).json["data"]
+async def pair_of(house: Inside, login: dict[str, str] = LOGIN) -> Any:
+    return (await house.ask("POST", "/api/auth/login", login)).json["data"]
 
 
-async def code_of(service: Inside, token: str, path: str = "/api/user/info") -> str | int:
-    answer = await service.ask("GET", path, token=token)
+async def code_of(house: Inside, token: str, path: str = "/api/user/info") -> str | int:
+    answer = await house.ask("GET", path, token=token)
     return answer.status if answer.status == 200 else answer.code
 
 
@@ -91,22 +91,22 @@ async def test_an_edit_that_changes_no_status_lifts_no_ban(house: Inside) -> Non
 
 @pytest.mark.parametrize("disabled", [False, True])
 async def test_nothing_of_a_deleted_user_lives_on_in_one_of_the_same_name(
-    service: Inside, redis_url: str, *, disabled: bool
+    house: Inside, *, disabled: bool
 ) -> None:
-    heron = await made(service)
-    pair = await pair_of(service)
+    heron = await made(house)
+    pair = await pair_of(house)
     if disabled:
-        await service.data("PUT", f"/api/user/{heron['id']}/status", {"status": "disabled"})
+        await house.data("PUT", f"/api/user/{heron['id']}/status", {"status": "disabled"})
 
-    await service.data("DELETE", f"/api/user/{heron['id']}")
-    again = await made(service)
+    await house.data("DELETE", f"/api/user/{heron['id']}")
+    again = await made(house)
 
     assert again["id"] != heron["id"]
-    assert await code_of(service, pair["accessToken"]) == "refresh_required"
-    refused = await service.ask("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
+    assert await code_of(house, pair["accessToken"]) == "refresh_required"
+    refused = await house.ask("POST", "/api/auth/refresh", {"refreshToken": pair["refreshToken"]})
     assert (refused.status, refused.code) == (401, "refresh_rejected")
-    assert await code_of(service, (await pair_of(service))["accessToken"]) == 200
-    with redis.Redis.from_url(redis_url) as store:
+    assert await code_of(house, (await pair_of(house))["accessToken"]) == 200
+    with redis.Redis.from_url(house.redis_url) as store:
         of_the_old = [key for key in store.scan_iter(f"auth:*:{heron['id']}*") if store.ttl(key) == -1]
     assert of_the_old == []
 

@@ -56,16 +56,14 @@ async def test_nobody_gives_a_role_that_gives_more(
         "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:online:ban'",
     ],
 )
-async def test_what_is_disabled_counts_since_it_can_be_enabled(service: Inside, statement: str) -> None:
-    dormant = new_role(service, "dormant", "system:online:ban")
-    token = await caller(service, "stork", "system:user:create", "system:user:update")
-    heron = await made(service, "heron", dormant)
-    execute(service, statement)
+async def test_what_is_disabled_counts_since_it_can_be_enabled(house: Inside, statement: str) -> None:
+    dormant = new_role(house, "dormant", "system:online:ban")
+    token = await caller(house, "stork", "system:user:create", "system:user:update")
+    heron = await made(house, "heron", dormant)
+    execute(house, statement)
 
-    given = await service.ask(
-        "POST", "/api/user", HERON | {"userName": "x", "roleIds": [dormant]}, token=token
-    )
-    touched = await service.ask("PATCH", f"/api/user/{heron['id']}", {"nickName": "x"}, token=token)
+    given = await house.ask("POST", "/api/user", HERON | {"userName": "x", "roleIds": [dormant]}, token=token)
+    touched = await house.ask("PATCH", f"/api/user/{heron['id']}", {"nickName": "x"}, token=token)
 
     for answer in (given, touched):
         assert (answer.code, answer.json["required"]) == ("permission_denied", ["system:online:ban"])
@@ -116,7 +114,7 @@ async def test_nobody_locks_themselves_out(house: Inside) -> None:
 async def test_rights_that_were_lost_since_the_token_was_issued_count_no_more(house: Inside) -> None:
     token = await caller(house, "stork", "system:*")
     auditor = role_id(house, "auditor")
-    # Past the house: nobody has been marked.
+    # Past the service: nobody has been marked.
     execute(
         house, "DELETE FROM sys.role_menu USING sys.role WHERE id = role_id AND role_code = 'role-of-stork'"
     )

@@ -25,10 +25,10 @@ ROOT = Caller(1, "1", "admin", "admin", "web", (), HeldCodes(["*"]), 0.0)
 MENU = {"title": "New", "menuType": "Button", "parentId": None}
 
 
-async def logged(service: Inside, request_id: str) -> Any:
+async def logged(house: Inside, request_id: str) -> Any:
     """Return the entry of a request in the operation log, which is written a moment later."""
     for _ in range(500):
-        entries = await service.data("GET", "/api/operation-log/list?size=200")
+        entries = await house.data("GET", "/api/operation-log/list?size=200")
         if found := [one for one in entries["items"] if one["requestId"] == request_id]:
             return found[0]
         await asyncio.sleep(0.02)
@@ -83,13 +83,13 @@ async def test_a_row_of_a_table_that_is_refused_tells_the_decision_and_is_logged
     assert (entry["decision"], detail["decisionId"]) == ("deny", fault["decisionId"])
 
 
-async def test_a_code_that_no_button_has_yet_is_asked_of_the_candidate(service: Inside) -> None:
-    token = await caller(service, "stork", "system:menu:create", "system:menu:update")
-    before = (await service.data("GET", "/api/policy"))["revision"]
+async def test_a_code_that_no_button_has_yet_is_asked_of_the_candidate(house: Inside) -> None:
+    token = await caller(house, "stork", "system:menu:create", "system:menu:update")
+    before = (await house.data("GET", "/api/policy"))["revision"]
 
-    foreign = await service.ask("POST", "/api/menu", MENU | {"authMark": "finance:pay"}, token=token)
-    unchanged = (await service.data("GET", "/api/policy"))["revision"]
-    mine = await service.data("POST", "/api/menu", MENU | {"authMark": "finance:pay"})
+    foreign = await house.ask("POST", "/api/menu", MENU | {"authMark": "finance:pay"}, token=token)
+    unchanged = (await house.data("GET", "/api/policy"))["revision"]
+    mine = await house.data("POST", "/api/menu", MENU | {"authMark": "finance:pay"})
 
     assert (foreign.status, foreign.json["layer"]) == (403, "grant")
     assert (foreign.json["required"], foreign.json["needed"]) == (["finance:pay"], "all")
@@ -97,30 +97,30 @@ async def test_a_code_that_no_button_has_yet_is_asked_of_the_candidate(service: 
     assert (unchanged, mine["policyRevision"]) == (before, before + 1)
 
 
-async def test_callers_who_may_grant_all_below_a_code_make_new_ones_there(service: Inside) -> None:
-    await service.data("POST", "/api/menu", MENU | {"authMark": "finance:*"})
-    token = await caller(service, "stork", "system:menu:create", "system:menu:update", "finance:*")
+async def test_callers_who_may_grant_all_below_a_code_make_new_ones_there(house: Inside) -> None:
+    await house.data("POST", "/api/menu", MENU | {"authMark": "finance:*"})
+    token = await caller(house, "stork", "system:menu:create", "system:menu:update", "finance:*")
 
-    pay = await service.ask("POST", "/api/menu", MENU | {"authMark": "finance:pay"}, token=token)
+    pay = await house.ask("POST", "/api/menu", MENU | {"authMark": "finance:pay"}, token=token)
     path = f"/api/menu/{pay.json['data']['id']}"
-    renamed = await service.ask("PATCH", path, MENU | {"authMark": "finance:audit"}, token=token)
-    outside = await service.ask("PATCH", path, MENU | {"authMark": "sales:audit"}, token=token)
+    renamed = await house.ask("PATCH", path, MENU | {"authMark": "finance:audit"}, token=token)
+    outside = await house.ask("PATCH", path, MENU | {"authMark": "sales:audit"}, token=token)
 
     assert (pay.status, renamed.status) == (201, 200)
     assert (outside.status, outside.json["required"]) == (403, ["sales:audit"])
 
 
-async def test_a_refused_new_code_makes_nobody_refresh(service: Inside) -> None:
-    token = await caller(service, "stork", "system:menu:update", "system:user:list")
+async def test_a_refused_new_code_makes_nobody_refresh(house: Inside) -> None:
+    token = await caller(house, "stork", "system:menu:update", "system:user:list")
     ((button, parent),) = execute(
-        service, "SELECT id, parent_id FROM sys.menu WHERE auth_mark = 'system:user:list'"
+        house, "SELECT id, parent_id FROM sys.menu WHERE auth_mark = 'system:user:list'"
     )
     renamed = {"title": "List", "menuType": "Button", "parentId": parent, "authMark": "sales:list"}
 
-    refused = await service.ask("PATCH", f"/api/menu/{button}", renamed, token=token)
+    refused = await house.ask("PATCH", f"/api/menu/{button}", renamed, token=token)
 
     assert (refused.status, refused.json["required"]) == (403, ["sales:list"])
-    assert (await service.ask("GET", "/api/user/info", token=token)).status == 200
+    assert (await house.ask("GET", "/api/user/info", token=token)).status == 200
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,9 @@ async def listed(one: Member) -> set[str]:
     return set(data["operations"])
 
 
-async def readable(service: Inside) -> set[str]:
+async def readable(house: Inside) -> set[str]:
     """Return the documented operations that only read, and need no other parameter than those of the path."""
-    document = (await service.as_stranger("GET", "/docs/openapi.json")).json
+    document = (await house.as_stranger("GET", "/docs/openapi.json")).json
     return {
         f"GET {path}"
         for path, methods in document["paths"].items()
@@ -33,12 +33,12 @@ async def readable(service: Inside) -> set[str]:
     }
 
 
-async def test_what_is_listed_passes_and_what_is_not_is_denied(service: Inside) -> None:
-    clerk = await member(service, "clerk", "system:role:list", "system:file:share")
+async def test_what_is_listed_passes_and_what_is_not_is_denied(house: Inside) -> None:
+    clerk = await member(house, "clerk", "system:role:list", "system:file:share")
     own = await listed(clerk)
     assert {"GET /api/role/list", "GET /api/user/info", "POST /api/auth/login", f"GET {PATH}"} <= own
     assert "PUT /api/user/{id}" not in own
-    asked = sorted(await readable(service))
+    asked = sorted(await readable(house))
     assert len(asked) > 30
     for operation in asked:
         path = re.sub(r"\{\w+\}", NOWHERE, operation.removeprefix("GET "))
@@ -46,9 +46,9 @@ async def test_what_is_listed_passes_and_what_is_not_is_denied(service: Inside) 
         assert (answer.status == 403) == (operation not in own), operation
 
 
-async def test_paths_are_those_of_the_document(service: Inside) -> None:
-    root = await service.data("GET", PATH)
-    document = (await service.as_stranger("GET", "/docs/openapi.json")).json
+async def test_paths_are_those_of_the_document(house: Inside) -> None:
+    root = await house.data("GET", PATH)
+    document = (await house.as_stranger("GET", "/docs/openapi.json")).json
     documented = {
         f"{method.upper()} {path}"
         for path, methods in document["paths"].items()
@@ -58,33 +58,33 @@ async def test_paths_are_those_of_the_document(service: Inside) -> None:
     assert set(root["operations"]) == documented
 
 
-async def test_binding_a_resource_closes_an_operation_at_once(service: Inside) -> None:
-    clerk = await member(service, "clerk")
-    (button,) = await ids_of(service, "system:file:share")
+async def test_binding_a_resource_closes_an_operation_at_once(house: Inside) -> None:
+    clerk = await member(house, "clerk")
+    (button,) = await ids_of(house, "system:file:share")
     about = {"resourceCode": "menu.mine", "resourceName": "Own menus"}
-    made = await service.data("POST", "/api/resource", {**about, "method": "GET", "path": "/api/menu/mine"})
+    made = await house.data("POST", "/api/resource", {**about, "method": "GET", "path": "/api/menu/mine"})
     assert "GET /api/menu/mine" in await listed(clerk)
-    await service.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [button]})
+    await house.data("PUT", f"/api/resource/{made['id']}/buttons", {"menuIds": [button]})
     assert "GET /api/menu/mine" not in await listed(clerk)
 
 
-async def test_an_unchanged_answer_is_not_sent_again(service: Inside) -> None:
-    clerk = await member(service, "clerk")
+async def test_an_unchanged_answer_is_not_sent_again(house: Inside) -> None:
+    clerk = await member(house, "clerk")
     tag = (await clerk.ask("GET", PATH)).header("etag") or ""
     same = await clerk.ask("GET", PATH, None, ("If-None-Match", tag))
     assert (same.status, same.body, same.header("etag")) == (304, b"", tag)
     assert same.header("content-type") is None
-    changed = await service.ask("GET", PATH, None, ("If-None-Match", tag))
+    changed = await house.ask("GET", PATH, None, ("If-None-Match", tag))
     assert changed.status == 200
-    record = await service.ask("GET", "/api/role/1")
+    record = await house.ask("GET", "/api/role/1")
     known = ("If-None-Match", record.header("etag") or "")
-    assert (await service.ask("GET", "/api/role/1", None, known)).status == 304
+    assert (await house.ask("GET", "/api/role/1", None, known)).status == 304
 
 
-async def test_a_ban_is_seen_also_by_those_who_know_the_tag_of_the_user(service: Inside) -> None:
-    clerk = await member(service, "clerk")
+async def test_a_ban_is_seen_also_by_those_who_know_the_tag_of_the_user(house: Inside) -> None:
+    clerk = await member(house, "clerk")
     path = f"/api/user/{clerk.user_id}"
-    known = ("If-None-Match", (await service.ask("GET", path)).header("etag") or "")
-    await service.data("POST", f"/api/online/{clerk.user_id}/ban", {"reason": "gone"})
-    seen = await service.ask("GET", path, None, known)
+    known = ("If-None-Match", (await house.ask("GET", path)).header("etag") or "")
+    await house.data("POST", f"/api/online/{clerk.user_id}/ban", {"reason": "gone"})
+    seen = await house.ask("GET", path, None, known)
     assert (seen.status, seen.json["data"]["ban"]["reason"]) == (200, "gone")

@@ -17,12 +17,12 @@ RESOURCE = {"resourceCode": "report", "resourceName": "Report", "method": "GET",
 USER = {"userName": "newcomer", "nickName": "Newcomer", "password": "three wary otters"}
 
 
-async def editor(service: Inside) -> Member:
-    return await member(service, "editor", "*")
+async def editor(house: Inside) -> Member:
+    return await member(house, "editor", "*")
 
 
-async def who(service: Inside, path: str) -> Any:
-    return (await service.data("GET", path))["updatedBy"]
+async def who(house: Inside, path: str) -> Any:
+    return (await house.data("GET", path))["updatedBy"]
 
 
 @pytest.mark.parametrize(
@@ -36,40 +36,40 @@ async def who(service: Inside, path: str) -> Any:
     ],
 )
 async def test_a_record_names_who_made_it_and_who_edited_it_last(
-    service: Inside, path: str, body: dict[str, Any], change: dict[str, Any] | None
+    house: Inside, path: str, body: dict[str, Any], change: dict[str, Any] | None
 ) -> None:
-    made = await service.data("POST", path, body)
+    made = await house.data("POST", path, body)
     one = f"{path}/{made['id']}"
-    assert (made["updatedBy"], await who(service, one)) == ("admin", "admin")
+    assert (made["updatedBy"], await who(house, one)) == ("admin", "admin")
     if change is None:
         return
-    other = await editor(service)
+    other = await editor(house)
     saved = await other.ask("PATCH", one, change)
     assert saved.status == 200, saved.body
-    assert await who(service, one) == "editor"
-    listed = (await service.data("GET", f"{path}/list?sort=-id"))["items"]
+    assert await who(house, one) == "editor"
+    listed = (await house.data("GET", f"{path}/list?sort=-id"))["items"]
     assert [entry["updatedBy"] for entry in listed if entry["id"] == made["id"]] == ["editor"]
 
 
-async def test_an_import_names_who_imported(service: Inside) -> None:
-    other = await editor(service)
+async def test_an_import_names_who_imported(house: Inside) -> None:
+    other = await editor(house)
     table = {"users": [{"userName": "imported", "nickName": "Imported", "password": "three wary otters"}]}
     done = await other.ask("POST", "/api/user/import", table)
     assert done.status == 200, done.body
-    (found,) = (await service.data("GET", "/api/user/list?userName=imported"))["items"]
+    (found,) = (await house.data("GET", "/api/user/list?userName=imported"))["items"]
     assert found["updatedBy"] == "editor"
 
 
-async def test_what_a_start_has_seeded_names_nobody_and_a_login_is_no_edit(service: Inside) -> None:
-    assert await who(service, "/api/role/1") is None
-    service.token = await service.log_in()
-    assert await who(service, "/api/user/1") is None
+async def test_what_a_start_has_seeded_names_nobody_and_a_login_is_no_edit(house: Inside) -> None:
+    assert await who(house, "/api/role/1") is None
+    house.token = await house.log_in()
+    assert await who(house, "/api/user/1") is None
 
 
-async def test_the_own_profile_and_a_status_name_the_caller(service: Inside) -> None:
-    other = await editor(service)
+async def test_the_own_profile_and_a_status_name_the_caller(house: Inside) -> None:
+    other = await editor(house)
     await other.ask("PUT", "/api/user/profile", {"nickName": "Me"})
-    assert await who(service, f"/api/user/{other.user_id}") == "editor"
-    done = await service.ask("PUT", f"/api/user/{other.user_id}/status", {"status": "disabled"})
+    assert await who(house, f"/api/user/{other.user_id}") == "editor"
+    done = await house.ask("PUT", f"/api/user/{other.user_id}/status", {"status": "disabled"})
     assert done.status == 200, done.body
-    assert await who(service, f"/api/user/{other.user_id}") == "admin"
+    assert await who(house, f"/api/user/{other.user_id}") == "admin"
