@@ -7,9 +7,13 @@ from itertools import combinations, product
 
 from hypothesis import strategies as st
 
+from service.authz.engine.classes_elsewhere import every_compared_class
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
-from service.authz.engine.rules import ENDPOINT, GRANT, RESOURCE, Rule
+from service.authz.engine.rules import ENDPOINT, GRANT, OF_CODES, RESOURCE, Rule
+from service.authz.proof.comparison import VISITOR, DifferingRequest, PossibleCaller
+from service.authz.proof.conditions import Condition, condition_of, escaping_both
+from service.authz.proof.line_answers import line_answers
 from service.kernel.codes import HeldCodes
 from tests.policies.stock import MODEL
 
@@ -87,3 +91,33 @@ def passes(policy: Policy, path: str, held: HeldCodes | None) -> bool:
     asking = None if policy.rules.codes(ENDPOINT, route) == ("@anyone",) else held
     resource = "@no-session" if asking is None else policy.resource_at("GET", path) or "@unregistered"
     return policy.judge(RESOURCE, resource, asking).allowed and policy.judge(ENDPOINT, route, asking).allowed
+
+
+def compared_one_by_one(before: Policy, after: Policy) -> list[DifferingRequest]:
+    """What ``differing_requests`` returns, with nothing grouped, remembered or left for later."""
+    found = []
+    for old, new in every_compared_class(before, after):
+        gains, loses = _escaping(condition_of(before, old), condition_of(after, new))
+        could = old is not None and old.passes(before, None)
+        can = new is not None and new.passes(after, None)
+        gains, loses = VISITOR if can and not could else gains, VISITOR if could and not can else loses
+        if (one := new or old) and (gains or loses):
+            found.append(DifferingRequest(one.name, gains, loses))
+    found.sort(key=lambda one: one.name)
+    for layer in sorted(OF_CODES):
+        for code in sorted({*before.rules.objects(layer), *after.rules.objects(layer)}):
+            conditions = (
+                Condition(line_answers(policy.model_text), (policy.rules.codes(layer, code),))
+                for policy in (before, after)
+            )
+            gains, loses = _escaping(*conditions)
+            if gains or loses:
+                found.append(DifferingRequest(code, gains, loses, layer))
+    return found
+
+
+def _escaping(old: Condition, new: Condition) -> tuple[PossibleCaller | None, PossibleCaller | None]:
+    gains, loses = (
+        None if held is None else PossibleCaller(tuple(sorted(held))) for held in escaping_both(new, old)
+    )
+    return gains, loses

@@ -7,15 +7,17 @@ from hypothesis import strategies as st
 from service.authz.engine.errors import PolicyError
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import GRANT, Rule
+from service.authz.proof.compared import compared
 from service.authz.proof.comparison import (
     VISITOR,
+    Differing,
     DifferingRequest,
     PossibleCaller,
     differing_requests,
     smallest_example,
 )
 from service.kernel.codes import HeldCodes
-from tests.proof.small import CODES, FEW, TEXT, callers, passes, policies, requests
+from tests.proof.small import CODES, FEW, TEXT, callers, compared_one_by_one, passes, policies, requests
 
 
 def smallest_by_trying(one: Policy, other: Policy, most: int) -> dict[bool, int | None]:
@@ -40,6 +42,18 @@ def smallest(found: list[DifferingRequest], *, gains: bool) -> int | None:
 
 def held_by(caller: PossibleCaller) -> HeldCodes | None:
     return None if caller.held is None else HeldCodes(caller.held)
+
+
+@settings(max_examples=40)
+@given(one=policies(), other=policies())
+def test_groups_and_parts_show_what_comparing_every_request_by_itself_does(
+    one: Policy, other: Policy
+) -> None:
+    whole = compared_one_by_one(one, other)
+    found = Differing(one, other, compared(one, other))
+
+    assert list(found) == whole
+    assert (len(found), found[1:3]) == (len(whole), whole[1:3])
 
 
 @settings(max_examples=40)

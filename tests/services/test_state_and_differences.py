@@ -16,6 +16,7 @@ from service.kernel.strict_yaml import YamlError
 from service.launch.state.reading import read_state
 from service.launch.state.writing import as_yaml
 from tests.authz.test_policy import RULES, TEXT
+from tests.proof.small import compared_one_by_one
 
 READ = ResourceState(code="read", name="Read", buttons=("orders:order:read",))
 
@@ -101,6 +102,8 @@ ORDERS = (
 def test_two_policies_are_compared_exactly_for_other_services(
     changed: tuple[Rule, ...], names: list[str]
 ) -> None:
-    found = differing_requests(Policy(TEXT, (*RULES, *ORDERS)), Policy(TEXT, (*RULES, *changed)))
+    before, after = Policy(TEXT, (*RULES, *ORDERS)), Policy(TEXT, (*RULES, *changed))
+    found = differing_requests(before, after)
 
     assert [one.name for one in found] == names
+    assert found == compared_one_by_one(before, after)

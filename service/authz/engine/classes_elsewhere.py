@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from service.authz.engine.meeting_shapes import PARAMETER, MeetingShapes
 from service.authz.engine.paths import shape
@@ -38,23 +38,32 @@ def compared_classes_elsewhere(before: Policy, after: Policy) -> Iterator[Compar
     Where the router of a service is read in two ways, a path also stands with other letters and with a slash.
     """
     services = {**before.other_services, **after.other_services}
+    registered = _by_shape(before), _by_shape(after)
     for service in services:
-        policies = before, after
-        known = [policy.service(service) is not None for policy in policies]
-        for one in (_rest(service), *_classes(service, before, after)):
-            old, new = (one if is_known else None for is_known in known)
+        readings = before.service(service), after.service(service)
+        # Where paths are read in another way, resources of both policies may get requests from one another.
+        varied = readings[0] != readings[1]
+        routes = [of_policy.get(service, {}) for of_policy in registered]
+        for one in (_rest(service), *_classes(service, *routes, varied=varied)):
+            old, new = (None if reading is None else one for reading in readings)
             yield old, new
 
 
-def _classes(service: str, before: Policy, after: Policy) -> Iterator[RequestClass]:
-    found = [
-        {shape(split_object(name)[1]): split_object(name)[1] for name in _of(service, policy)}
-        for policy in (before, after)
-    ]
-    whole = found[0] | found[1]
-    # Where paths are read in another way, resources of both policies may get requests from one another.
-    varied = before.service(service) != after.service(service)
-    beside = MeetingShapes(whole if varied else found[0].keys() ^ found[1].keys())
+def _by_shape(policy: Policy) -> dict[str, dict[str, str]]:
+    """Return the routes that are registered of each other service, by their shapes."""
+    found: dict[str, dict[str, str]] = {}
+    for name in policy.registered_elsewhere:
+        service, route = split_object(name)
+        found.setdefault(service, {})[shape(route)] = route
+    return found
+
+
+def _classes(
+    service: str, before: Mapping[str, str], after: Mapping[str, str], *, varied: bool
+) -> Iterator[RequestClass]:
+    """Yield the classes of a service whose routes, by shape, are ``before`` and ``after``."""
+    whole = {**before, **after}
+    beside = MeetingShapes(whole if varied else before.keys() ^ after.keys())
     seen: set[str] = set()
     for shaped in whole:
         for one in _variants(shaped) if varied else (shaped,):
@@ -73,10 +82,6 @@ def _variants(shaped: str) -> Iterable[str]:
     other = path[:-1] if path.endswith("/") and len(path) > 1 else f"{path}/"
     made = (each for one in (path, other) for each in (one, one.upper(), one.lower()))
     return dict.fromkeys(f"{method} {one}" for one in made if one != "//")
-
-
-def _of(service: str, policy: Policy) -> Iterator[str]:
-    return (name for name in policy.registered_elsewhere if split_object(name)[0] == service)
 
 
 def _rest(service: str) -> RequestClass:

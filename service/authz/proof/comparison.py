@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice, product
 from operator import attrgetter
-from typing import Final
+from typing import Final, overload
 
-from service.authz.engine.classes_elsewhere import every_compared_class
 from service.authz.engine.policy import Policy
 from service.authz.engine.rules import OF_CODES
-from service.authz.proof.conditions import Condition, condition_of, escaping_both
+from service.authz.proof.compared import Alike, compared
+from service.authz.proof.conditions import Clauses, Condition, escaping_both, lets_visitors_pass
 from service.authz.proof.line_answers import line_answers
+from service.kernel.codes import HeldCodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class DifferingRequest:
 
 VISITOR: Final = PossibleCaller(None)
 _Found = tuple[PossibleCaller | None, PossibleCaller | None]
+_MOST_TRIED: Final = 8
+"""Plain callers that are tried before all possible ones are gone through."""
 
 
 def differing_requests(before: Policy, after: Policy) -> list[DifferingRequest]:
@@ -63,8 +67,7 @@ def differing_requests(before: Policy, after: Policy) -> list[DifferingRequest]:
     finitely many classes of requests and representatives of held codes stand for all. The models may differ
     too, within the closed grammar of the matcher; PolicyError for one outside it.
     """
-    asked = _Comparison(before, after)
-    return [*sorted(asked.requests(), key=attrgetter("name")), *asked.codes()]
+    return list(Differing(before, after, compared(before, after)))
 
 
 def smallest_example(found: list[DifferingRequest]) -> tuple[DifferingRequest, PossibleCaller] | None:
@@ -73,32 +76,80 @@ def smallest_example(found: list[DifferingRequest]) -> tuple[DifferingRequest, P
     return min(shown, key=lambda each: (each[0].layer or "", each[1].size, each[0].name), default=None)
 
 
-class _Comparison:
-    def __init__(self, before: Policy, after: Policy) -> None:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where two policies differ: a request or a code, with the conditions of both."""
+
+    name: str
+    layer: str | None
+    before: Condition
+    after: Condition
+    visitors: tuple[bool, bool] = (False, False)
+
+
+class Differing(Sequence[DifferingRequest]):
+    """What ``differing_requests`` returns; the callers of a member are looked for when it is read.
+
+    To know that two policies differ takes a plain caller in most places. To find the smallest one of all
+    possible callers takes ten times as long, and a page shows few of thousands of places.
+    """
+
+    def __init__(self, before: Policy, after: Policy, asked: Iterable[Alike]) -> None:
+        """``asked`` are the requests that ``compared`` tells apart."""
         self._before, self._after = before, after
+        self._answers = line_answers(before.model_text), line_answers(after.model_text)
         self._known: dict[tuple[Condition, Condition], _Found] = {}
+        self._places = [*sorted(self._requests(asked), key=attrgetter("name")), *self._codes()]
 
-    def requests(self) -> Iterator[DifferingRequest]:
-        for old, new in every_compared_class(self._before, self._after):
-            gains, loses = self._between(condition_of(self._before, old), condition_of(self._after, new))
-            could = old is not None and old.passes(self._before, None)
-            can = new is not None and new.passes(self._after, None)
-            if can and not could:
-                gains = VISITOR
-            if could and not can:
-                loses = VISITOR
-            if one := new or old:
-                yield from self._shown(one.name, gains, loses)
+    def __len__(self) -> int:
+        return len(self._places)
 
-    def codes(self) -> Iterator[DifferingRequest]:
+    @overload
+    def __getitem__(self, index: int) -> DifferingRequest: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[DifferingRequest]: ...
+    def __getitem__(self, index: int | slice) -> DifferingRequest | list[DifferingRequest]:
+        if isinstance(index, slice):
+            return [self._shown(one) for one in self._places[index]]
+        return self._shown(self._places[index])
+
+    def _requests(self, asked: Iterable[Alike]) -> Iterator[_Place]:
+        for alike in asked:
+            old, new = self._conditions(alike.before, alike.after)
+            could = lets_visitors_pass(self._before, alike.before)
+            can = lets_visitors_pass(self._after, alike.after)
+            if could != can or self._differ(old, new):
+                for name in alike.names:
+                    yield _Place(name, None, old, new, (could, can))
+
+    def _codes(self) -> Iterator[_Place]:
         old, new = self._before.rules, self._after.rules
         for layer in sorted(OF_CODES):
             for code in sorted({*old.objects(layer), *new.objects(layer)}):
-                could, can = (
-                    Condition(line_answers(policy.model_text), (policy.rules.codes(layer, code),))
-                    for policy in (self._before, self._after)
-                )
-                yield from self._shown(code, *self._between(could, can), layer)
+                could, can = self._conditions((old.codes(layer, code),), (new.codes(layer, code),))
+                if self._differ(could, can):
+                    yield _Place(code, layer, could, can)
+
+    def _conditions(self, before: Clauses, after: Clauses) -> tuple[Condition, Condition]:
+        return Condition(self._answers[0], before), Condition(self._answers[1], after)
+
+    def _differ(self, old: Condition, new: Condition) -> bool:
+        if old == new:
+            return False
+        return (
+            _a_plain_caller_escapes(new, old)
+            or _a_plain_caller_escapes(old, new)
+            or self._between(old, new) != (None, None)
+        )
+
+    def _shown(self, one: _Place) -> DifferingRequest:
+        gains, loses = self._between(one.before, one.after)
+        match one.visitors:
+            case (False, True):
+                gains = VISITOR
+            case (True, False):
+                loses = VISITOR
+        return DifferingRequest(one.name, gains, loses, one.layer)
 
     def _between(self, old: Condition, new: Condition) -> _Found:
         if old == new:
@@ -108,12 +159,14 @@ class _Comparison:
             self._known[old, new] = _caller(gains), _caller(loses)
         return self._known[old, new]
 
-    @staticmethod
-    def _shown(
-        name: str, gains: PossibleCaller | None, loses: PossibleCaller | None, layer: str | None = None
-    ) -> Iterator[DifferingRequest]:
-        if gains or loses:
-            yield DifferingRequest(name, gains, loses, layer)
+
+def _a_plain_caller_escapes(one: Condition, other: Condition) -> bool:
+    """Tell whether one of a few callers, with one code of each clause, meets ``one`` and not ``other``."""
+    for codes in islice(product(*one.clauses), _MOST_TRIED):
+        held = HeldCodes(code for code in codes if not code.startswith("@"))
+        if one.is_met_by_holder(held) and not other.is_met_by_holder(held):
+            return True
+    return False
 
 
 def _caller(held: frozenset[str] | None) -> PossibleCaller | None:

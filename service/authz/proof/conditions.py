@@ -11,7 +11,7 @@ from typing import Final
 
 from service.authz.engine.policy import Policy
 from service.authz.engine.request_classes import RequestClass
-from service.authz.engine.rules import ENDPOINT, RESOURCE
+from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE
 from service.authz.proof.line_answers import KINDS, LineAnswers, kinds_of, line_answers
 from service.authz.proof.representatives import representatives
 from service.kernel.codes import HeldCodes
@@ -22,8 +22,11 @@ Held = frozenset[str]
 Kinds = dict[str, dict[str, int]]
 """By held code and by code of a line: the ways in which the one holds the other."""
 
-_CLOSED: Final[tuple[tuple[str, ...], ...]] = ((),)
-_OPEN: Final[tuple[tuple[str, ...], ...]] = ()
+Clauses = tuple[tuple[str, ...], ...]
+"""The codes of the lines of some objects; of each object one line must open."""
+
+_CLOSED: Final[Clauses] = ((),)
+_OPEN: Final[Clauses] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Condition:
     """
 
     answers: LineAnswers
-    clauses: tuple[tuple[str, ...], ...]
+    clauses: Clauses
 
     @property
     def codes(self) -> set[str]:
@@ -72,6 +75,10 @@ class Condition:
             for clause in self.clauses
         )
 
+    def is_met_by_holder(self, held: HeldCodes) -> bool:
+        """Tell whether a caller who is logged in and holds ``held`` passes."""
+        return all(any(self.answers.opens(code, held) for code in clause) for clause in self.clauses)
+
     def _opening(self, code: str, known: Kinds) -> Iterator[Held]:
         for way in self.answers.ways(code):
             choices = [
@@ -90,18 +97,30 @@ def kinds_by_held_code(held_codes: Iterable[str], codes: Iterable[str]) -> Kinds
 
 
 def condition_of(policy: Policy, one: RequestClass | None) -> Condition:
-    """Return on which condition callers who are logged in pass with such a request; None is not served.
+    """Return on which condition callers who are logged in pass with such a request; None is not served."""
+    return Condition(line_answers(policy.model_text), clauses_of(policy, one))
+
+
+def clauses_of(policy: Policy, one: RequestClass | None) -> Clauses:
+    """Return the clauses of ``condition_of``: two for a guarded route of this service, else one or none.
 
     A public route authenticates nobody, so there each caller counts as one without a session.
     """
-    answers = line_answers(policy.model_text)
     if one is None or one.is_public(policy):
-        return Condition(answers, _OPEN if one is not None and one.passes(policy, None) else _CLOSED)
+        return _OPEN if one is not None and one.passes(policy, None) else _CLOSED
     rules = policy.rules
     resource = rules.codes(RESOURCE, one.resource(policy))
     if one.is_elsewhere:
-        return Condition(answers, (resource,))
-    return Condition(answers, (resource, rules.codes(ENDPOINT, one.route)))
+        return (resource,)
+    return resource, rules.codes(ENDPOINT, one.route)
+
+
+def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:
+    """Tell whether a caller who is not logged in passes where ``clauses_of`` returns ``clauses``."""
+    answers = line_answers(policy.model_text)
+    if len(clauses) == 2:  # noqa: PLR2004 - a guarded route, where a caller without a session meets another object
+        clauses = policy.rules.codes(RESOURCE, NO_SESSION), clauses[1]
+    return all(any(answers.opens(code, None) for code in clause) for clause in clauses)
 
 
 def escaping(one: Condition, other: Condition) -> Held | None:

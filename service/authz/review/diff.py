@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.authz.engine.policy import Policy
 from service.authz.lint.model import parsed_model
-from service.authz.proof.comparison import DifferingRequest, differing_requests
+from service.authz.proof.compared import compared
+from service.authz.proof.comparison import Differing, DifferingRequest
 from service.authz.review.impact import Differences, Standing, differences
 
 
@@ -19,7 +21,7 @@ class AccessDiff:
     """
 
     by_role: Differences
-    callers: tuple[DifferingRequest, ...]
+    callers: Sequence[DifferingRequest]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,4 +46,5 @@ def line_diff(before: Policy, after: Policy) -> LineDiff:
 def access_diff(before: Policy, after: Standing) -> AccessDiff:
     """Compare what ``before`` and the policy of ``after`` decide, for the roles and users of ``after``."""
     old = Standing(before, after.codes, after.users)
-    return AccessDiff(differences(old, after), tuple(differing_requests(before, after.policy)))
+    asked = compared(before, after.policy)
+    return AccessDiff(differences(old, after, asked), Differing(before, after.policy, asked))

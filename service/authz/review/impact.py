@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from service.authz.engine.classes_elsewhere import every_compared_class
 from service.authz.engine.policy import Policy
+from service.authz.proof.compared import Alike, compared
+from service.authz.proof.conditions import Clauses
 from service.authz.review.batch_decider import EVERYBODY, BatchDecider, DecidingLines, all_requests
 from service.authz.review.passing_classes import Classes, PassingClasses, credited, numbers_of
 from service.kernel.codes import HeldCodes
@@ -51,14 +52,17 @@ class Differences:
     loses: tuple[Difference, ...]
 
 
-def differences(before: Standing, after: Standing) -> Differences:
+def differences(before: Standing, after: Standing, asked: Iterable[Alike] | None = None) -> Differences:
     """Return who would gain and who would lose which endpoint, by role.
 
     Exact: each class of requests that the two policies tell apart is decided by both, for each role alone and
     for each set of roles that users have. A user who keeps an endpoint by another role is not counted. Where
-    no user has a role that gains or loses by itself, ``users`` is 0.
+    no user has a role that gains or loses by itself, ``users`` is 0. ``asked`` is what ``compared`` returns
+    for the two policies, where it is known.
     """
-    return _Comparison(before, after).made()
+    if asked is None:
+        asked = compared(before.policy, after.policy)
+    return _Comparison(before, after, asked).made()
 
 
 def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[str]:
@@ -68,22 +72,14 @@ def passing(standing: Standing, held: HeldCodes, routes: Iterable[str]) -> set[s
     return {one.name for one in found if decide.passes(decide.lines(one), held)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Alike:
-    """Classes of requests that have the same codes before, and the same codes after: decided alike."""
-
-    before: DecidingLines
-    after: DecidingLines
-    names: list[str] = field(default_factory=list)
-
-
 class _Comparison:
-    def __init__(self, before: Standing, after: Standing) -> None:
+    def __init__(self, before: Standing, after: Standing, asked: Iterable[Alike]) -> None:
         self._before, self._after = before, after
-        self._old, self._new = BatchDecider(before.policy), BatchDecider(after.policy)
-        self._all = self._alike()
-        self._could = PassingClasses(before.policy.model_text, (one.before for one in self._all))
-        self._can = PassingClasses(after.policy.model_text, (one.after for one in self._all))
+        layers = [(one, _layers(one.before), _layers(one.after)) for one in asked]
+        layers = [each for each in layers if not each[1] == each[2] == EVERYBODY]
+        self._all = [one for one, _, _ in layers]
+        self._could = PassingClasses(before.policy.model_text, (could for _, could, _ in layers))
+        self._can = PassingClasses(after.policy.model_text, (can for _, _, can in layers))
         self._gains: Counter[tuple[str | None, Classes]] = Counter()
         self._loses: Counter[tuple[str | None, Classes]] = Counter()
 
@@ -93,14 +89,6 @@ class _Comparison:
         for had, has, number in _moves(self._before.users, self._after.users):
             self._compare(had, has, number)
         return Differences(self._listed(self._gains), self._listed(self._loses))
-
-    def _alike(self) -> list[_Alike]:
-        found: dict[tuple[DecidingLines, DecidingLines], _Alike] = {}
-        for old, new in every_compared_class(self._before.policy, self._after.policy):
-            before, after = self._old.lines(old), self._new.lines(new)
-            if (one := new or old) is not None and not before == after == EVERYBODY:
-                found.setdefault((before, after), _Alike(before, after)).names.append(one.name)
-        return list(found.values())
 
     def _compare(self, had: Sequence[str] | None, has: Sequence[str] | None, number: int) -> None:
         """Note what ``number`` users gain and lose who had the roles ``had`` and now have ``has``.
@@ -132,6 +120,12 @@ class _Comparison:
                 entries.items(), key=lambda entry: (entry[0][0] or "", entry[0][1])
             )
         )
+
+
+def _layers(clauses: Clauses) -> DecidingLines:
+    """Return the clauses of both layers; one that is not asked lets everybody pass."""
+    resource, endpoint = (*clauses, *EVERYBODY[len(clauses) :])
+    return resource, endpoint
 
 
 def _moves(
