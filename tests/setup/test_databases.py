@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
+from tests.support.recycled import Recycled
 
 EVERYTHING = """
 SELECT 'user', to_jsonb(u)::text FROM sys.user u
@@ -19,6 +21,13 @@ UNION ALL SELECT 'sequence ' || sequencename, last_value::text FROM pg_sequences
 ORDER BY 1, 2
 """
 ROLE = "INSERT INTO sys.role (role_name, role_name_key, role_code) VALUES ('x', 'x', 'x') RETURNING id"
+
+MADE = """
+SELECT oid::regclass::text FROM pg_class WHERE oid >= 16384
+UNION ALL SELECT nspname FROM pg_namespace WHERE oid >= 16384
+UNION ALL SELECT proname FROM pg_proc WHERE oid >= 16384
+"""
+"""What somebody has made in a database."""
 
 MANY_USERS = """
 INSERT INTO sys.user (user_name, user_name_key, nick_name, password_hash)
@@ -61,6 +70,19 @@ def test_a_database_is_used_again_with_the_rows_and_the_next_ids_of_its_template
         assert connection.execute(ROLE).fetchone() == first_id
 
 
+@pytest.fixture(scope="module")
+def changed(stores: EmbeddedStores, template: str) -> Iterator[tuple[Recycled, psycopg.Connection[Any]]]:
+    """Copies of the template, and a connection of the administrator to one of them."""
+    name = f"{template}_changed"
+    with (
+        database(stores, template, name),
+        psycopg.connect(stores.url_of(name, administrator=True), autocommit=True) as connection,
+    ):
+        copies = Recycled(stores)
+        copies.made(name)
+        yield copies, connection
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -73,18 +95,36 @@ def test_a_database_is_used_again_with_the_rows_and_the_next_ids_of_its_template
         "ALTER TABLE sys.user ALTER COLUMN nick_name DROP NOT NULL",
         "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET work_mem = 64', current_database()); END $$",
         "ANALYZE sys.user",
-        MANY_USERS,
     ],
 )
-def test_a_database_that_has_more_than_other_rows_is_not_used_again(
-    stores: EmbeddedStores, template: str, change: str
+def test_a_database_that_has_more_than_other_rows_is_not_restored(
+    changed: tuple[Recycled, psycopg.Connection[Any]], change: str
 ) -> None:
+    copies, connection = changed
+    with connection.transaction(force_rollback=True):
+        assert copies.restored(connection, {})
+        connection.execute(change.encode())
+        assert not copies.restored(connection, {})
+
+
+def test_a_database_that_has_grown_too_large_is_not_used_again(stores: EmbeddedStores, template: str) -> None:
     with database(stores, template) as url:
-        with psycopg.connect(stores.url_of(url_name(url), administrator=True)) as connection:
-            connection.execute(change.encode())
+        with psycopg.connect(url) as connection:
+            connection.execute(MANY_USERS.encode())
         number = number_of(url)
     with database(stores, template) as another:
         assert number_of(another) != number
+
+
+def test_an_empty_database_is_used_again_and_is_empty(stores: EmbeddedStores) -> None:
+    with database(stores) as url, psycopg.connect(url) as connection:
+        connection.execute("CREATE SCHEMA left_over CREATE TABLE things (id serial PRIMARY KEY)")
+        connection.execute("CREATE FUNCTION public.left_over() RETURNS integer LANGUAGE sql RETURN 1")
+        connection.commit()
+        number = number_of(url)
+    with database(stores) as again, psycopg.connect(again) as connection:
+        assert (number_of(again), again == url) == (number, False)
+        assert connection.execute(MADE).fetchall() == []
 
 
 def test_what_goes_on_after_its_test_is_cut_off(stores: EmbeddedStores, template: str) -> None:
@@ -97,9 +137,3 @@ def test_what_goes_on_after_its_test_is_cut_off(stores: EmbeddedStores, template
         pytest.raises(psycopg.OperationalError, match="does not exist"),
     ):
         psycopg.connect(url)
-
-
-def url_name(url: str) -> str:
-    """Return the name of the database of a URL."""
-    with psycopg.connect(url) as connection:
-        return connection.info.dbname

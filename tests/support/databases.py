@@ -38,11 +38,10 @@ class NewDatabase(Protocol):
 def database(stores: EmbeddedStores, template: str = "template1", name: str | None = None) -> Iterator[str]:
     """Yield the URL of a database that the ordinary role owns; it and its connections are gone afterwards.
 
-    A copy of a template of the tests' own, without a ``name``, may be one that was used before, with the rows
-    of the template again.
+    Without a ``name`` it may be a copy that was used before, with the rows of the template again.
     """
     chosen = name or f"test_{os.getpid()}_{next(_numbers)}"
-    copies = _copies_of(stores, template) if name is None and template != "template1" else None
+    copies = _copies_of(stores, template) if name is None else None
     if copies is None or not copies.take(chosen):
         _create(stores, chosen, template)
         if copies is not None:
