@@ -21,6 +21,7 @@ from tests.support.environment import forget_settings
 from tests.support.log_output import log_to_standard_error
 from tests.support.marks import mark_stores
 from tests.support.schedule import Bundles, processes
+from tests.support.scratch import keep_in_memory
 from tests.support.store_numbers import session_store
 
 pytest_plugins = ["tests.support.seeded", "tests.support.spare", "tests.support.cache_sizes"]
@@ -37,6 +38,7 @@ hypothesis.settings.load_profile("usual")
 
 compiled_once.share()
 forget_settings(os.environ)
+keep_in_memory(os.environ)
 
 log_to_standard_error()
 _LOGGING = structlog.get_config()

@@ -22,7 +22,7 @@ _recycled: dict[tuple[str, str], Recycled] = {}
 _SPARING = {
     "autovacuum": "off",
     "checkpoint_timeout": "1h",
-    "max_wal_size": "4GB",
+    "max_wal_size": "1GB",
     "bgwriter_lru_maxpages": "0",
 }
 """What only databases that live longer than a test need."""
