@@ -11,8 +11,8 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
-from tests.support.members import Member, member
+from tests.support.inside import Inside, inside_published
+from tests.support.members import Member, member, query
 from tests.web.driver import Answer
 
 EVALUATION = "/access/v1/evaluation"
@@ -58,28 +58,28 @@ def user(name: str) -> dict[str, Any]:
     return {"type": "user", "id": name}
 
 
-async def _button(service: Inside, code: str) -> None:
-    body = {"menuType": "Button", "title": code, "authMark": code}
-    await service.data("POST", "/api/menu", body)
+BUTTONS = """
+INSERT INTO sys.menu (menu_type, title, auth_mark) SELECT 'Button', code, code FROM unnest(%s::text[]) code
+"""
 
 
 @pytest.fixture(scope="module")
 async def access(
     stores: EmbeddedStores,
-    seeded_template: str,
+    published_template: str,
     module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Access]:
     """One service for the tests of a module; everybody is logged in."""
-    with database(stores, seeded_template) as url:
+    with database(stores, published_template) as url:
         log = {
             "PORTCULLIS_POLICY__DECISION_LOG": str(tmp_path_factory.mktemp("log") / "decisions"),
             "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
             "PORTCULLIS_SERVER__PUBLIC_URL": "https://access.example.com",
         }
-        async with inside(url, module_redis_url, **log) as service:
+        async with inside_published(url, module_redis_url, **log) as service:
             codes = {code for held in CODES.values() for code in held if not code.startswith("system:")}
-            for code in sorted(codes):
-                await _button(service, code)
+            await query(service, BUTTONS, sorted(codes))
+            await service.data("POST", "/api/policy/reload")  # written past the service
             members = {name: await member(service, name, *held) for name, held in CODES.items()}
             yield Access(service, members, Path(log["PORTCULLIS_POLICY__DECISION_LOG"]))

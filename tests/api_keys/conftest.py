@@ -12,7 +12,7 @@ import pytest
 from service.authn.api_keys.form import ApiKey, new_secret
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.members import ids_of, query
 from tests.web.driver import Answer
 
@@ -78,13 +78,13 @@ class Workers:
 
 @pytest.fixture(scope="module")
 async def _workers(
-    stores: EmbeddedStores, seeded_template: str, module_redis_url: str
+    stores: EmbeddedStores, published_template: str, module_redis_url: str
 ) -> AsyncIterator[Workers]:
     one_key = {"JWT_SECRET": secrets.token_urlsafe(48)}
-    with database(stores, seeded_template) as url:
+    with database(stores, published_template) as url:
         async with (
-            inside(url, module_redis_url, **one_key) as first,
-            inside(url, module_redis_url, **one_key) as second,
+            inside_published(url, module_redis_url, **one_key) as first,
+            inside_published(url, module_redis_url, **one_key) as second,
         ):
             yield Workers(first, second)
 

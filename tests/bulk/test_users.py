@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from service.embedded import EmbeddedStores
 from service.records.roles import rights
 from tests.bulk.tables import faults, send
-from tests.support.inside import Inside, inside
+from tests.support.databases import NewDatabase
+from tests.support.inside import Inside, inside, inside_published
 from tests.support.members import member, query
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.waiting import eventually_here
@@ -103,10 +104,10 @@ class Round:
 
 
 @pytest.fixture
-def there_and_back(seeded_database_url: str, redis_url: str) -> Iterator[Round]:
+def there_and_back(new_database: NewDatabase, published_template: str, redis_url: str) -> Iterator[Round]:
     """Runs its own loop: Hypothesis calls tests that are no coroutines."""
     with asyncio.Runner() as runner:
-        running = inside(seeded_database_url, redis_url)
+        running = inside_published(new_database(published_template), redis_url)
         yield Round(runner, runner.run(running.__aenter__()))
         runner.run(running.__aexit__(None, None, None))
 

@@ -19,7 +19,6 @@ from service.authn.revocations import Revocations
 from service.authz.publishing.announced import leave_to_workers
 from service.authz.publishing.changes import PolicyChanges
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.publisher import publish_if_changed
 from service.authz.review.turns import ReviewTurns
 from service.kernel.codes import HeldCodes
 from service.kernel.identity import Caller
@@ -80,8 +79,6 @@ async def _caller(connection: Connection, user_id: int, name: str) -> Caller:
 @asynccontextmanager
 async def _ground(url: str, redis_url: str) -> AsyncIterator[Ground]:
     database, store = Database(url), SessionStore(Redis(url=redis_url), Auth())
-    async with database.transaction(within=30) as connection:
-        await publish_if_changed(connection, SHIPPED, "start")
     live = LivePolicy(SHIPPED)
     await live.load(database)
     changes = PolicyChanges(database, live, SHIPPED, lambda: SHIPPED, leave_to_workers)
@@ -94,12 +91,12 @@ async def _ground(url: str, redis_url: str) -> AsyncIterator[Ground]:
 
 
 @pytest.fixture
-async def ground(seeded_database_url: str, redis_url: str) -> AsyncIterator[Ground]:
-    async with _ground(seeded_database_url, redis_url) as made:
+async def ground(new_ground: NewGround) -> AsyncIterator[Ground]:
+    async with new_ground() as made:
         yield made
 
 
 @pytest.fixture
-def new_ground(new_database: NewDatabase, seeded_template: str, redis_url: str) -> NewGround:
+def new_ground(new_database: NewDatabase, published_template: str, redis_url: str) -> NewGround:
     """Make another installation."""
-    return lambda: _ground(new_database(seeded_template), redis_url)
+    return lambda: _ground(new_database(published_template), redis_url)

@@ -14,8 +14,6 @@ import yaml
 from psycopg.rows import dict_row
 
 from service.__main__ import main
-from service.authz.publishing.shipped import configured
-from service.launch.prepare import publish_policy
 from service.launch.state.apply import Order, apply
 from service.launch.state.export import exported
 from service.launch.state.reading import read_state
@@ -23,20 +21,20 @@ from service.records.policy.revisions import LOCK as POLICY_LOCK
 from service.records.roles.rights import LOCK
 from service.settings import load
 from tests.service.conftest import variables_for
+from tests.support.databases import NewDatabase
 
 Command = Callable[..., tuple[int, str, str]]
 """Runs a command; returns its status, output and errors."""
 
 
 @pytest.fixture
-def variables(seeded_database_url: str, redis_url: str, tmp_path: Path) -> dict[str, str]:
-    chosen = {
-        **variables_for(seeded_database_url, redis_url),
+def variables(
+    new_database: NewDatabase, published_template: str, redis_url: str, tmp_path: Path
+) -> dict[str, str]:
+    return {
+        **variables_for(new_database(published_template), redis_url),
         "PORTCULLIS_SERVER__DATA": str(tmp_path / "data"),
     }
-    settings = load({"PORTCULLIS_CONFIG": "", **chosen})
-    publish_policy(settings, configured(settings.policy))
-    return chosen
 
 
 @pytest.fixture

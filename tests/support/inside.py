@@ -109,7 +109,7 @@ async def inside(database_url: str, redis_url: str, **variables: str) -> AsyncIt
 async def inside_published(database_url: str, redis_url: str, **variables: str) -> AsyncIterator[Inside]:
     """Do the same on a copy of ``published_template``, where the policy has been published.
 
-    The ``variables`` set nothing of the policy.
+    The ``variables`` name no other model and no other lines.
     """
     async with _running(_settings(database_url, redis_url, variables)) as service:
         yield service

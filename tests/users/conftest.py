@@ -6,10 +6,9 @@ import pytest
 
 from service.administration.delegation import Delegation
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.publisher import publish_if_changed
-from service.authz.publishing.shipped import read_shipped
 from tests.authn.conftest import Container, auth, own_database, parts, permission_map, shared_database_url
 from tests.support.inside_fixtures import house, seeded_rows, service, shared
+from tests.support.shipped import SHIPPED
 
 __all__ = [
     "auth",
@@ -26,9 +25,7 @@ __all__ = [
 
 @pytest.fixture
 async def delegation(parts: Container) -> Delegation:
-    """The delegation check by the policy of the test's database, which is published for it."""
-    shipped = read_shipped()
-    live = LivePolicy(shipped)
-    async with parts.database.transaction() as connection:
-        live.offer(await publish_if_changed(connection, shipped, "for a test"))
+    """The delegation check by the policy that the test's database has."""
+    live = LivePolicy(SHIPPED)
+    await live.load(parts.database)
     return Delegation(live)

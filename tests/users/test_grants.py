@@ -143,6 +143,12 @@ async def test_what_nobody_does_to_themselves_is_a_conflict_and_no_denial(
     assert (await logged(house, answer.json["requestId"]))["decision"] == "allow"
 
 
+@pytest.fixture
+def own_database(seeded_database_url: str) -> str:
+    """Give ``parts`` a database without any policy."""
+    return seeded_database_url
+
+
 @pytest.mark.usefixtures("own_database")
 async def test_a_worker_behind_the_newest_revision_waits_for_it_before_it_decides_grants(
     parts: Container,

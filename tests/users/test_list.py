@@ -11,7 +11,7 @@ import pytest
 from service.embedded import EmbeddedStores
 from service.records.users.listing import SORTS
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.store_numbers import session_store
 from tests.users.people import execute, role_id
 
@@ -31,9 +31,9 @@ ODD = "100%_\\sure"
 
 
 @pytest.fixture(scope="module")
-async def _aviary(stores: EmbeddedStores, seeded_template: str) -> AsyncIterator[Inside]:
-    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
-        async with inside(url, redis_url) as running:
+async def _aviary(stores: EmbeddedStores, published_template: str) -> AsyncIterator[Inside]:
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url) as running:
             execute(running, MAKE)
             execute(
                 running,

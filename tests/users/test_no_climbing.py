@@ -11,7 +11,7 @@ import pytest
 from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, member
 from tests.support.oracle import covers
 from tests.support.running import ROOT
@@ -64,11 +64,11 @@ class Stage:
 
 @pytest.fixture(scope="module", params=["nearest", pytest.param("all", marks=pytest.mark.extended)])
 async def stage(
-    stores: EmbeddedStores, seeded_template: str, request: pytest.FixtureRequest
+    stores: EmbeddedStores, published_template: str, request: pytest.FixtureRequest
 ) -> AsyncIterator[Stage]:
     """Of each level all callers, or the strongest one who is refused and the weakest one who is allowed."""
-    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
-        async with inside(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false") as service:
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url) as service:
             with psycopg.connect(url, autocommit=True) as connection:
                 world = World(connection)
                 with connection.transaction():

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.oracle import covers
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 from tests.support.store_numbers import session_store
@@ -218,10 +218,10 @@ Run = Callable[[Work, tuple[str, ...], bool], Gang]
 
 
 @pytest.fixture(scope="module")
-def run(stores: EmbeddedStores, seeded_template: str) -> Iterator[Run]:
+def run(stores: EmbeddedStores, published_template: str) -> Iterator[Run]:
     """Run something with a gang in a world of its own, whose role gives chosen codes."""
     with (
-        database(stores, seeded_template) as url,
+        database(stores, published_template) as url,
         session_store(stores) as redis_url,
         asyncio.Runner() as runner,
         psycopg.connect(url, autocommit=True) as connection,
@@ -229,7 +229,7 @@ def run(stores: EmbeddedStores, seeded_template: str) -> Iterator[Run]:
         connection.execute(WORLD.encode())
         for table, columns in SAVED.items():
             connection.execute(f"CREATE TABLE saved.{table} AS SELECT {columns} FROM sys.{table}".encode())
-        whole = inside(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
+        whole = inside_published(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
         service = runner.run(whole.__aenter__())
 
         def running(work: Work, codes: tuple[str, ...], dormant: bool) -> Gang:
