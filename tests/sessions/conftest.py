@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import psycopg
 import pytest
 
 from service.embedded import EmbeddedStores
@@ -50,18 +51,21 @@ def site_on(
         "PORTCULLIS_THROTTLE__LOGIN_ADDRESS": "100000",
         "PORTCULLIS_THROTTLE__REFRESH_ADDRESS": "100000",
     }
-    with running(folder, *(options or ("--workers", "1")), **said, **signing(folder, algorithm)) as service:
-        yield Site(service, database_url, redis_url)
+    with (
+        running(folder, *(options or ("--workers", "1")), **said, **signing(folder, algorithm)) as service,
+        psycopg.connect(database_url, autocommit=True) as database,
+    ):
+        yield Site(service, database, redis_url)
 
 
 @pytest.fixture(scope="package")
 def site(
-    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+    stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """Two workers with the settings as they are, but for more logins of one account at a time."""
     more = {"PORTCULLIS_THROTTLE__LOGIN_ACCOUNT": "40"}
     with (
-        database(stores, seeded_template, "sessions_site") as url,
+        database(stores, published_template, "sessions_site") as url,
         session_store(stores) as redis_url,
         site_on(
             url,
@@ -88,12 +92,12 @@ def client(site: Site) -> Iterator[httpx.Client]:
 
 @pytest.fixture(scope="package")
 def cookie_site(
-    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+    stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """A service in cookie mode where a user is logged in on one device at a time."""
     mode = {"IS_READ_COOKIE": "true", "CONCURRENT_LOGIN": "false"}
     with (
-        database(stores, seeded_template, "sessions_cookie_site") as url,
+        database(stores, published_template, "sessions_cookie_site") as url,
         session_store(stores) as redis_url,
         site_on(url, redis_url, tmp_path_factory.mktemp("site"), "ES256", **mode) as found,
     ):
@@ -102,12 +106,12 @@ def cookie_site(
 
 @pytest.fixture(scope="package")
 def unchecked_site(
-    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+    stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
     """A service that does not ask the session store about each request."""
     mode = {"PER_REQUEST_DENY_CHECK": "false"}
     with (
-        database(stores, seeded_template, "sessions_unchecked_site") as url,
+        database(stores, published_template, "sessions_unchecked_site") as url,
         session_store(stores) as redis_url,
         site_on(url, redis_url, tmp_path_factory.mktemp("site"), "EdDSA", **mode) as found,
     ):

@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import httpx
 import psycopg
 import redis
-from argon2 import PasswordHasher
 
+from tests.support.cheap_hashes import cheap_hasher
 from tests.support.running import PATIENCE, Running
 
 PASSWORD = "portals, hinges & bolts"
@@ -23,7 +23,7 @@ PASSWORD = "portals, hinges & bolts"
 PROXY = "127.0.0.2"
 """The one proxy that these services trust; a caller from here speaks for others."""
 
-_HASH = PasswordHasher(memory_cost=19_456, time_cost=2, parallelism=1).hash(PASSWORD)
+_HASH = cheap_hasher().hash(PASSWORD)
 _numbers = itertools.count(1)
 _T = TypeVar("_T")
 
@@ -64,10 +64,10 @@ def part_of(token: str, number: int) -> dict[str, Any]:
 class Site:
     """A service that runs, seen from outside, and its stores, to look at."""
 
-    def __init__(self, service: Running, database_url: str, redis_url: str) -> None:
+    def __init__(self, service: Running, database: psycopg.Connection, redis_url: str) -> None:
         self.service = service
-        self.database_url = database_url
         self.redis_url = redis_url
+        self._database = database
 
     def user(self, *roles: str, id: int | None = None) -> User:  # noqa: A002 - what it is
         """Make a user with these roles, past the API."""
@@ -75,14 +75,14 @@ class Site:
         columns, values = "", ""
         if id is not None:
             columns, values = "id, ", f"{id}, "
-        with psycopg.connect(self.database_url) as connection:
-            row = connection.execute(
+        with self._database.transaction():
+            row = self._database.execute(
                 f"INSERT INTO sys.user ({columns}user_name, user_name_key, nick_name, password_hash)"
                 f" OVERRIDING SYSTEM VALUE VALUES ({values}%s, %s, %s, %s) RETURNING id",
                 (name, name, name.title(), _HASH),
             ).fetchone()
             assert row is not None
-            connection.execute(
+            self._database.execute(
                 "INSERT INTO sys.user_role SELECT %s, id FROM sys.role WHERE role_code = ANY(%s)",
                 (row[0], list(roles)),
             )
@@ -90,8 +90,7 @@ class Site:
 
     def execute(self, statement: str, *values: object) -> None:
         """Change the database past the API."""
-        with psycopg.connect(self.database_url) as connection:
-            connection.execute(statement, values)
+        self._database.execute(statement, values)
 
     def store(self) -> redis.Redis:
         """Return a client of the session store; the caller closes it."""

@@ -13,7 +13,7 @@ from tests.sessions.conftest import Mortal
 from tests.sessions.site import Session, Site, at_once, code_of, log_in, renew, session_of, works
 from tests.support.outages import frozen
 
-SESSIONS = 24
+SESSIONS = 12
 
 
 def renewed(client: httpx.Client, session: Session) -> httpx.Response:
@@ -50,7 +50,7 @@ def test_a_client_that_hangs_up_amid_a_refresh_repeats_it(mortal: Mortal) -> Non
     site = mortal.site
     with site.client() as client:
         session = log_in(client, site.user())
-        for _ in range(10):
+        for _ in range(5):
             with frozen(mortal.stores.valkey):  # so that no answer is out before the client has gone
                 _send_and_hang_up(site, session)
                 time.sleep(0.02)

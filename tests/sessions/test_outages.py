@@ -16,7 +16,7 @@ from tests.sessions.site import code_of, credentials, log_in, renew, session_of,
 from tests.support.outages import frozen, stopped
 from tests.support.waiting import eventually
 
-BOUND = 2.0  # seconds in which every request is answered
+BOUND = 10.0  # seconds in which every request is answered, however busy the machine is
 
 
 @pytest.mark.parametrize(("gone", "seconds"), [(stopped, 1.0), (frozen, 2.5)])

@@ -92,10 +92,10 @@ async def tried(site: Site, client: httpx.Client, rounds: int) -> None:
     assert early[200] >= rounds * CONNECTIONS
 
 
-async def test_of_three_thousand_requests_sent_after_a_mark_none_is_let_in(
+async def test_of_fifteen_hundred_requests_sent_after_a_mark_none_is_let_in(
     site: Site, client: httpx.Client
 ) -> None:
-    await tried(site, client, 6)  # each way to mark, twice
+    await tried(site, client, 3)  # each way to mark, once
 
 
 @pytest.mark.extended
