@@ -78,7 +78,7 @@ class Search:
             page = part.offset // part.limit + 1 if part.limit else 1
             total = sum(held.users[roles] for roles in passing)
             found = await holdings.holders(
-                connection, passing, page=page, size=max(1, part.limit), total=total
+                connection, passing, held.users, page=page, size=max(1, part.limit), total=total
             )
         users = found.items if part.limit else ()
         ids = [one.user_name if kind == entities.USER else str(one.id) for one in users]

@@ -185,7 +185,12 @@ class WhoUsers:
             standing = await standing_of(context.policy, connection)
             found = await self._turns.computed(who, standing, query.method, place, query.service)
             users = await holdings.holders(
-                connection, found.role_sets, page=query.page, size=query.size, total=found.users
+                connection,
+                found.role_sets,
+                standing.users,
+                page=query.page,
+                size=query.size,
+                total=found.users,
             )
         return page_answer(query, users, PassingUser)
 

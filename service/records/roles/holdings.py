@@ -3,40 +3,56 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from itertools import compress
+from typing import Final, TypeAlias
 
-from sqlalchemy import ARRAY, ColumnElement, Text, any_, exists, func, literal, select
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    ColumnElement,
+    Text,
+    any_,
+    exists,
+    false,
+    func,
+    literal,
+    select,
+    union_all,
+)
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from service.records.database.paging import Page, page_of
+from service.records.database.paging import Page
 from service.records.roles import roles
 from service.records.schema import menu, role, role_menu, user, user_ban, user_role
 from service.records.users import bans
+
+Roles: TypeAlias = tuple[str, ...]
+"""The codes of all roles of a user, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
     """``codes`` are those that each role gives, none for a disabled role.
 
-    ``users`` counts the users who may log in, neither disabled nor banned, by the codes of all roles that
-    they have, sorted. ``persons`` counts those of them who are persons.
+    ``users`` counts the users who may log in, neither disabled nor banned, by their roles. ``persons`` counts
+    those of them who are persons.
     """
 
     codes: dict[str, tuple[str, ...]]
-    users: Counter[tuple[str, ...]]
-    persons: Counter[tuple[str, ...]]
+    users: Counter[Roles]
+    persons: Counter[Roles]
 
 
 @dataclass(frozen=True, slots=True)
 class RoleHolder:
-    """A user who may log in, and the codes of all roles that the user has, sorted."""
+    """A user who may log in."""
 
     id: int
     user_name: str
-    roles: tuple[str, ...]
+    roles: Roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +66,16 @@ class CodeOrigin:
 
 
 # By ids: to sort and compare the codes of all roles of all users takes twice as long.
-_ROLES: Final = func.array_remove(
-    func.array_agg(aggregate_order_by(user_role.c.role_id, user_role.c.role_id)), None
-).label("role_ids")
+_SORTED_ROLES: Final = func.array_agg(aggregate_order_by(user_role.c.role_id, user_role.c.role_id))
+_ACTIVE: Final = (
+    user.c.status == "enabled",
+    ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force()),
+)
 _EACH: Final = (
-    select(user.c.id, user.c.user_name, user.c.kind, _ROLES)
+    select(user.c.kind, func.array_remove(_SORTED_ROLES, None).label("role_ids"))
     .select_from(user)
     .outerjoin(user_role, user_role.c.user_id == user.c.id)
-    .where(user.c.status == "enabled", ~exists().where(user_ban.c.user_id == user.c.id, bans.in_force()))
+    .where(*_ACTIVE)
     .group_by(user.c.id)
     .subquery()
 )
@@ -85,7 +103,8 @@ async def read_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
 
 async def holders(
     connection: AsyncConnection,
-    role_sets: Collection[tuple[str, ...]],
+    role_sets: Collection[Roles],
+    among: Collection[Roles],
     *,
     page: int,
     size: int,
@@ -93,24 +112,52 @@ async def holders(
 ) -> Page[RoleHolder]:
     """Return page ``page`` (from 1) of the users whose roles are one of ``role_sets``, by name.
 
-    ``total`` is how many they are, if it is known for this snapshot: to count them takes as long as the page.
+    ``among`` are the sets of roles that users have. ``total`` is how many users have one of ``role_sets``, if
+    it is known for this snapshot.
     """
     named = await _codes_by_id(connection)
-    ids = {code: role_id for role_id, code in named.items()}
-    # An array is a single parameter; a list would be one for each set.
-    texts = [
-        ",".join(map(str, sorted(ids[code] for code in one))) for one in role_sets if ids.keys() >= {*one}
-    ]
-    wanted = literal(texts, ARRAY(Text))
-    chosen = select(_EACH).where(func.array_to_string(_EACH.c.role_ids, ",") == any_(wanted))
-    order = (_EACH.c.user_name, _EACH.c.id)
+    statement = select(user.c.id, user.c.user_name).where(*_ACTIVE, *_having(role_sets, among, named))
     if total is None:
-        found = await page_of(connection, chosen, page=page, size=size, order=order)
-        rows, total = found.items, found.total
-    else:
-        part = chosen.order_by(*order).limit(size).offset((page - 1) * size)
-        rows = tuple((await connection.execute(part)).all())
-    return Page(tuple(RoleHolder(row.id, row.user_name, _named(row.role_ids, named)) for row in rows), total)
+        counted = select(func.count()).select_from(statement.subquery())
+        total = (await connection.execute(counted)).scalar_one()
+    part = statement.order_by(user.c.user_name, user.c.id).limit(size).offset((page - 1) * size).subquery()
+    roles_of_each = select(_SORTED_ROLES).where(user_role.c.user_id == part.c.id).scalar_subquery()
+    shown = select(part.c.id, part.c.user_name, roles_of_each).order_by(part.c.user_name, part.c.id)
+    rows = await connection.execute(shown)
+    return Page(tuple(RoleHolder(*row[:2], _named(row[2] or (), named)) for row in rows), total)
+
+
+def _having(
+    role_sets: Collection[Roles], among: Collection[Roles], named: Mapping[int, str]
+) -> Iterator[ColumnElement[bool]]:
+    """Yield the condition that the roles of a user are one of ``role_sets``; none if all users' roles are.
+
+    To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
+    is enough to know: one with which all sets of ``among`` are wanted.
+    """
+    wanted = set(role_sets)
+    if wanted.issuperset(among):
+        return
+    ids = {code: role_id for role_id, code in named.items()}
+    known = [one for one in wanted if ids.keys() >= {*one}]
+    unsure = {role_code for one in among if one not in wanted for role_code in one}
+    sure = [ids[role_code] for role_code in {code for one in known for code in one} - unsure]
+    whole = [sorted(ids[code] for code in one) for one in known if unsure.issuperset(one)]
+    texts = [",".join(map(str, one)) for one in whole if one]
+    # An array is a single parameter; a list would be one for each set.
+    with_any = select(user_role.c.user_id).where(
+        user_role.c.role_id == any_(literal([one[0] for one in whole if one], ARRAY(BigInteger)))
+    )
+    of_user = select(user_role.c.user_id)
+    found = [
+        of_user.where(user_role.c.role_id == any_(literal(sure, ARRAY(BigInteger)))),
+        of_user.where(user_role.c.user_id.in_(with_any))
+        .group_by(user_role.c.user_id)
+        .having(func.array_to_string(_SORTED_ROLES, ",") == any_(literal(texts, ARRAY(Text)))),
+        select(user.c.id).where(~exists().where(user_role.c.user_id == user.c.id)),
+    ]
+    needed = bool(sure), bool(texts), [] in whole
+    yield user.c.id.in_(union_all(*compress(found, needed))) if any(needed) else false()
 
 
 async def _codes_by_id(connection: AsyncConnection) -> dict[int, str]:
