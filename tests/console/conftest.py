@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -41,17 +40,26 @@ def house(stores: EmbeddedStores, published_template: str, _closed: None) -> Hou
 def visitor(house: House) -> Iterator[Callable[[], Visit]]:
     """Open browsers of their own, each with one page; at the end nothing may have gone wrong on them."""
     visits: list[Visit] = []
-    with ExitStack() as contexts:
 
-        def new() -> Visit:
-            context = new_context(house)
-            contexts.callback(context.close)
-            visits.append(Visit(house, context))
-            return visits[-1]
+    def new() -> Visit:
+        visits.append(house.idle.pop() if house.idle else Visit(house, new_context(house)))
+        return visits[-1]
 
-        yield new
-        for visit in visits:
-            assert visit.troubles == []
+    yield new
+    troubles = [visit.troubles for visit in visits]
+    for visit in visits:
+        visit.end()
+        house.idle.append(visit)
+    assert not any(troubles), troubles
+
+
+@pytest.fixture
+def newcomer(house: House) -> Iterator[Visit]:
+    """A browser that has loaded nothing yet."""
+    with new_context(house) as context:
+        visit = Visit(house, context)
+        yield visit
+        assert visit.troubles == []
 
 
 @pytest.fixture

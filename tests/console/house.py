@@ -8,7 +8,7 @@ import tempfile
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import httpx
 import psycopg
@@ -22,6 +22,9 @@ from tests.support.running import Running, running
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.support.store_numbers import session_store
 from tests.support.waiting import eventually
+
+if TYPE_CHECKING:
+    from tests.console.visits import Visit
 
 PATIENCE: Final = 15_000
 """Milliseconds that a test waits for what should appear: others keep the cores busy."""
@@ -64,6 +67,8 @@ class House:
                 )
             )
             self._open = starting.pop_all()
+        self.idle: list[Visit] = []
+        """The browsers that no test uses now: a new one, with its process, costs as much as a short test."""
 
     @classmethod
     def of(cls, stores: EmbeddedStores, template: str) -> House:
@@ -89,7 +94,10 @@ class House:
         """The browser. While it runs, nothing else in this thread may run an event loop."""
         program = chromium()
         playwright = self._open.enter_context(sync_playwright())
-        options = ["--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
+        options = [
+            *("--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"),
+            "--renderer-process-limit=1",  # no spare process for pages that may never come
+        ]
         launched = playwright.chromium.launch(executable_path=program, args=options)
         self._open.callback(launched.close)
         return launched

@@ -55,7 +55,7 @@ def test_hostile_texts_stay_texts_and_no_view_is_too_wide(visit: Visit, house: H
         ran.append(dialog.message)
         dialog.dismiss()
 
-    page.on("dialog", note)
+    visit.hear("dialog", note)
     for path in [*paths(house), "/%3Cimg%20src=x%20onerror=alert(1)%3E"]:
         if path == "/":
             visit.sign_in()

@@ -23,22 +23,22 @@ TRIED = """async () => {
 """Tries what could run the code of others, or send something to them; returns how it failed."""
 
 
-def test_the_first_load_is_small_and_all_of_it_is_of_one_release(visit: Visit) -> None:
+def test_the_first_load_is_small_and_all_of_it_is_of_one_release(newcomer: Visit) -> None:
     loaded: list[Response] = []
 
     def note(answer: Response) -> None:
         loaded.append(answer)
 
-    visit.page.on("response", note)
-    visit.page.goto(CONSOLE)
-    visit.page.wait_for_load_state("networkidle")
+    newcomer.hear("response", note)
+    newcomer.page.goto(CONSOLE)
+    newcomer.page.wait_for_load_state("networkidle")
     files = {answer.url: len(answer.body()) for answer in loaded if "/api/" not in answer.url}
     assert len(files) <= REQUESTS, sorted(files)
     assert sum(files.values()) <= BYTES, files
     releases = {url.partition(f"{CONSOLE}/")[2].partition("/")[0] for url in files}
     assert len(releases - {""}) == 1, releases
     assert len(files) > len(releases)
-    again = visit.page.reload()
+    again = newcomer.page.reload()
     assert again is not None
     assert again.status == 200  # after 304, from the cache of the browser
 

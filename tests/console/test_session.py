@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Request, expect
 
 from tests.console.house import House
 from tests.console.visits import CONSOLE, Visit, settled
 from tests.support.seeded import ADMINISTRATOR_PASSWORD
 
 
-def requests(page: Page, path: str) -> list[Request]:
+def requests(visit: Visit, path: str) -> list[Request]:
     """Return a list that grows by each request to ``path`` from now on."""
     found: list[Request] = []
-    page.on("request", lambda request: found.append(request) if request.url.endswith(path) else None)
+    visit.hear("request", lambda request: found.append(request) if request.url.endswith(path) else None)
     return found
 
 
@@ -26,8 +26,8 @@ def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit,
     visit.sign_in("pair", "/account/devices")
     heading(visit, "Your devices")
     other = visit.tab()
-    logins, refreshes = requests(other.page, "/auth/login"), requests(other.page, "/auth/refresh")
-    visit.page.on("request", lambda one: refreshes.append(one) if one.url.endswith("/auth/refresh") else None)
+    logins, refreshes = requests(other, "/auth/login"), requests(other, "/auth/refresh")
+    visit.hear("request", lambda one: refreshes.append(one) if one.url.endswith("/auth/refresh") else None)
     other.go("/account/devices")
     heading(other, "Your devices")
     expect(other.page.get_by_role("row")).to_have_count(2)  # one session, below the head
@@ -122,7 +122,7 @@ def test_what_one_user_has_typed_is_never_sent_as_another(visit: Visit, house: H
     first, second = house.member("first-of-two"), house.member("second-of-two")
     before = house.api.get(f"/api/user/{second}").json()["data"]["nickName"]
     visit.sign_in("first-of-two", "/account")
-    sent = requests(visit.page, "/api/user/profile")
+    sent = requests(visit, "/api/user/profile")
     visit.page.get_by_label("Name", exact=True).fill("Of the first")
     assert house.api.delete(f"/api/online/{first}").status_code == 200
     visit.page.get_by_role("button", name="Save").click()
@@ -201,7 +201,7 @@ def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit
 def test_no_address_leads_to_an_operation_above_its_own(visit: Visit) -> None:
     visit.sign_in(address="/account")
     asked: list[str] = []
-    visit.page.on("request", lambda one: asked.append(one.url))
+    visit.hear("request", lambda one: asked.append(one.url))
     visit.page.evaluate("location.hash = '/users/%2e%2e'")
     expect(visit.page.get_by_role("alert")).to_contain_text("There is nothing here")
     assert not any(url.endswith("/api/") for url in asked)

@@ -52,7 +52,7 @@ def made(house: House) -> dict[str, int]:
 
 def test_no_text_of_a_record_becomes_markup(visit: Visit, made: dict[str, int]) -> None:
     page = visit.page
-    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    visit.hear("dialog", lambda dialog: pytest.fail(dialog.message))
     visit.sign_in(address=f"/users/{made['user']}")
     headed(page, UNSAFE)
     expect(page.locator("q")).to_have_text(UNSAFE)

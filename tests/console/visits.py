@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
 import axe_playwright_python
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, expect
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, ViewportSize, expect
 
 from tests.console.house import PATIENCE, House
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 PICTURES: Final = Path(__file__).parents[2] / "docs" / "guides" / "console"
 CONSOLE: Final = "/console"
+PARKED: Final = "/health/live"
+"""Where a page is between two tests: at the same origin, so that it keeps its process."""
+SCREEN: Final[ViewportSize] = {"width": 1280, "height": 900}
 
 _AXE: Final = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 _WCAG: Final = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -54,7 +58,7 @@ def new_context(house: House, url: str | None = None) -> BrowserContext:
     """Return a browser of its own, at ``url`` or the house's: no session, no stored data."""
     context = house.browser.new_context(
         base_url=url or house.url,
-        viewport={"width": 1280, "height": 900},
+        viewport=SCREEN,
         locale="en-GB",
         timezone_id="Europe/Berlin",
         reduced_motion="reduce",
@@ -72,6 +76,7 @@ class Visit:
         self.context = context
         self.expected: list[str] = []
         self._noted: list[str] = []
+        self._heard: list[tuple[Any, Callable[[Any], Any]]] = []
         self.page: Page = context.new_page()
         self.page.expose_function("reportTrouble", self._report)
         self.page.add_init_script(_REPORTS)
@@ -82,6 +87,29 @@ class Visit:
     def troubles(self) -> list[str]:
         """What went wrong so far."""
         return [text for text in self._noted if not any(part in text for part in self.expected)]
+
+    def hear(self, event: Any, listener: Callable[[Any], Any]) -> None:
+        """Call ``listener`` at each ``event`` of the page, until the test ends."""
+        self.page.on(event, listener)
+        self._heard.append((event, listener))
+
+    def end(self) -> None:
+        """Leave the browser to the next test: with one page, and nothing stored, routed or listened to."""
+        for one in self.context.pages:
+            if one is not self.page:
+                one.close()
+        self.context.unroute_all()
+        self.page.unroute_all()
+        for event, listener in self._heard:
+            self.page.remove_listener(event, listener)
+        self.context.set_offline(offline=False)
+        self.page.goto(PARKED)
+        self.page.evaluate("localStorage.clear(), sessionStorage.clear()")
+        self.context.clear_cookies()
+        if self.page.viewport_size != SCREEN:
+            self.page.set_viewport_size(SCREEN)
+        for noted in (self._heard, self.expected, self._noted):
+            noted.clear()
 
     def tab(self) -> Visit:
         """Open another tab of the same browser; the caller looks at its ``troubles``."""
