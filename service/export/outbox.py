@@ -6,13 +6,13 @@ import asyncio
 from collections import deque
 from contextlib import suppress
 from itertools import islice
-from time import monotonic
 from typing import Final
 from uuid import UUID
 
 import structlog
 
 from service.errors import Unavailable
+from service.kernel.at_most_every import AtMostEvery
 from service.kernel.event_ids import new_event_id
 from service.records.database.transactions import Database
 from service.records.export import decisions
@@ -44,7 +44,7 @@ class DecisionOutbox:
         self._limit = limit
         self._waiting: deque[tuple[UUID, str]] = deque()
         self._held = 0
-        self._told_at = -_TELL_EVERY
+        self._telling = AtMostEvery(_TELL_EVERY)
         self.dropped = 0
 
     def put(self, line: bytes) -> None:
@@ -99,6 +99,5 @@ class DecisionOutbox:
 
     def _drop(self, number: int) -> None:
         self.dropped += number
-        if (now := monotonic()) - self._told_at >= _TELL_EVERY:
-            self._told_at = now
+        if self._telling.due():
             _log.warning("events of the decision log are dropped for the export", dropped=self.dropped)

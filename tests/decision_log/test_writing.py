@@ -21,8 +21,12 @@ from service.web.observability import decision_writer
 from service.web.observability.decision_log import decision_log
 from service.web.observability.decision_output import output_named
 from service.web.observability.decision_writer import MOST_WAITING, DecisionWriter
+from tests.decision_log.appending import append
 
 pytestmark = pytest.mark.anyio
+
+_processes = get_context("forkserver")
+_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 
 def event(number: int) -> DecisionEvent:
@@ -189,19 +193,13 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next(
 
 def test_lines_of_several_processes_do_not_mix(tmp_path: Path) -> None:
     path = tmp_path / "decisions.jsonl"
-    spawn = get_context("fork")
-    writers = [spawn.Process(target=_append, args=(path, name)) for name in (b"a", b"b", b"c")]
+    writers = [_processes.Process(target=append, args=(path, name)) for name in (b"a", b"b", b"c")]
     for one in writers:
         one.start()
     for one in writers:
         one.join()
 
+    assert [one.exitcode for one in writers] == [0, 0, 0]
     lines = path.read_bytes().split(b"\n")
     assert len(lines) == 3 * 80 + 1
     assert set(lines) == {b"a" * 20_000, b"b" * 20_000, b"c" * 20_000, b""}
-
-
-def _append(path: Path, name: bytes) -> None:
-    output = AppendedFile(path)
-    for _ in range(20):
-        output.write([name * 20_000 + b"\n"] * 4)

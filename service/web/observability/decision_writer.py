@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from time import monotonic
 from typing import Final
 
 import structlog
 
 from service.authz.engine.decision_event import Event, encoded
+from service.kernel.at_most_every import AtMostEvery
 from service.kernel.metrics import Sample
 from service.web.observability.backlog import Backlog
 from service.web.observability.decision_output import Output
@@ -42,7 +42,7 @@ class DecisionWriter:
         self._taken: list[bytes] = []  # lines that are being written
         self._lost = 0  # counted by the thread, as the next one
         self.written = 0
-        self._told_at = -TELL_EVERY
+        self._telling = AtMostEvery(TELL_EVERY)
         self._fails = False
 
     @property
@@ -77,8 +77,7 @@ class DecisionWriter:
             _log.warning("events of the decision log are lost", lost=lost)
 
     def _tell(self) -> None:
-        if (now := monotonic()) - self._told_at >= TELL_EVERY:
-            self._told_at = now
+        if self._telling.due():
             _log.warning("events of the decision log are dropped", dropped=self.dropped)
 
     def _write_all(self) -> float | None:

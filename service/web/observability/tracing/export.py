@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from time import monotonic
 from typing import Any, Final
 
 import requests
@@ -15,6 +14,7 @@ from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExport
 from opentelemetry.sdk.trace import ReadableSpan, Span, SpanProcessor
 from opentelemetry.sdk.trace.export import SpanExportResult
 
+from service.kernel.at_most_every import AtMostEvery
 from service.kernel.metrics import Sample
 from service.settings import Tracing as TracingSettings
 from service.web.observability.backlog import Backlog
@@ -105,7 +105,7 @@ class SpanExport(SpanProcessor):
         self.sent = 0
         self._fails = False
         self._pause = GATHER
-        self._told_at = -TELL_EVERY
+        self._telling = AtMostEvery(TELL_EVERY)
 
     @property
     def dropped(self) -> int:
@@ -175,8 +175,7 @@ class SpanExport(SpanProcessor):
         """Tell of it from time to time; return the pause before the next attempt."""
         self._pause = min(2 * self._pause, LONGEST_PAUSE)
         self._fails = True
-        if (now := monotonic()) - self._told_at >= TELL_EVERY:
-            self._told_at = now
+        if self._telling.due():
             _log.warning(
                 "the collector of traces takes no spans", reason=self._collector.reason, dropped=self.dropped
             )
