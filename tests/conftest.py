@@ -16,7 +16,7 @@ import structlog
 from service.embedded import EmbeddedStores
 from tests.support import compiled_once
 from tests.support.collecting import import_share, spared_garbage
-from tests.support.databases import NewDatabase, database, save_work
+from tests.support.databases import NewDatabase, database, leave, save_work
 from tests.support.environment import forget_settings
 from tests.support.log_output import log_to_standard_error
 from tests.support.marks import mark_stores
@@ -95,6 +95,7 @@ def stores() -> Iterator[EmbeddedStores]:
     ):
         save_work(both)
         yield both
+        leave(both)
 
 
 @pytest.fixture

@@ -71,11 +71,12 @@ class Upkeep:
 
     async def months(self, today: date) -> None:
         """Create the coming partitions, and drop those past retention. Raises Unavailable."""
-        for log, days in self._days.items():
-            async with self._database.transaction(within=WITHIN) as connection:
-                if not await log_months.alone(connection):
-                    return
+        async with self._database.transaction(within=WITHIN) as connection:
+            if not await log_months.alone(connection):
+                return
+            for log in self._days:
                 await log_months.make(connection, log, _from(today, AHEAD))
+        for log, days in self._days.items():
             if days:
                 await self._drop(log, today - timedelta(days=days))
 

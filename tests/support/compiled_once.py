@@ -1,6 +1,6 @@
-"""Engines of the test's own process share the statements that they have compiled.
+"""Engines of the test's own process share compiled statements, and what they know of the server.
 
-SQLAlchemy keeps them by engine, and each service that a test starts in its own process has new engines.
+SQLAlchemy keeps both by engine, and each service that a test starts in its own process has new engines.
 The same statements would be compiled hundreds of times. Services in processes of their own share nothing.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from sqlalchemy import URL, Engine
+from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg, PGDialectAsync_psycopg
 from sqlalchemy.util import LRUCache
@@ -18,6 +18,19 @@ _COMPILED: Final[LRUCache[Any, Any]] = LRUCache(5_000)
 
 class _Alike:
     """Makes a dialect equal to all others of its class: compiled statements are found by their dialect."""
+
+    _told: dict[str, Any] | None = None
+    """What a server has told the first dialect of the class; those of the tests are all of one version."""
+
+    def initialize(self, connection: Connection) -> None:
+        """Learn what the server is; called by SQLAlchemy for the first connection of an engine."""
+        if self._told is None:
+            before = vars(self).copy()
+            super().initialize(connection)  # type: ignore[misc]
+            type(self)._told = {
+                name: value for name, value in vars(self).items() if before.get(name, self) is not value
+            }
+        vars(self).update(self._told or {})
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other)

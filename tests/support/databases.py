@@ -64,6 +64,12 @@ def save_work(stores: EmbeddedStores) -> None:
         connection.execute("SELECT pg_reload_conf()")
 
 
+def leave(stores: EmbeddedStores) -> None:
+    """Disconnect from stores that end now."""
+    for key in [key for key in _recycled if key[0] == str(stores.data)]:
+        _recycled.pop(key).close()
+
+
 def _create(stores: EmbeddedStores, name: str, template: str) -> None:
     with psycopg.connect(stores.url_of("postgres", administrator=True), autocommit=True) as connection:
         connection.execute(

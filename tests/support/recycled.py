@@ -62,6 +62,8 @@ class Recycled:
 
     def __init__(self, stores: EmbeddedStores) -> None:
         self._stores = stores
+        self._usual: Connection | None = None
+        """One that stays open: most of the time of a short one is its start."""
         self._contents: Contents | None = None
         self._idle: list[str] = []
         self._stamps: dict[str, Stamps] = {}
@@ -82,10 +84,9 @@ class Recycled:
 
     def give_back(self, name: str) -> None:
         """Close all connections to a copy and keep it for the next test."""
-        with self._connected("postgres") as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", [name]
-            )
+        self._administrator().execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = %s", [name]
+        )
         self._idle.append(name)
 
     def drop(self) -> None:
@@ -93,6 +94,12 @@ class Recycled:
         for name in self._idle:
             self._drop(name)
         self._idle.clear()
+        self.close()
+
+    def close(self) -> None:
+        """Disconnect."""
+        if self._usual is not None:
+            self._usual.close()
 
     def restored(self, connection: Connection, stamps: Stamps) -> bool:
         """Put back the rows of tables that no longer have ``stamps``, and update these.
@@ -117,8 +124,7 @@ class Recycled:
     def _renamed(self, old: str, new: str) -> bool:
         names = sql.Identifier(old), sql.Identifier(new)
         try:
-            with self._connected("postgres") as connection:
-                connection.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(*names))
+            self._administrator().execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(*names))
         except psycopg.errors.ObjectInUse:  # somebody has not heard that the test is over
             self._drop(old)
             return False
@@ -132,8 +138,13 @@ class Recycled:
         return False
 
     def _drop(self, name: str) -> None:
-        with self._connected("postgres") as connection:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+        drop = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+        self._administrator().execute(drop)
+
+    def _administrator(self) -> Connection:
+        if self._usual is None or self._usual.closed:
+            self._usual = self._connected("postgres")
+        return self._usual
 
     def _connected(self, name: str) -> Connection:
         return psycopg.connect(self._stores.url_of(name, administrator=True), autocommit=True)

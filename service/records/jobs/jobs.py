@@ -8,7 +8,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
-from sqlalchemy import ColumnElement, Double, case, cast, delete, func, insert, null, select, text, update
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Double,
+    Interval,
+    Text,
+    bindparam,
+    case,
+    cast,
+    delete,
+    func,
+    insert,
+    null,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from service.records.database.row_mapper import RowMapper
@@ -62,6 +78,14 @@ class JobRun:
 _DUE_IN: Final = cast(func.extract("epoch", job.c.due_time - func.clock_timestamp()), Double)
 _JOB: Final = RowMapper(StoredJob, job, due_in=_DUE_IN.label("due_in"))
 _RUN: Final = RowMapper(JobRun, job_run)
+_SETTLE: Final = upsert(job).from_select(
+    ["job_name", "due_time"],
+    select(
+        func.unnest(bindparam("names", type_=ARRAY(Text))),
+        func.now() + func.unnest(bindparam("waits", type_=ARRAY(Interval)), type_=Interval),
+    ),
+)
+"""Writes jobs, each with the time after which it is due, or with none."""
 
 
 async def settle(connection: Connection, intervals: Mapping[str, float | None]) -> list[StoredJob]:
@@ -70,14 +94,16 @@ async def settle(connection: Connection, intervals: Mapping[str, float | None]) 
     A new one is added, and one that is due later than its interval allows is set right.
     """
     found = await stored(connection, intervals)
-    wrong = [name for name, every in intervals.items() if not _is_settled(found.get(name), every)]
-    for name in wrong:
-        every = intervals[name]
-        due = None if every is None else func.now() + timedelta(seconds=every * FIRST_AFTER)
-        row = upsert(job).values(job_name=name, due_time=due)
-        renewed = row.on_conflict_do_update(index_elements=[job.c.job_name], set_={"due_time": due})
-        await connection.execute(renewed)
+    wrong = {name: every for name, every in intervals.items() if not _is_settled(found.get(name), every)}
     if wrong:
+        waits = [
+            None if every is None else timedelta(seconds=every * FIRST_AFTER) for every in wrong.values()
+        ]
+        renewed = {"due_time": _SETTLE.excluded.due_time}
+        await connection.execute(
+            _SETTLE.on_conflict_do_update(index_elements=[job.c.job_name], set_=renewed),
+            {"names": [*wrong], "waits": waits},
+        )
         found = await stored(connection, intervals)
     return [found[name] for name in intervals]
 

@@ -22,8 +22,9 @@ _YIELD_AFTER: Final = "1s"
 
 async def alone(connection: AsyncConnection) -> bool:
     """True if no other transaction maintains the tables; prevents others until this one ends."""
-    await connection.execute(text(f"SET LOCAL lock_timeout = '{_YIELD_AFTER}'"))
-    return bool((await connection.execute(select(func.pg_try_advisory_xact_lock(_LOCK)))).scalar_one())
+    limited = func.set_config("lock_timeout", _YIELD_AFTER, True)
+    taken = select(func.pg_try_advisory_xact_lock(_LOCK), limited)
+    return bool((await connection.execute(taken)).scalar_one())
 
 
 async def make(connection: AsyncConnection, log: Log, months: Iterable[date]) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -69,11 +70,19 @@ class Folder:
     """
 
     def __init__(self, folder: Path, others: str | None = None) -> None:
-        """List the files of ``folder``; each is read when it is first asked for."""
-        found = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*") if file.is_file()}
-        types = {path: TYPES.get(file.suffix, others) for path, file in found.items()}
-        self._files = {path: (found[path], media) for path, media in types.items() if media is not None}
+        """``folder`` is listed, and each file read, when one is first asked for."""
+        self._folder, self._others = folder, others
         self._read: dict[str, Content] = {}
+
+    @cached_property
+    def _files(self) -> dict[str, tuple[Path, str]]:
+        files = [file for file in self._folder.rglob("*") if file.is_file()]
+        types = [(file, TYPES.get(file.suffix, self._others)) for file in files]
+        return {
+            file.relative_to(self._folder).as_posix(): (file, media)
+            for file, media in types
+            if media is not None
+        }
 
     @property
     def paths(self) -> list[str]:

@@ -25,6 +25,7 @@ OK: Final = 200
 
 _FIELD: Final = re.compile(r"\{([^}]*)\}")
 
+_described: Final[dict[tuple[str, str, Callable[..., Any], bool], Operation]] = {}
 _read: Final[dict[tuple[Callable[..., Any], str], Signature]] = {}
 
 
@@ -36,8 +37,15 @@ def describe(method: str, template: str, responder: Callable[..., Any], *, publi
     """Return the description of the bound ``responder`` that serves ``method`` of ``template``.
 
     ``public`` opens the route like ``@public``. Raises ``MarkError`` if that contradicts a mark, or marks
-    contradict types, and ``SignatureError`` like ``signature_of``.
+    contradict types, and ``SignatureError`` like ``signature_of``. Results are cached.
     """
+    key = (method, template, getattr(responder, "__func__", responder), public)
+    if key not in _described:
+        _described[key] = _description(method, template, responder, public=public)
+    return _described[key]
+
+
+def _description(method: str, template: str, responder: Callable[..., Any], *, public: bool) -> Operation:
     mark = mark_of(responder)
     if public and mark.access not in ((), (ANYONE,)):
         raise MarkError(f"{method} {template} is declared public, and its responder is not")
