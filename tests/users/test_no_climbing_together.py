@@ -226,11 +226,11 @@ def run(stores: EmbeddedStores, published_template: str) -> Iterator[Run]:
         asyncio.Runner() as runner,
         psycopg.connect(url, autocommit=True) as connection,
     ):
+        whole = inside_published(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
+        service = runner.run(whole.__aenter__())
         connection.execute(WORLD.encode())
         for table, columns in SAVED.items():
             connection.execute(f"CREATE TABLE saved.{table} AS SELECT {columns} FROM sys.{table}".encode())
-        whole = inside_published(url, redis_url, PORTCULLIS_THROTTLE__ENABLED="false")
-        service = runner.run(whole.__aenter__())
 
         def running(work: Work, codes: tuple[str, ...], dormant: bool) -> Gang:
             restore(connection)
