@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -40,6 +41,7 @@ cases:
 MATCHER = matcher_of(SHIPPED.model_text)
 
 
+@cache
 def noticed_without(*names: str) -> dict[str, bool]:
     """Return by its text whether each mutant of the matcher changes a case of the tables but ``names``."""
     paths = [path for path in sorted(CASES.glob("*.yaml")) if path.name not in names]
