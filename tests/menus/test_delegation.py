@@ -40,8 +40,8 @@ async def test_a_code_is_created_only_by_who_holds_it(shared: Inside, code: str)
     assert await state(shared) == before
 
 
-async def test_a_wildcard_creates_what_it_stands_for_and_nothing_else(service: Inside) -> None:
-    below = await member(service, "below", "system:*")
+async def test_a_wildcard_creates_what_it_stands_for_and_nothing_else(shared: Inside) -> None:
+    below = await member(shared, "below", "system:*")
 
     allowed = [
         await below.ask("POST", "/api/menu", BUTTON | {"authMark": code})
@@ -55,18 +55,18 @@ async def test_a_wildcard_creates_what_it_stands_for_and_nothing_else(service: I
     assert await below.held() == {"system:*"}
 
 
-async def test_a_button_is_touched_only_by_who_holds_its_code_before_and_after(service: Inside) -> None:
-    clerk = await member(service, "clerk", *POWERS, "system:user:list")
-    foreign, own = await button(service, "system:user:delete"), await button(service, "system:user:list")
-    await created(service, BUTTON, enabled=False)
-    disabled = await button(service, "report:list")
-    before = await state(service)
+async def test_a_button_is_touched_only_by_who_holds_its_code_before_and_after(shared: Inside) -> None:
+    clerk = await member(shared, "toucher", *POWERS, "system:user:list")
+    foreign, own = await button(shared, "system:user:delete"), await button(shared, "system:user:list")
+    await created(shared, BUTTON, authMark="touched:list", enabled=False)
+    disabled = await button(shared, "touched:list")
+    before = await state(shared)
 
     for target, body, lacking in (
         (foreign, edit_of(foreign, enabled=False), "system:user:delete"),
         (foreign, edit_of(foreign, title="Innocent"), "system:user:delete"),
         (foreign, edit_of(foreign, authMark="system:menu:list2"), "system:user:delete"),
-        (disabled, edit_of(disabled, enabled=True), "report:list"),
+        (disabled, edit_of(disabled, enabled=True), "touched:list"),
         (own, edit_of(own, authMark="system:*"), "system:*"),
         (own, edit_of(own, authMark="report:edit"), "report:edit"),
     ):
@@ -74,8 +74,8 @@ async def test_a_button_is_touched_only_by_who_holds_its_code_before_and_after(s
         assert (answer.status, answer.json["required"]) == (403, [lacking])
     refused = await clerk.ask("DELETE", f"/api/menu/{disabled['id']}")
 
-    assert (refused.status, refused.json["required"]) == (403, ["report:list"])
-    assert await state(service) == before
+    assert (refused.status, refused.json["required"]) == (403, ["touched:list"])
+    assert await state(shared) == before
     assert (await clerk.ask("POST", "/api/menu", PAGE)).status == 201
     title = await clerk.ask("PUT", f"/api/menu/{own['id']}", edit_of(own, title="All users"))
     assert title.json["data"]["title"] == "All users"
@@ -111,54 +111,47 @@ async def test_of_the_last_role_and_the_last_button_lost_at_once_one_stays(servi
         await query(service, "INSERT INTO sys.role_menu VALUES (%s, %s)", second.role_id, everything["id"])
 
 
-@pytest.fixture
-async def reader(service: Inside) -> Member:
-    """Somebody with a code of a Button that was made for the test."""
-    await created(service, BUTTON)
-    return await member(service, "reader", "report:list")
+async def reading(service: Inside, name: str) -> tuple[Member, dict[str, Any]]:
+    """Return somebody with a code of a Button that was made for the test, and that Button."""
+    made = await created(service, BUTTON, authMark=f"{name}:list")
+    return await member(service, name, f"{name}:list"), made
 
 
-async def test_a_button_that_is_disabled_gives_nothing_from_the_next_request_on(
-    service: Inside, reader: Member
-) -> None:
-    reports = await button(service, "report:list")
+async def test_a_button_that_is_disabled_gives_nothing_from_the_next_request_on(shared: Inside) -> None:
+    reader, reports = await reading(shared, "patient")
     path = f"/api/menu/{reports['id']}"
 
-    await service.data("PUT", path, edit_of(reports, enabled=False))
+    await shared.data("PUT", path, edit_of(reports, enabled=False))
     assert (await reader.ask("GET", "/api/user/info")).code == "refresh_required"
     assert await reader.held() == set()
-    await service.data("PUT", path, edit_of(reports, enabled=True))
+    await shared.data("PUT", path, edit_of(reports, enabled=True))
 
     assert (await reader.ask("GET", "/api/user/info")).code == "refresh_required"
-    assert await reader.held() == {"report:list"}
+    assert await reader.held() == {"patient:list"}
 
 
-async def test_a_renamed_code_is_held_by_its_new_name_from_the_next_request_on(
-    service: Inside, reader: Member
-) -> None:
-    reports = await button(service, "report:list")
+async def test_a_renamed_code_is_held_by_its_new_name_from_the_next_request_on(shared: Inside) -> None:
+    reader, reports = await reading(shared, "renamed")
 
-    await service.data("PUT", f"/api/menu/{reports['id']}", edit_of(reports, authMark="report:read"))
+    await shared.data("PUT", f"/api/menu/{reports['id']}", edit_of(reports, authMark="renamed:read"))
 
     assert (await reader.ask("GET", "/api/user/info")).code == "refresh_required"
-    assert await reader.held() == {"report:read"}
+    assert await reader.held() == {"renamed:read"}
 
 
-async def test_users_without_the_button_go_on(service: Inside, reader: Member) -> None:
-    other = await created(service, BUTTON, authMark="report:edit")
+async def test_users_without_the_button_go_on(shared: Inside) -> None:
+    reader, reports = await reading(shared, "calm")
+    other = await created(shared, BUTTON, authMark="calm:edit")
 
-    await service.data("PUT", f"/api/menu/{other['id']}", edit_of(other, enabled=False))
-    reports = await button(service, "report:list")
-    await service.data("PUT", f"/api/menu/{reports['id']}", edit_of(reports, title="Other"))
+    await shared.data("PUT", f"/api/menu/{other['id']}", edit_of(other, enabled=False))
+    await shared.data("PUT", f"/api/menu/{reports['id']}", edit_of(reports, title="Other"))
 
     assert (await reader.ask("GET", "/api/user/info")).status == 200
 
 
-async def test_an_old_token_is_never_read_as_holding_another_code(
-    service: Inside, reader: Member, redis_url: str
-) -> None:
+async def test_an_old_token_is_never_read_as_holding_another_code(service: Inside, redis_url: str) -> None:
     """Even without its marker: the bits of the token mean what they meant, or nothing."""
-    old = await button(service, "report:list")
+    reader, old = await reading(service, "report")
     path = f"/api/menu/{old['id']}"
     await service.data("PUT", path, edit_of(old, authMark="report:read"))
     await created(service, BUTTON)  # the old name, and a Button of its own

@@ -51,18 +51,10 @@ Command = Callable[..., Any]
 
 
 @pytest.fixture
-def command(
-    service: Inside, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
-    """Run a command on the database of the service; return what it prints, or the JSON."""
-    for name, value in {
-        "DATABASE_URL": service.database_url,
-        "REDIS_URL": "redis://127.0.0.1:1/0",
-        "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
-        "PORTCULLIS_CONFIG": "",
-        "PORTCULLIS_SERVER__DATA": str(tmp_path),
-    }.items():
-        monkeypatch.setenv(name, value)
+def command_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[Inside], Command]:
+    """Run commands on the database of a service; they return what they print, or the JSON."""
 
     async def run(*arguments: str) -> Any:
         capsys.readouterr()
@@ -71,4 +63,21 @@ def command(
         assert status == 0, printed.err
         return json.loads(printed.out) if "--json" in arguments else printed.out
 
-    return run
+    def command(service: Inside) -> Command:
+        for name, value in {
+            "DATABASE_URL": service.database_url,
+            "REDIS_URL": "redis://127.0.0.1:1/0",
+            "JWT_SECRET": "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR",
+            "PORTCULLIS_CONFIG": "",
+            "PORTCULLIS_SERVER__DATA": str(tmp_path),
+        }.items():
+            monkeypatch.setenv(name, value)
+        return run
+
+    return command
+
+
+@pytest.fixture
+def command(service: Inside, command_on: Callable[[Inside], Command]) -> Command:
+    """Run a command on the database of the service of the test."""
+    return command_on(service)

@@ -23,23 +23,28 @@ AUDITOR = "reader"
 Ask = Callable[..., Any]
 
 
-@pytest.fixture
-async def asked(service: Inside) -> Inside:
+@pytest.fixture(scope="module")
+async def asked(shared: Inside) -> Inside:
     """A service with an auditor, whose requests are sent; a banned, a disabled and a plain user."""
     for name, *roles in ((AUDITOR, "auditor"), ("banned", "auditor"), ("gone", "auditor"), ("plain",)):
-        await person(service.database_url, name, *roles)
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
+        await person(shared.database_url, name, *roles)
+    async with await psycopg.AsyncConnection.connect(shared.database_url) as connection:
         await connection.execute("UPDATE sys.user SET status = 'disabled' WHERE user_name = 'gone'")
         await connection.execute(
             "INSERT INTO sys.user_ban (user_id, reason, banned_by)"
             " SELECT id, 'test', 1 FROM sys.user WHERE user_name = 'banned'"
         )
-    saved = await service.data("POST", "/api/resource", REPORT)
-    (button,) = await ids_of(service, "system:user:list")
+    saved = await shared.data("POST", "/api/resource", REPORT)
+    (button,) = await ids_of(shared, "system:user:list")
     bound = f"/api/resource/{saved['id']}/buttons"
-    await service.data("PUT", bound, {"menuIds": [button]}, ("If-Match", "*"))
-    service.token = await service.log_in(AUDITOR)
-    return service
+    await shared.data("PUT", bound, {"menuIds": [button]}, ("If-Match", "*"))
+    shared.token = await shared.log_in(AUDITOR)
+    return shared
+
+
+@pytest.fixture
+def command(asked: Inside, command_on: Callable[[Inside], Ask]) -> Ask:
+    return command_on(asked)
 
 
 SAME = {
@@ -171,7 +176,10 @@ async def test_what_changed_since_then_and_by_whom_is_told(asked: Inside, comman
     assert [one["revision"] for one in listed["revisions"]] == [3, 2, 1]
 
 
-async def test_changes_of_roles_are_told_beside_revisions(service: Inside, command: Ask) -> None:
+async def test_changes_of_roles_are_told_beside_revisions(
+    service: Inside, command_on: Callable[[Inside], Ask]
+) -> None:
+    command = command_on(service)
     role = await service.data("POST", "/api/role", {"roleName": "New", "roleCode": "new"})
     (button,) = await ids_of(service, "system:user:list")
     menus = f"/api/role/{role['id']}/permissions"
@@ -216,13 +224,12 @@ async def test_two_revisions_are_compared_with_who_gains_and_loses_what(asked: I
         ("what-if?roleCode=auditor&without=system:user:delete", "without"),
     ],
 )
-async def test_a_question_about_nothing_is_refused(shared: Inside, target: str, field: str) -> None:
-    answer = await shared.ask("GET", f"/api/policy/{target}")
+async def test_a_question_about_nothing_is_refused(asked: Inside, target: str, field: str) -> None:
+    answer = await asked.ask("GET", f"/api/policy/{target}")
     assert answer.status == 422
     assert [one["field"] for one in answer.json["errors"]] == [field]
 
 
-@pytest.mark.usefixtures("asked")
 async def test_the_text_of_a_command_is_for_people(command: Ask, tmp_path: Path) -> None:
     told = await command("who", "get", "/api/user/7")
     assert told.splitlines() == [

@@ -33,19 +33,21 @@ def pattern(text: str) -> str:
     return ".*".join(map(re.escape, text.split("…")))
 
 
-@pytest.fixture
-async def used(service: Inside) -> Inside:
+@pytest.fixture(scope="module")
+async def used(shared: Inside) -> Inside:
     """The installation of the page; requests are those of ``rita``."""
-    await person(service.database_url, "rita", "auditor")
-    saved = await service.data("POST", "/api/resource", IMPORT)
-    buttons = {"menuIds": await ids_of(service, "system:user:import")}
-    await service.data("PUT", f"/api/resource/{saved['id']}/buttons", buttons, ("If-Match", "*"))
-    service.token = await service.log_in("rita")
-    return service
+    await person(shared.database_url, "rita", "auditor")
+    saved = await shared.data("POST", "/api/resource", IMPORT)
+    buttons = {"menuIds": await ids_of(shared, "system:user:import")}
+    await shared.data("PUT", f"/api/resource/{saved['id']}/buttons", buttons, ("If-Match", "*"))
+    shared.token = await shared.log_in("rita")
+    return shared
 
 
-@pytest.mark.usefixtures("used")
-async def test_the_commands_print_what_the_page_shows(command: Callable[..., Any]) -> None:
+async def test_the_commands_print_what_the_page_shows(
+    used: Inside, command_on: Callable[[Inside], Callable[..., Any]]
+) -> None:
+    command = command_on(used)
     commands = [*shown("questions", "text"), *shown("tour", "text")]
 
     arguments = [shlex.split(line) for line, _ in commands]

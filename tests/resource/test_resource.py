@@ -16,23 +16,34 @@ REPORT = {
 }
 
 
-async def created(service: Inside, **changes: Any) -> Any:
-    return await service.data("POST", "/api/resource", REPORT | changes)
+def report(name: str) -> dict[str, Any]:
+    """Return a resource with a code and a path of its own."""
+    return REPORT | {"resourceCode": f"{name}.detail", "path": f"/api/{name}/{{id}}"}
+
+
+async def created(service: Inside, values: dict[str, Any], **changes: Any) -> Any:
+    return await service.data("POST", "/api/resource", values | changes)
+
+
+async def newest(service: Inside) -> int:
+    (found,) = (await service.data("GET", "/api/policy/revisions?size=1"))["items"]
+    return int(found["revision"])
 
 
 async def test_a_new_resource_is_answered_whole_with_the_revision_from_which_it_is_in_force(
-    service: Inside,
+    shared: Inside,
 ) -> None:
-    answer = await service.ask("POST", "/api/resource", REPORT | {"description": "Of the month"})
+    before = await newest(shared)
+    answer = await shared.ask("POST", "/api/resource", REPORT | {"description": "Of the month"})
 
     data = answer.json["data"]
     assert answer.status == 201
-    assert answer.header("x-policy-revision") == "2"
+    assert answer.header("x-policy-revision") == str(before + 1)
     assert answer.header("etag") == '"1"'
     assert data.items() >= REPORT.items()
     assert (data["description"], data["enabled"], data["version"]) == ("Of the month", True, 1)
-    assert data.pop("policyRevision") == 2
-    assert await service.data("GET", f"/api/resource/{data['id']}") == data
+    assert data.pop("policyRevision") == before + 1
+    assert await shared.data("GET", f"/api/resource/{data['id']}") == data
 
 
 async def test_a_write_is_in_force_on_its_worker_when_it_is_answered(service: Inside) -> None:
@@ -48,53 +59,56 @@ async def test_a_write_is_in_force_on_its_worker_when_it_is_answered(service: In
     assert answer.header("x-policy-revision") == "3"
 
 
-async def test_a_put_replaces_all_values_of_a_resource(service: Inside) -> None:
-    made = await created(service, enabled=False, description="Old")
-    values = REPORT | {"method": "POST", "description": None, "enabled": False}
+async def test_a_put_replaces_all_values_of_a_resource(shared: Inside) -> None:
+    values = report("put")
+    made = await created(shared, values, enabled=False, description="Old")
+    values = values | {"method": "POST", "description": None, "enabled": False}
 
-    saved = await service.data("PUT", f"/api/resource/{made['id']}", values)
+    saved = await shared.data("PUT", f"/api/resource/{made['id']}", values)
 
     revised = {"version": 2, "updateTime": saved["updateTime"], "policyRevision": saved["policyRevision"]}
     assert saved == made | values | revised
 
 
-async def test_a_patch_changes_what_it_has_and_null_removes(service: Inside) -> None:
-    made = await created(service, enabled=False, description="Old")
+async def test_a_patch_changes_what_it_has_and_null_removes(shared: Inside) -> None:
+    made = await created(shared, report("patch"), enabled=False, description="Old")
     path = f"/api/resource/{made['id']}"
 
-    saved = await service.data("PATCH", path, {"method": "POST"})
+    saved = await shared.data("PATCH", path, {"method": "POST"})
     revised = {"version": 2, "updateTime": saved["updateTime"], "policyRevision": saved["policyRevision"]}
     assert saved == made | {"method": "POST"} | revised
-    assert (await service.data("PATCH", path, {"description": None}))["description"] is None
-    assert (await service.ask("PATCH", path, {"path": "report"})).fields == ["path"]
+    assert (await shared.data("PATCH", path, {"description": None}))["description"] is None
+    assert (await shared.ask("PATCH", path, {"path": "report"})).fields == ["path"]
 
 
-async def test_enabling_and_disabling_publish_each_time(service: Inside) -> None:
-    made = await created(service)
+async def test_enabling_and_disabling_publish_each_time(shared: Inside) -> None:
+    made = await created(shared, report("enabling"))
     path = f"/api/resource/{made['id']}/enabled"
 
-    off = await service.data("PUT", path, {"enabled": False})
-    on = await service.data("PUT", path, {"enabled": True})
+    off = await shared.data("PUT", path, {"enabled": False})
+    on = await shared.data("PUT", path, {"enabled": True})
 
     assert (off["enabled"], off["policyRevision"]) == (False, made["policyRevision"] + 1)
     assert (on["enabled"], on["policyRevision"]) == (True, made["policyRevision"] + 2)
 
 
-async def test_what_changes_no_line_keeps_the_revision(service: Inside) -> None:
-    made = await created(service)
+async def test_what_changes_no_line_keeps_the_revision(shared: Inside) -> None:
+    made = await created(shared, report("same"))
 
-    saved = await service.data("PATCH", f"/api/resource/{made['id']}", REPORT | {"description": "New"})
+    saved = await shared.data("PATCH", f"/api/resource/{made['id']}", {"description": "New"})
 
     assert saved["policyRevision"] == made["policyRevision"]
 
 
-async def test_a_deleted_resource_is_gone_with_its_bindings(service: Inside) -> None:
-    found = await service.data("GET", "/api/resource/list?path=/api/user/list")
+async def test_a_deleted_resource_is_gone_with_its_bindings(shared: Inside) -> None:
+    found = await shared.data("GET", "/api/resource/list?path=/api/user/list")
     path = f"/api/resource/{found['items'][0]['id']}"
 
-    assert await service.data("DELETE", path) == {"policyRevision": 2}
+    before = await newest(shared)
 
-    for answer in (await service.ask("GET", path), await service.ask("GET", f"{path}/buttons")):
+    assert await shared.data("DELETE", path) == {"policyRevision": before + 1}
+
+    for answer in (await shared.ask("GET", path), await shared.ask("GET", f"{path}/buttons")):
         assert (answer.status, answer.code) == (404, "not_found")
 
 
@@ -116,53 +130,53 @@ async def test_a_resource_that_does_not_exist_is_not_found(
     assert (answer.status, answer.code) == (404, "not_found")
 
 
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"path": "/api/report/{reportId}", "resourceCode": "x"}, "path"),
-        ({"path": "/api/report/{id}", "resourceCode": "x"}, "path"),
-        ({"path": "/api/other"}, "resourceCode"),
-    ],
-)
 async def test_another_resource_for_the_same_requests_or_of_the_same_code_is_a_conflict(
-    service: Inside, change: dict[str, str], field: str
+    shared: Inside,
 ) -> None:
-    made = await created(service)
-    other = await created(service, path="/api/second", resourceCode="second")
+    values = report("taken")
+    made = await created(shared, values)
+    other = await created(shared, report("second"))
 
-    for method, path in (("POST", "/api/resource"), ("PATCH", f"/api/resource/{other['id']}")):
-        answer = await service.ask(method, path, REPORT | change)
-        assert (answer.status, answer.code) == (409, "conflict")
-        assert (answer.json["field"], answer.json["resourceId"]) == (field, made["id"])
-        assert str(made["id"]) in answer.json["detail"]
+    for change, field in (
+        ({"path": "/api/taken/{reportId}", "resourceCode": "x"}, "path"),
+        ({"path": "/api/taken/{id}", "resourceCode": "x"}, "path"),
+        ({"path": "/api/other"}, "resourceCode"),
+    ):
+        for method, path in (("POST", "/api/resource"), ("PATCH", f"/api/resource/{other['id']}")):
+            answer = await shared.ask(method, path, values | change)
+            assert (answer.status, answer.code) == (409, "conflict")
+            assert (answer.json["field"], answer.json["resourceId"]) == (field, made["id"])
+            assert str(made["id"]) in answer.json["detail"]
 
 
-async def test_an_edit_of_what_somebody_else_has_changed_is_refused(service: Inside) -> None:
-    made = await created(service)
+async def test_an_edit_of_what_somebody_else_has_changed_is_refused(shared: Inside) -> None:
+    values = report("edited")
+    made = await created(shared, values)
     path = f"/api/resource/{made['id']}"
-    seen = (await service.ask("GET", path)).header("etag")
+    seen = (await shared.ask("GET", path)).header("etag")
     assert seen is not None
-    await service.data("PATCH", path, REPORT | {"resourceName": "Theirs"}, ("If-Match", seen))
+    await shared.data("PATCH", path, values | {"resourceName": "Theirs"}, ("If-Match", seen))
 
     for method, target, body in (
-        ("PATCH", path, REPORT),
+        ("PATCH", path, values),
         ("PUT", f"{path}/enabled", {"enabled": False}),
         ("DELETE", path, None),
     ):
-        answer = await service.ask(method, target, body, ("If-Match", seen))
+        answer = await shared.ask(method, target, body, ("If-Match", seen))
         assert (answer.status, answer.code) == (412, "precondition_failed")
 
-    now = await service.ask("GET", path)
+    now = await shared.ask("GET", path)
     assert (now.json["data"]["resourceName"], now.header("etag")) == ("Theirs", '"2"')
-    await service.data("DELETE", path, None, ("If-Match", '"2"'))
+    await shared.data("DELETE", path, None, ("If-Match", '"2"'))
 
 
-async def test_resources_are_listed_by_page_filter_and_sort(service: Inside) -> None:
-    await created(service)
+async def test_resources_are_listed_by_page_filter_and_sort(shared: Inside) -> None:
+    for name, method in (("listed-a", "GET"), ("listed-b", "GET"), ("listed-c", "PUT")):
+        await created(shared, report(name), method=method)
 
-    found = await service.data("GET", "/api/resource/list?method=GET&path=/api/re&sort=-path&size=2")
+    found = await shared.data("GET", "/api/resource/list?method=GET&path=/api/listed&sort=-path&size=2")
 
-    assert [one["path"] for one in found["items"]] == ["/api/resource/list", "/api/report/{id}"]
+    assert [one["path"] for one in found["items"]] == ["/api/listed-b/{id}", "/api/listed-a/{id}"]
     assert (found["page"], found["size"], found["total"]) == (1, 2, 2)
 
 
