@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
 import pytest
 
 from service.authz.publishing.shipped import configured
+from service.embedded import EmbeddedStores
 from service.errors import Conflict
 from service.launch.policy.sync import sync
 from service.launch.policy.unlock import unlock
@@ -14,6 +16,7 @@ from service.launch.prepare import publish_policy
 from service.records.schema_revision import SchemaError
 from service.settings import Settings, load
 from service.settings.values import Paths
+from tests.support.databases import NewDatabase, database
 from tests.support.running import portcullis
 
 SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
@@ -24,10 +27,8 @@ def settings_for(url: str) -> Settings:
 
 
 @pytest.fixture
-def settings(seeded_database_url: str) -> Settings:
-    found = settings_for(seeded_database_url)
-    publish_policy(found, configured(found.policy))
-    return found
+def settings(new_database: NewDatabase, published_template: str) -> Settings:
+    return settings_for(new_database(published_template))
 
 
 def rows(settings: Settings, query: str) -> list[tuple[object, ...]]:
@@ -44,78 +45,84 @@ REGISTERED = "SELECT method || ' ' || path FROM sys.resource ORDER BY 1"
 REVISION = "SELECT max(revision) FROM sys.policy_revision"
 
 
-def test_a_dry_run_tells_the_differences_and_changes_nothing(settings: Settings) -> None:
-    before = rows(settings, REGISTERED)
+@dataclass(frozen=True)
+class Synced:
+    """What a dry run and the sync after it told of a database, and what was registered before."""
 
-    told = sync(settings, dry_run=True).splitlines()
+    settings: Settings
+    before: list[tuple[object, ...]]
+    after_dry_run: list[tuple[object, ...]]
+    dry_run: list[str]
+    told: str
+
+
+@pytest.fixture(scope="module")
+def synced(stores: EmbeddedStores, published_template: str) -> Iterator[Synced]:
+    """A database with a resource of no route, a disabled one, a taken code and a disabled Button."""
+    with database(stores, published_template) as url:
+        settings = settings_for(url)
+        execute(
+            settings,
+            "INSERT INTO sys.resource (resource_name, resource_code, method, path)"
+            " VALUES ('Old', 'old', 'GET', '/api/old/{id}')",
+        )
+        taken = "resource_code = 'post.api.auth.logout'"
+        execute(settings, f"UPDATE sys.resource SET enabled = false, {taken} WHERE path = '/api/role/list'")
+        execute(settings, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:resource:bind'")
+        publish_policy(settings, configured(settings.policy))
+        before = rows(settings, REGISTERED)
+        dry_run = sync(settings, dry_run=True).splitlines()
+        after_dry_run = rows(settings, REGISTERED) + rows(settings, REVISION)
+        yield Synced(settings, before, after_dry_run, dry_run, sync(settings, dry_run=False))
+
+
+def test_a_dry_run_tells_the_differences_and_changes_nothing(synced: Synced) -> None:
+    told = synced.dry_run
 
     assert "+ PUT /api/resource/{id}  system:resource:update, system:service:resources" in told
     assert "+ POST /api/auth/logout  login" in told
     assert not [line for line in told if "/api/auth/login" in line]
-    assert not [line for line in told if "GET /api/role/list" in line]
-    assert " would be registered, 0 can't be, " in told[-1]
-    assert (rows(settings, REGISTERED), rows(settings, REVISION)) == (before, [(1,)])
+    assert not [line for line in told if "GET /api/user/list" in line]
+    assert " would be registered, 1 can't be, " in told[-1]
+    assert synced.after_dry_run == [*synced.before, (2,)]
 
 
-def test_a_sync_registers_and_binds_every_guarded_route_in_one_revision(settings: Settings) -> None:
-    sync(settings, dry_run=False)
-
+def test_a_sync_registers_and_binds_every_guarded_route_in_one_revision(synced: Synced) -> None:
+    settings = synced.settings
     bound = rows(
         settings,
         "SELECT m.auth_mark FROM sys.resource r JOIN sys.action_resource a ON a.resource_id = r.id"
         " JOIN sys.menu m ON m.id = a.menu_id"
-        " WHERE r.method = 'PUT' AND r.path = '/api/resource/{id}/buttons'",
+        " WHERE r.method = 'PUT' AND r.path = '/api/resource/{id}'",
     )
-    assert bound == [("system:resource:bind",), ("system:service:resources",)]
+    assert bound == [("system:resource:update",), ("system:service:resources",)]
     lines = rows(
         settings, "SELECT v2 FROM sys.casbin_rule WHERE v0 = 'resource' AND v1 = 'POST /api/auth/logout'"
     )
     assert lines == [("@login",)]
-    assert rows(settings, REVISION) == [(2,)]
-    assert "\n0 registered, 0 can't be, " in f"\n{sync(settings, dry_run=False)}"
-    assert rows(settings, REVISION) == [(2,)]
+    assert rows(settings, REVISION) == [(3,)]
+    assert "\n0 registered, 1 can't be, " in f"\n{sync(settings, dry_run=False)}"
+    assert rows(settings, REVISION) == [(3,)]
 
 
-def test_what_fits_no_route_is_named_and_never_deleted(settings: Settings) -> None:
-    execute(
-        settings,
-        "INSERT INTO sys.resource (resource_name, resource_code, method, path)"
-        " VALUES ('Old', 'old', 'GET', '/api/old/{id}')",
-    )
-
-    told = sync(settings, dry_run=False)
-
-    assert "? GET /api/old/{id}  resource" in told
-    assert ("GET /api/old/{id}",) in rows(settings, REGISTERED)
+def test_what_fits_no_route_is_named_and_never_deleted(synced: Synced) -> None:
+    assert "? GET /api/old/{id}  resource" in synced.told
+    assert ("GET /api/old/{id}",) in rows(synced.settings, REGISTERED)
 
 
-def test_a_route_whose_buttons_are_all_disabled_or_gone_is_not_registered(settings: Settings) -> None:
-    execute(settings, "UPDATE sys.menu SET enabled = false WHERE auth_mark = 'system:resource:bind'")
-
-    told = sync(settings, dry_run=False)
-
-    assert (
-        "! PUT /api/menu/{id}/resources  not registered: no enabled Button has system:resource:bind" in told
-    )
-    assert ("PUT /api/menu/{id}/resources",) not in rows(settings, REGISTERED)
+def test_a_route_whose_buttons_are_all_disabled_or_gone_is_not_registered(synced: Synced) -> None:
+    refused = "! PUT /api/menu/{id}/resources  not registered: no enabled Button has system:resource:bind"
+    assert refused in synced.told
+    assert ("PUT /api/menu/{id}/resources",) not in rows(synced.settings, REGISTERED)
 
 
-def test_a_disabled_resource_counts_as_registered(settings: Settings) -> None:
-    execute(settings, "UPDATE sys.resource SET enabled = false WHERE path = '/api/role/list'")
-
-    assert "GET /api/role/list" not in sync(settings, dry_run=True)
+def test_a_disabled_resource_counts_as_registered(synced: Synced) -> None:
+    assert not [line for line in synced.dry_run if "GET /api/role/list" in line]
 
 
-def test_codes_of_new_resources_make_way_for_those_that_are_taken(settings: Settings) -> None:
-    execute(
-        settings,
-        "UPDATE sys.resource SET resource_code = 'post.api.auth.logout' WHERE path = '/api/role/list'",
-    )
-
-    sync(settings, dry_run=False)
-
+def test_codes_of_new_resources_make_way_for_those_that_are_taken(synced: Synced) -> None:
     code = "SELECT resource_code FROM sys.resource WHERE path = '/api/auth/logout'"
-    assert rows(settings, code) == [("post.api.auth.logout-2",)]
+    assert rows(synced.settings, code) == [("post.api.auth.logout-2",)]
 
 
 def test_a_database_without_the_schema_is_refused_in_words(empty_database_url: str) -> None:
