@@ -120,6 +120,7 @@ def test_who_passes_a_request_is_what_is_decided_for_each_role_and_user(seed: in
 def test_what_somebody_passes_is_what_is_decided_for_each_request_and_code(seed: int) -> None:
     dice = random.Random(seed)
     policy = random_standing(dice).policy
+    routes = ResourceIndex(policy.rules.objects(ENDPOINT))
     for codes in (None, *(dice.sample(HELD, dice.randint(0, 2)) for _ in range(4))):
         held = None if codes is None else HeldCodes(codes)
         found = what(policy, held)
@@ -129,7 +130,7 @@ def test_what_somebody_passes_is_what_is_decided_for_each_request_and_code(seed:
         for method, path in told:
             assert decided(policy, method, path, held)
         for method, path in requests(policy):
-            route = ResourceIndex(policy.rules.objects(ENDPOINT)).find(method, path)
+            route = routes.find(method, path)
             resource = policy.resource_at(method, path)
             listed = any(
                 one.one is not None

@@ -94,7 +94,7 @@ def test_cooperative_iteration_lets_another_thread_run_in_between() -> None:
             turns.append("other")
 
     def mine() -> None:
-        for number in cooperatively(range(200_000)):
+        for number in cooperatively(range(120_000)):
             turns.extend(["mine"] if number % 10_000 == 0 else [])
 
     thread = threading.Thread(target=other)

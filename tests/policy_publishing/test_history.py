@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -31,37 +32,59 @@ async def button(service: Inside, code: str) -> int:
     return next(int(one["id"]) for one in found["items"] if one["authMark"] == code)
 
 
-async def bound_report(service: Inside) -> dict[str, Any]:
-    """Register a resource as revision 2, bind it as revision 3, and delete it as revision 4."""
-    saved: dict[str, Any] = await service.data("POST", "/api/resource", REPORT)
-    await service.data(
-        "PUT",
-        f"/api/resource/{saved['id']}/buttons",
-        {"menuIds": [await button(service, "system:role:list")]},
-        ("If-Match", "*"),
-    )
-    await service.data("DELETE", f"/api/resource/{saved['id']}", None, ("If-Match", "*"))
-    return saved
+QUESTION = {"method": "GET", "path": "/api/report/7", "permissions": ["system:user:list"]}
+DECIDED = {"method": "GET", "path": "/api/user/list", "permissions": ["system:role:list"]}
+GRANT = {"grant": "report:detail", "permissions": ["*"]}
 
 
-async def test_each_revision_is_told_with_who_why_and_by_which_request(service: Inside) -> None:
-    answer = await service.ask("POST", "/api/resource", REPORT)
+@dataclass(frozen=True)
+class Past:
+    """A service after the revisions 2 to 5: a resource was registered, bound and deleted, and a Button made.
+
+    ``request_id`` is that of the first of these requests, ``told`` are the answers to ``QUESTION`` while the
+    revisions 2 to 4 were in force, and ``decision_id`` is that of ``DECIDED`` at revision 1.
+    """
+
+    service: Inside
+    request_id: str
+    told: list[Any]
+    decision_id: str
+
+
+@pytest.fixture(scope="module")
+async def past(shared: Inside) -> Past:
+    decision_id = (await shared.data("POST", EXPLAIN, DECIDED))["resource"]["decisionId"]
+    answer = await shared.ask("POST", "/api/resource", REPORT)
     assert answer.status == 201
+    resource = f"/api/resource/{answer.json['data']['id']}"
+    told = [await shared.data("POST", EXPLAIN, QUESTION)]
+    menus = {"menuIds": [await button(shared, "system:role:list")]}
+    await shared.data("PUT", f"{resource}/buttons", menus, ("If-Match", "*"))
+    told.append(await shared.data("POST", EXPLAIN, QUESTION))
+    await shared.data("DELETE", resource, None, ("If-Match", "*"))
+    told.append(await shared.data("POST", EXPLAIN, QUESTION))
+    menu = {"menuType": "Button", "title": "Reports", "authMark": "report:detail"}
+    await shared.data("POST", "/api/menu", menu)
+    return Past(shared, dict(answer.headers)["x-request-id"], told, decision_id)
 
-    found = await service.data("GET", "/api/policy/revisions?size=1")
 
-    (newest,) = found["items"]
-    assert (found["total"], newest["revision"], newest["added"], newest["removed"]) == (2, 2, 1, 0)
-    assert (newest["userName"], newest["cause"]) == ("admin", "GET /api/report/{id} registered by admin")
-    assert newest["requestId"] == dict(answer.headers)["x-request-id"]
-    (first,) = (await service.data("GET", "/api/policy/revisions?size=1&page=2"))["items"]
+async def test_each_revision_is_told_with_who_why_and_by_which_request(past: Past) -> None:
+    found = await past.service.data("GET", "/api/policy/revisions?size=1&page=4")
+
+    (second,) = found["items"]
+    assert (found["total"], second["revision"], second["added"], second["removed"]) == (5, 2, 1, 0)
+    assert (second["userName"], second["cause"]) == ("admin", "GET /api/report/{id} registered by admin")
+    assert second["requestId"] == past.request_id
+    (first,) = (await past.service.data("GET", "/api/policy/revisions?size=1&page=5"))["items"]
     assert (first["revision"], first["userName"], first["requestId"]) == (1, None, None)
     assert first["cause"] == "start"
     assert first["added"] > 50
+    (newest,) = (await past.service.data("GET", "/api/policy/revisions?size=1"))["items"]
+    assert newest["revision"] == 5
 
 
-async def test_the_lines_of_revisions_and_what_lies_between_them_are_told(service: Inside) -> None:
-    await bound_report(service)
+async def test_the_lines_of_revisions_and_what_lies_between_them_are_told(past: Past) -> None:
+    service = past.service
     opened = "p, resource, GET /api/report/{id}, @login"
     bound = "p, resource, GET /api/report/{id}, system:role:list"
 
@@ -92,48 +115,35 @@ async def test_revisions_that_nobody_has_published_are_refused(shared: Inside) -
     assert (await shared.ask("POST", EXPLAIN, question | {"decisionId": "r9"})).fields == ["decisionId"]
 
 
-async def test_a_past_revision_answers_as_it_did_when_it_was_in_force(service: Inside) -> None:
-    question = {"method": "GET", "path": "/api/report/7", "permissions": ["system:user:list"]}
-    saved = await service.data("POST", "/api/resource", REPORT)
-    told = [await service.data("POST", EXPLAIN, question)]
-    menus = {"menuIds": [await button(service, "system:role:list")]}
-    await service.data("PUT", f"/api/resource/{saved['id']}/buttons", menus, ("If-Match", "*"))
-    told.append(await service.data("POST", EXPLAIN, question))
-    await service.data("DELETE", f"/api/resource/{saved['id']}", None, ("If-Match", "*"))
-    told.append(await service.data("POST", EXPLAIN, question))
+async def test_a_past_revision_answers_as_it_did_when_it_was_in_force(past: Past) -> None:
+    again = [
+        await past.service.data("POST", EXPLAIN, QUESTION | {"revision": number}) for number in (2, 3, 4)
+    ]
 
-    again = [await service.data("POST", EXPLAIN, question | {"revision": number}) for number in (2, 3, 4)]
-
-    assert again == told
+    assert again == past.told
     assert [one["resource"]["allowed"] for one in again] == [True, False, True]
     assert [one["resource"]["object"] for one in again] == ["GET /api/report/{id}"] * 2 + ["@unregistered"]
 
 
 async def test_a_past_decision_is_found_by_its_id_when_the_question_is_the_one_it_answered(
-    service: Inside,
+    past: Past,
 ) -> None:
-    question = {"method": "GET", "path": "/api/user/list", "permissions": ["system:role:list"]}
-    decision_id = (await service.data("POST", EXPLAIN, question))["resource"]["decisionId"]
-    await service.data("POST", "/api/resource", REPORT)
+    service, named = past.service, {"decisionId": past.decision_id}
 
-    same = await service.data("POST", EXPLAIN, question | {"decisionId": decision_id})
+    same = await service.data("POST", EXPLAIN, DECIDED | named)
     held = {"permissions": ["system:role:update"]}
-    other = await service.data("POST", EXPLAIN, question | held | {"decisionId": decision_id})
-    mixed = await service.ask("POST", EXPLAIN, question | {"decisionId": decision_id, "revision": 2})
+    other = await service.data("POST", EXPLAIN, DECIDED | held | named)
+    mixed = await service.ask("POST", EXPLAIN, DECIDED | named | {"revision": 2})
 
     assert (same["revision"], same["decisionMatches"]) == (1, True)
-    assert same["resource"]["decisionId"] == decision_id
+    assert same["resource"]["decisionId"] == past.decision_id
     assert (other["revision"], other["decisionMatches"]) == (1, False)
     assert mixed.fields == ["revision"]
 
 
-async def test_a_past_grant_is_explained_too(service: Inside) -> None:
-    question = {"grant": "report:detail", "permissions": ["*"]}
-    menu = {"menuType": "Button", "title": "Reports", "authMark": "report:detail"}
-    await service.data("POST", "/api/menu", menu)
-
-    before = await service.data("POST", EXPLAIN, question | {"revision": 1})
-    after = await service.data("POST", EXPLAIN, question | {"revision": 2})
+async def test_a_past_grant_is_explained_too(past: Past) -> None:
+    before = await past.service.data("POST", EXPLAIN, GRANT | {"revision": 4})
+    after = await past.service.data("POST", EXPLAIN, GRANT | {"revision": 5})
 
     assert (before["allowed"], after["allowed"]) == (False, True)
 
@@ -176,12 +186,12 @@ async def test_a_dry_run_raises_no_alarm_about_lines_that_it_does_not_replace(se
     assert [told in {one["event"] for one in logged} for logged in (dry, written)] == [False, True]
 
 
-async def test_long_lists_of_lines_are_told_in_pages(service: Inside) -> None:
+async def test_long_lists_of_lines_are_told_in_pages(past: Past) -> None:
+    service = past.service
     pages = [
         await service.data("GET", f"/api/policy/revisions/1?size=40&page={page}") for page in (1, 2, 3, 4)
     ]
     whole = await service.data("GET", "/api/policy/revisions/1")
-    await service.data("POST", "/api/resource", REPORT)
     diff = await service.data("GET", "/api/policy/diff?from=2&to=1&size=1")
 
     assert [line for one in pages for line in one["addedLines"]] == whole["addedLines"]
