@@ -11,7 +11,7 @@ import pytest
 
 from service.embedded import EmbeddedStores
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.inside_fixtures import service
 from tests.support.running import Ended, portcullis
 from tests.support.store_numbers import session_store
@@ -43,7 +43,7 @@ class Place:
 @pytest.fixture(scope="module")
 async def place(
     stores: EmbeddedStores,
-    seeded_template: str,
+    published_template: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Place]:
     """One installation for the tests of a module, with its files in a directory."""
@@ -53,7 +53,7 @@ async def place(
         "PORTCULLIS_OPLOG__CHAIN_KEY": CHAIN_KEY,
         "JWT_SECRET": SECRET,
     }
-    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
-        async with inside(url, redis_url, **own) as running:
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
+        async with inside_published(url, redis_url, **own) as running:
             variables = own | {"DATABASE_URL": url, "REDIS_URL": redis_url, "PORTCULLIS_CONFIG": ""}
             yield Place(running, folder, variables)

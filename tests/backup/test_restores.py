@@ -26,9 +26,10 @@ from service.settings import Objstore
 from tests.backup.conftest import CHAIN_KEY, SECRET
 from tests.files.forms import download, uploaded
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside, inside_published
 from tests.support.running import Ended, portcullis
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
+from tests.support.waiting import eventually_here
 
 pytestmark = pytest.mark.anyio
 
@@ -64,7 +65,7 @@ async def write(service: Inside, until: asyncio.Event, acknowledged: list[tuple[
         order = {"userName": f"w{secrets.token_hex(6)}", "nickName": "W", "password": PASSWORD}
         made = await service.data("POST", "/api/user", order)
         acknowledged.append((datetime.now(UTC), made["id"]))
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
 
 
 async def user(service: Inside, name: str) -> int:
@@ -91,7 +92,7 @@ def stored(folder: Path) -> set[str]:
 @pytest.fixture(scope="module")
 async def made(
     stores: EmbeddedStores,
-    seeded_template: str,
+    published_template: str,
     module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Made]:
@@ -107,8 +108,8 @@ async def made(
     async def command(url: str, *arguments: str) -> Ended:
         return await asyncio.to_thread(portcullis, folder, *arguments, DATABASE_URL=url, **shared)
 
-    with database(stores, seeded_template) as first, database(stores, "template1") as second:
-        async with inside(first, module_redis_url, **own) as old:
+    with database(stores, published_template) as first, database(stores, "template1") as second:
+        async with inside_published(first, module_redis_url, **own) as old:
             files = {BEFORE: (await uploaded(old, "before.txt", BEFORE))["id"]}
             link = (await old.data("POST", f"/api/file/{files[BEFORE]}/public-link", {}))["token"]
             account = await old.data(
@@ -121,10 +122,11 @@ async def made(
             acknowledged: list[tuple[datetime, int]] = []
             until = asyncio.Event()
             writing = asyncio.create_task(write(old, until, acknowledged))
-            await asyncio.sleep(0.3)
+            assert await eventually_here(lambda: len(acknowledged) > 2)
             done = await command(first, "backup", str(archive))
             assert done.status == 0, done.errors
-            await asyncio.sleep(0.1)
+            count = len(acknowledged)
+            assert await eventually_here(lambda: len(acknowledged) > count)
             until.set()
             await writing
 

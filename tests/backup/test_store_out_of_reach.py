@@ -19,7 +19,7 @@ from service.settings import load
 from tests.backup.conftest import SECRET
 from tests.files.forms import download, uploaded
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside, inside_published
 from tests.support.running import Ended, portcullis
 from tests.support.s3 import S3Server, s3_server
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
@@ -68,14 +68,14 @@ async def sweep(url: str, objects: ObjectStore) -> int | None:
 @pytest.fixture(scope="module")
 async def both(
     stores: EmbeddedStores,
-    seeded_template: str,
+    published_template: str,
     module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[Both]:
     folder = tmp_path_factory.mktemp("bucket")
     with (
         s3_server() as s3,
-        database(stores, seeded_template) as first,
+        database(stores, published_template) as first,
         database(stores, "template1") as second,
     ):
         own = s3.variables() | {"PORTCULLIS_SERVER__DATA": str(folder / "data"), "JWT_SECRET": SECRET}
@@ -86,7 +86,7 @@ async def both(
             return await asyncio.to_thread(portcullis, folder, *arguments, **variables)
 
         archive = folder / "backup.tar"
-        async with inside(first, module_redis_url, **own) as old:
+        async with inside_published(first, module_redis_url, **own) as old:
             files = {BEFORE: (await uploaded(old, "before.txt", BEFORE))["id"]}
             await make_orphan(old)
             order = {"userName": "spared", "nickName": "S", "password": PASSWORD}

@@ -9,7 +9,7 @@ import pytest
 from tests.authn.keys import settings_for
 from tests.client.demonstration import Way, guarded_orders
 from tests.forward.test_whole_service import set_up
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.support.members import Member, ids_of, member
 from tests.web.served import strictly_served
 
@@ -45,7 +45,7 @@ PROXIES = [("nginx", "caddy"), pytest.param(("traefik", "envoy"), marks=pytest.m
 
 @pytest.mark.parametrize("proxies", PROXIES)
 async def test_a_role_change_decides_the_next_request_in_every_way(
-    seeded_database_url: str,
+    published_database_url: str,
     redis_url: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -58,7 +58,7 @@ async def test_a_role_change_decides_the_next_request_in_every_way(
         "PORTCULLIS_AUTH__JWT_PUBLIC_KEY": str(keys.jwt_public_key),
         "PORTCULLIS_AUTH__FORWARD_ASSERTION": "true",
     }
-    async with inside(seeded_database_url, redis_url, **variables) as service:
+    async with inside_published(published_database_url, redis_url, **variables) as service:
         key, key_path = await set_up(service)
         alice = await member(service, "alice")
         role = f"/api/role/{alice.role_id}/permissions"

@@ -12,7 +12,7 @@ from service.authz.publishing.shipped import read_shipped
 from service.authz.review.replay import replay
 from service.authz.review.sources import read_policy, source_named
 from service.records.database.transactions import Database
-from tests.support.inside import inside
+from tests.support.inside import inside_published
 from tests.web.test_metrics import TOKEN, value
 
 AUDITOR = 3
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
-    seeded_database_url: str, redis_url: str, tmp_path: Path
+    published_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "decisions.jsonl"
     chosen = {
@@ -30,7 +30,7 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
         "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
     }
-    async with inside(seeded_database_url, redis_url, **chosen) as service:
+    async with inside_published(published_database_url, redis_url, **chosen) as service:
         new_user = {"userName": "bob", "nickName": "Bob", "password": "a-Long-enough-1"}
         await service.data("POST", "/api/user", {**new_user, "roleIds": [AUDITOR]})
         token = await service.log_in("bob", "a-Long-enough-1")
@@ -52,7 +52,7 @@ async def test_refusals_and_allowed_requests_are_in_the_file_and_counted(
     for secret in (b"a-Long-enough-1", token.encode(), (service.token or "none").encode()):
         assert secret not in path.read_bytes()
 
-    database = Database(seeded_database_url)
+    database = Database(published_database_url)
     policy = await read_policy(source_named("1"), read_shipped(), database)
     await database.close()
     with path.open("rb") as lines:

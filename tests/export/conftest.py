@@ -31,10 +31,10 @@ SECRET = "whsec_" + base64.b64encode(b"a key of thirty-two random bytes").decode
 class Place:
     """A database, its writers and its deliveries; each test has destinations of its own."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, database: Database) -> None:
         self.url = url
-        self.database = Database(url, timeout=10.0)
-        self._writing = Writing(self.database, Chain())
+        self.database = database
+        self._writing = Writing(database, Chain())
         self.stack = AsyncExitStack()
 
     async def write(self, *actions: str, **fields: Any) -> list[str]:
@@ -93,10 +93,16 @@ def export_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+async def _database(export_url: str) -> AsyncIterator[Database]:
+    opened = Database(export_url, timeout=10.0)
+    yield opened
+    await opened.close()
+
+
 @pytest.fixture
-async def place(export_url: str) -> AsyncIterator[Place]:
+async def place(export_url: str, _database: Database) -> AsyncIterator[Place]:
     """The place of a test."""
-    made = Place(export_url)
+    made = Place(export_url, _database)
     async with made.stack:
         yield made
-    await made.database.close()

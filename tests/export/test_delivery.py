@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
+import multiprocessing
 
 import pytest
 from sqlalchemy import text
@@ -13,12 +13,16 @@ from structlog.testing import capture_logs
 from service.export import delivery as module
 from service.export.delivery import LONGEST_ASKED, Delivery, backoff
 from service.records.export import entries
+from tests.export import sender
 from tests.export.conftest import Place
 from tests.export.receiver import HttpReceiver, poisoned, said
 from tests.export.test_receivers import SyslogServer, messages_of, tcp
 from tests.oplog.conftest import until
 
 pytestmark = pytest.mark.anyio
+
+_processes = multiprocessing.get_context("forkserver")
+_processes.set_forkserver_preload(["tests.support.command_imports"])
 
 
 async def drained(delivery: Delivery) -> None:
@@ -155,28 +159,16 @@ async def test_only_one_worker_sends_until_its_lease_is_over(place: Place) -> No
         assert (await place.state(where)).worker == "w2"
 
 
-SENDING = """
-import asyncio, sys
-from service.export.delivery import Delivery
-from service.records.database.transactions import Database
-from service.settings import Destination
-
-url, to, name, secret = sys.argv[1:]
-delivery = Delivery(Destination(name=name, url=to, secret=secret, timeout=5.0), Database(url), "w1")
-asyncio.run(delivery.run())
-"""
-
-
 async def test_a_worker_killed_within_a_batch_has_it_sent_again_by_another_one(place: Place) -> None:
     async with HttpReceiver(hangs=True).listening() as receiver:
         where = place.destination(receiver.url)
         await (await place.delivery(where, "w0")).close()
         written = await place.write("a", "b")
-        words = [sys.executable, "-c", SENDING, place.url, where.url, where.name, where.secret]
-        worker = await asyncio.create_subprocess_exec(*words)
+        worker = _processes.Process(target=sender.run, args=(place.url, where))
+        await asyncio.to_thread(worker.start)
         await until(lambda: bool(receiver.requests))
         worker.kill()
-        await worker.wait()
+        await asyncio.to_thread(worker.join)
         receiver.hangs = False
         two = await place.delivery(where, "w2")
         assert receiver.taken == []  # the lease of the first one is not over

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from tests.oplog.conftest import until
-from tests.support.inside import inside
+from tests.support.inside import inside_published
 from tests.web.test_metrics import TOKEN, value
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_operations_logins_and_decisions_of_a_service_are_exported(
-    seeded_database_url: str, redis_url: str, tmp_path: Path
+    published_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "audit.jsonl"
     logs = ["operations", "logins", "decisions"]
@@ -32,7 +32,7 @@ async def test_operations_logins_and_decisions_of_a_service_are_exported(
     def has(log: str, **members: Any) -> bool:
         return any(one["log"] == log and members.items() <= one["entry"].items() for one in found())
 
-    async with inside(seeded_database_url, redis_url, **chosen) as service:
+    async with inside_published(published_database_url, redis_url, **chosen) as service:
         new_user = {"userName": "bob", "nickName": "Bob", "password": "a-Long-enough-1", "roleIds": [3]}
         await service.data("POST", "/api/user", new_user)
         token = await service.log_in("bob", "a-Long-enough-1")

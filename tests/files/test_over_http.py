@@ -37,9 +37,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
+def url(stores: EmbeddedStores, published_template: str) -> Iterator[str]:
     """The database of the service."""
-    with database(stores, seeded_template) as made:
+    with database(stores, published_template) as made:
         yield made
 
 

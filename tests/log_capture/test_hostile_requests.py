@@ -96,11 +96,11 @@ def monitored(redis_url: str) -> Iterator[list[str]]:
 @pytest.fixture(scope="module")
 def site(
     stores: EmbeddedStores,
-    seeded_template: str,
+    published_template: str,
     module_redis_url: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Site]:
-    with database(stores, seeded_template) as url, monitored(module_redis_url) as said:
+    with database(stores, published_template) as url, monitored(module_redis_url) as said:
         variables = {
             "DATABASE_URL": url,
             "REDIS_URL": module_redis_url,

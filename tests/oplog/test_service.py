@@ -28,10 +28,10 @@ def explain(client: httpx.Client, header: dict[str, str], number: int) -> str | 
 
 
 def test_every_call_that_was_answered_has_its_entry_when_the_service_has_stopped_amid_them(
-    seeded_database_url: str, redis_url: str, tmp_path: Path
+    published_database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     environ: dict[str, Any] = {
-        "DATABASE_URL": seeded_database_url,
+        "DATABASE_URL": published_database_url,
         "REDIS_URL": redis_url,
         "JWT_SECRET": secrets.token_urlsafe(48),
         "PORTCULLIS_LOG__FORMAT": "json",
@@ -50,7 +50,7 @@ def test_every_call_that_was_answered_has_its_entry_when_the_service_has_stopped
     assert len(answered) > CALLS // 2
     assert [line["waiting"] + line["dropped"] for line in closed] == [0, 0]
     assert {head["log"] for head in heads} == {"operation_log", "login_log"}
-    with psycopg.connect(seeded_database_url) as connection:
+    with psycopg.connect(published_database_url) as connection:
         rows = connection.execute("SELECT request_id FROM sys.operation_log").fetchall()
         months = connection.execute("SELECT count(*) FROM ONLY sys.operation_log_default").fetchone()
     assert answered - {row[0] for row in rows} == set()

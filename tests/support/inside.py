@@ -128,7 +128,9 @@ def _settings(database_url: str, redis_url: str, variables: Mapping[str, str]) -
 
 def _shipped(policy: settings.Policy) -> Shipped:
     """Return what the settings name; a test may have changed files of its own since the last start."""
-    return _usual() if policy == settings.Policy() else configured(policy)
+    usual = settings.Policy()
+    unlogged = replace(policy, decision_log=usual.decision_log, decision_log_allows=usual.decision_log_allows)
+    return _usual() if unlogged == usual else configured(policy)
 
 
 @cache

@@ -77,6 +77,12 @@ def seeded_database_url(new_database: NewDatabase, seeded_template: str) -> str:
     return new_database(seeded_template)
 
 
+@pytest.fixture
+def published_database_url(new_database: NewDatabase, published_template: str) -> str:
+    """The same with its first policy, and a cheap hash for its administrator."""
+    return new_database(published_template)
+
+
 async def create_user(connection: Connection, name: str, password_hash: str, *role_codes: str) -> int:
     """Write an enabled user in the roles of ``role_codes``, and return the id."""
     roles = await user_tables.role_ids(connection, role_codes)

@@ -11,7 +11,7 @@ from service.embedded import EmbeddedStores
 from service.web.observability.tracing import export
 from tests.support.collector import Collector, Span, collecting
 from tests.support.databases import database
-from tests.support.inside import Inside, inside
+from tests.support.inside import Inside, inside_published
 from tests.web.driver import Answer
 from tests.web.test_metrics import TOKEN
 
@@ -51,8 +51,8 @@ def collector() -> Iterator[Collector]:
 
 
 @pytest.fixture(scope="module")
-def database_url(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
-    with database(stores, seeded_template) as url:
+def database_url(stores: EmbeddedStores, published_template: str) -> Iterator[str]:
+    with database(stores, published_template) as url:
         yield url
 
 
@@ -67,5 +67,5 @@ async def traced(database_url: str, module_redis_url: str, collector: Collector)
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
         "PORTCULLIS_DATABASE__TIMEOUT": "1",
     }
-    async with inside(database_url, module_redis_url, **variables) as service:
+    async with inside_published(database_url, module_redis_url, **variables) as service:
         yield service

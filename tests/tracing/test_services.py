@@ -13,7 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from tests.service.conftest import variables_for
 from tests.support.collector import Collector, named
 from tests.support.databases import NewDatabase
-from tests.support.inside import inside
+from tests.support.inside import inside_published
 from tests.support.running import running
 from tests.tracing.conftest import asked
 from tests.web.test_metrics import TOKEN, value
@@ -24,15 +24,15 @@ END = b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %
 
 
 async def test_without_the_database_the_transaction_has_the_error_and_the_request_is_503(
-    new_database: NewDatabase, seeded_template: str, redis_url: str, collector: Collector
+    new_database: NewDatabase, published_template: str, redis_url: str, collector: Collector
 ) -> None:
-    url = new_database(seeded_template)
+    url = new_database(published_template)
     variables = {
         "PORTCULLIS_TRACING__ENDPOINT": collector.url,
         "PORTCULLIS_TRACING__RATIO": "1",
         "PORTCULLIS_DATABASE__TIMEOUT": "1",
     }
-    async with inside(url, redis_url, **variables) as service:
+    async with inside_published(url, redis_url, **variables) as service:
         name = str(conninfo_to_dict(url)["dbname"])
         with psycopg.connect(make_conninfo(url, dbname="postgres"), autocommit=True) as server:
             server.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'.encode())
@@ -53,7 +53,7 @@ async def test_without_the_database_the_transaction_has_the_error_and_the_reques
 
 
 async def test_the_decision_log_and_problems_name_the_trace(
-    seeded_database_url: str, redis_url: str, collector: Collector, tmp_path: Path
+    published_database_url: str, redis_url: str, collector: Collector, tmp_path: Path
 ) -> None:
     path = tmp_path / "decisions.jsonl"
     variables = {
@@ -62,7 +62,7 @@ async def test_the_decision_log_and_problems_name_the_trace(
         "PORTCULLIS_POLICY__DECISION_LOG": str(path),
         "PORTCULLIS_POLICY__DECISION_LOG_ALLOWS": "1",
     }
-    async with inside(seeded_database_url, redis_url, **variables) as service:
+    async with inside_published(published_database_url, redis_url, **variables) as service:
         refused = await service.ask("GET", "/api/user/x", None, ("X-Request-Id", "logged-1"))
     events = [json.loads(line) for line in path.read_text().splitlines()]
     (event,) = [one for one in events if one["request_id"] == "logged-1"]
@@ -79,7 +79,7 @@ async def test_without_the_collector_requests_go_on_and_its_spans_are_counted_as
         "PORTCULLIS_TRACING__TIMEOUT": "1",
         "PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN,
     }
-    async with inside(new_database(published_template), redis_url, **variables) as service:
+    async with inside_published(new_database(published_template), redis_url, **variables) as service:
         dropped = 0.0
         while not dropped:
             assert (await service.ask("GET", "/api/user/info")).status == 200

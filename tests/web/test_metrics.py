@@ -10,7 +10,7 @@ from service.authz.publishing.shipped import read_shipped
 from service.embedded import EmbeddedStores
 from service.kernel.metrics import Sample
 from service.web.observability.exposition import exposition
-from tests.support.inside import inside
+from tests.support.inside import inside_published
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 
 pytestmark = pytest.mark.anyio
@@ -27,9 +27,11 @@ def value(text: str, name: str, **labels: str) -> float:
 
 
 async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_paths_as_one(
-    seeded_database_url: str, redis_url: str
+    published_database_url: str, redis_url: str
 ) -> None:
-    async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
+    async with inside_published(
+        published_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
+    ) as service:
         await service.ask("GET", "/api/user/info")
         await service.ask("GET", "/api/user/info")
         await service.ask("GET", "/api/role/list?size=0")
@@ -60,9 +62,9 @@ async def test_requests_denials_and_durations_are_counted_by_route_and_unknown_p
     assert value(text, "portcullis_job_failing", job_name="log-verification") == 0
 
 
-async def test_sign_ins_are_counted_by_how_they_ended(seeded_database_url: str, redis_url: str) -> None:
+async def test_sign_ins_are_counted_by_how_they_ended(published_database_url: str, redis_url: str) -> None:
     variables = {"PORTCULLIS_SERVER__METRICS_TOKEN": TOKEN, "PORTCULLIS_THROTTLE__LOGIN_ACCOUNT": "2"}
-    async with inside(seeded_database_url, redis_url, **variables) as service:
+    async with inside_published(published_database_url, redis_url, **variables) as service:
 
         async def tried(user_name: str, password: str) -> int:
             credentials = {"userName": user_name, "password": password}
@@ -96,8 +98,10 @@ async def test_sign_ins_are_counted_by_how_they_ended(seeded_database_url: str, 
     assert value(text, "portcullis_session_store_call_duration_seconds_count", call="check") >= 1
 
 
-async def test_callers_without_the_token_read_nothing(seeded_database_url: str, redis_url: str) -> None:
-    async with inside(seeded_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN) as service:
+async def test_callers_without_the_token_read_nothing(published_database_url: str, redis_url: str) -> None:
+    async with inside_published(
+        published_database_url, redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
+    ) as service:
         for header in (("X-None", ""), ("Authorization", "Bearer "), ("Authorization", f"Bearer {TOKEN}x")):
             answer = await service.as_stranger("GET", "/metrics", header)
             assert (answer.status, answer.code) == (401, "unauthenticated")
@@ -105,19 +109,19 @@ async def test_callers_without_the_token_read_nothing(seeded_database_url: str, 
 
 
 async def test_without_a_token_in_the_settings_there_are_no_metrics(
-    seeded_database_url: str, redis_url: str
+    published_database_url: str, redis_url: str
 ) -> None:
-    async with inside(seeded_database_url, redis_url) as service:
+    async with inside_published(published_database_url, redis_url) as service:
         for token in ("", "Bearer "):
             answer = await service.as_stranger("GET", "/metrics", ("Authorization", token))
             assert (answer.status, answer.code) == (404, "not_found")
 
 
 async def test_without_the_store_a_worker_tells_its_own(
-    own_stores: EmbeddedStores, seeded_database_url: str
+    own_stores: EmbeddedStores, published_database_url: str
 ) -> None:
-    async with inside(
-        seeded_database_url, own_stores.redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
+    async with inside_published(
+        published_database_url, own_stores.redis_url, PORTCULLIS_SERVER__METRICS_TOKEN=TOKEN
     ) as service:
         own_stores.valkey.stop()
         assert (await service.ask("GET", "/api/user/info")).status == 503
