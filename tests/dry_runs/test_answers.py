@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import psycopg
@@ -16,15 +17,23 @@ DRY = "?dryRun=true"
 PASSWORD = "six stubborn otters"
 
 
-async def stored(house: Inside) -> list[Any]:
+Connection = psycopg.AsyncConnection[Any]
+TABLES = ("user", "role", "menu", "resource", "user_role", "role_menu", "action_resource", "casbin_rule")
+STORED = " UNION ALL ".join(
+    f"SELECT '{table}', t::text FROM sys.{table} t" for table in (*TABLES, "policy_revision")
+)
+
+
+@pytest.fixture
+async def connection(house: Inside) -> AsyncIterator[Connection]:
+    """A connection to the service's database, in autocommit."""
+    async with await psycopg.AsyncConnection.connect(house.database_url, autocommit=True) as opened:
+        yield opened
+
+
+async def stored(connection: Connection) -> list[Any]:
     """Return all that a write of rights can change, but for the logs."""
-    tables = ("user", "role", "menu", "resource", "user_role", "role_menu", "action_resource", "casbin_rule")
-    async with await psycopg.AsyncConnection.connect(house.database_url) as connection:
-        found = []
-        for table in (*tables, "policy_revision"):
-            rows = await connection.execute(f"SELECT t::text FROM sys.{table} t ORDER BY 1".encode())
-            found.append(await rows.fetchall())
-    return found
+    return await (await connection.execute(f"{STORED} ORDER BY 1, 2".encode())).fetchall()
 
 
 async def button(house: Inside, code: str) -> int:
@@ -58,13 +67,15 @@ async def resource(house: Inside, method: str, path: str) -> int:
     return number
 
 
-async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(house: Inside) -> None:
+async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(
+    house: Inside, connection: Connection
+) -> None:
     listing = await role(house, "listing", "system:role:list")
     other = await role(house, "other", "system:*")
     await user(house, "one", listing)
     await user(house, "both", listing, other)
     await house.log_in("one", PASSWORD)
-    before = await stored(house)
+    before = await stored(connection)
 
     told = await house.data("PUT", f"/api/role/{listing}/permissions{DRY}", {"menuIds": []})
 
@@ -77,7 +88,7 @@ async def test_who_loses_what_is_told_by_role_without_those_who_keep_it(house: I
     assert [(one["roleCode"], one["users"]) for one in told["loses"]] == [("listing", 1)]
     assert set(told["loses"][0]["access"]) == lost
     assert (told["sessions"], told["warnings"]) == (1, [])
-    assert await stored(house) == before
+    assert await stored(connection) == before
 
 
 BUTTON: dict[str, Any] = {
@@ -131,7 +142,7 @@ WRITES: list[tuple[str, str, Any]] = [
 ]
 
 
-async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside) -> None:
+async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside, connection: Connection) -> None:
     reading = await role(house, "reading", "system:role:list")
     ids = {
         "button": await button(house, "system:role:list"),
@@ -150,7 +161,7 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside) -> 
         {"menuIds": [await button(house, "system:file:list")]},
     )
     wanda = await house.log_in("wanda", PASSWORD)
-    before, revision = await stored(house), (await house.data("GET", "/api/policy"))["revision"]
+    before, revision = await stored(connection), (await house.data("GET", "/api/policy"))["revision"]
 
     for method, path, body in WRITES:
         answer = await house.ask(method, path.format(**ids) + DRY, body)
@@ -160,7 +171,7 @@ async def test_no_dry_run_saves_anything_or_touches_a_session(house: Inside) -> 
         assert set(answer.json["data"]) == {"gains", "loses", "sessions", "warnings"} | edits
         assert answer.header("etag") is None
         assert answer.header("x-policy-in-force") is None
-        assert await stored(house) == before, (method, path)
+        assert await stored(connection) == before, (method, path)
 
     assert (await house.data("GET", "/api/policy"))["revision"] == revision
     assert (await house.ask("GET", "/api/user/info", token=wanda)).status == 200
@@ -301,16 +312,15 @@ async def test_callers_are_warned_of_what_they_would_lose_and_of_what_has_no_eff
     ]
 
 
-async def test_a_dry_run_stands_in_the_operation_log_as_one(house: Inside) -> None:
+async def test_a_dry_run_stands_in_the_operation_log_as_one(house: Inside, connection: Connection) -> None:
     dry = await house.ask("POST", f"/api/role{DRY}", {"roleName": "N", "roleCode": "n"})
 
     statement = "SELECT query, status FROM sys.operation_log WHERE request_id = %s"
     rows: list[Any] = []
-    async with await psycopg.AsyncConnection.connect(house.database_url, autocommit=True) as connection:
-        for _ in range(400):
-            found = await connection.execute(statement, [dry.header("x-request-id")])
-            if rows := await found.fetchall():
-                break
-            await asyncio.sleep(0.05)
+    for _ in range(400):
+        found = await connection.execute(statement, [dry.header("x-request-id")])
+        if rows := await found.fetchall():
+            break
+        await asyncio.sleep(0.05)
 
     assert rows == [("dryRun=true", 200)]

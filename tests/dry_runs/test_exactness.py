@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import psycopg
 import pytest
 
-from service import settings
 from service.authz.engine.policy import Policy
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.publishing.live import LivePolicy
-from service.authz.publishing.shipped import configured
 from service.kernel.codes import HeldCodes
 from service.records.database.transactions import Database
 from tests.support.inside import Inside
+from tests.support.shipped import SHIPPED
 
 pytestmark = pytest.mark.anyio
 
@@ -33,6 +32,9 @@ PATHS: Final = (
 )
 
 
+SERVING: Final = ResourceIndex({rule.object for rule in SHIPPED.endpoints})
+
+
 @dataclass(frozen=True)
 class Moment:
     """Who may do what, as stored and in force: read past the code under test."""
@@ -41,11 +43,19 @@ class Moment:
     serving: ResourceIndex
     codes: dict[str, list[str]]
     users: dict[int, list[str]]
+    known: dict[tuple[str, ...], bool] = field(default_factory=dict)
+    """What has been decided, by the request and the roles."""
 
     def allows(self, request: str, roles: list[str] | None) -> bool:
         """Decide one real request for a user with these roles; None is a user who does not exist."""
         if roles is None:
             return False
+        question = (request, *roles)
+        if question not in self.known:
+            self.known[question] = self._decided(request, roles)
+        return self.known[question]
+
+    def _decided(self, request: str, roles: list[str]) -> bool:
         held = HeldCodes([code for role in roles for code in self.codes.get(role, [])])
         method, _, path = request.partition(" ")
         route = self.serving.find(method, path)
@@ -142,8 +152,7 @@ class World:
 
 async def moment(service: Inside) -> Moment:
     """Read who may do what now."""
-    shipped = configured(settings.Policy())
-    live, database = LivePolicy(shipped), Database(service.database_url, pool_size=1)
+    live, database = LivePolicy(SHIPPED), Database(service.database_url, pool_size=1)
     await live.load(database)
     await database.close()
     async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
@@ -160,13 +169,12 @@ async def moment(service: Inside) -> Moment:
             " WHERE u.status = 'enabled' GROUP BY u.id"
         )
         having = {user: list(roles) for user, roles in await users.fetchall()}
-    routes = {rule.object for rule in shipped.endpoints}
-    return Moment(live.current, ResourceIndex(routes), given, having)
+    return Moment(live.current, SERVING, given, having)
 
 
 def requests() -> list[str]:
     """Return real requests: to every route, with values that some resources name and one that none does."""
-    routes = {rule.object for rule in configured(settings.Policy()).endpoints if rule.code != "@anyone"}
+    routes = {rule.object for rule in SHIPPED.endpoints if rule.code != "@anyone"}
     found = set()
     for route in routes:
         for value in ("1", "zz9"):

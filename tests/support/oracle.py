@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 
 def covers(held: Iterable[str], code: str) -> bool:
@@ -11,9 +12,10 @@ def covers(held: Iterable[str], code: str) -> bool:
 
     A ``*`` at the end of a held code stands for one segment or more, any other for exactly one.
     """
-    return any(re.fullmatch(_pattern(one), code) for one in held)
+    return any(_pattern(one).fullmatch(code) for one in held)
 
 
-def _pattern(held: str) -> str:
+@cache
+def _pattern(held: str) -> re.Pattern[str]:
     *head, last = ["[^:]+" if segment == "*" else re.escape(segment) for segment in held.split(":")]
-    return ":".join([*head, "[^:]+(?::[^:]+)*" if held.endswith("*") else last])
+    return re.compile(":".join([*head, "[^:]+(?::[^:]+)*" if held.endswith("*") else last]))
