@@ -20,10 +20,10 @@ REPORT = {
 
 
 @pytest.mark.anyio
-async def test_the_only_worker_is_one_of_one(service: Inside) -> None:
-    made = await service.ask("POST", "/api/resource", REPORT)
+async def test_the_only_worker_is_one_of_one(shared: Inside) -> None:
+    made = await shared.ask("POST", "/api/resource", REPORT)
     assert (made.status, made.header(IN_FORCE.lower())) == (201, "1/1")
-    refused = await service.ask("POST", "/api/resource", REPORT)
+    refused = await shared.ask("POST", "/api/resource", REPORT)
     assert (refused.status, refused.header(IN_FORCE.lower())) == (409, None)
 
 

@@ -19,9 +19,7 @@ from tests.support.running import portcullis
 SECRET = "kX7-Qw2zPv9_LrT4mNb8sYc1HjD6gUfEoAi3ZxKlVtR"
 HOLDERS: tuple[list[str] | None, ...] = (
     None,
-    [],
     ["*"],
-    ["system:*"],
     ["system:*:list"],
     ["system:role:list", "system:resource:bind"],
     ["*:user:create", "@login", "@nobody"],

@@ -114,7 +114,7 @@ class Ledger:
 
 @pytest.fixture(scope="module")
 def ledger(shared: Inside) -> Ledger:
-    """For tests whose codes, paths and names are their own: each restores what it has changed itself."""
+    """For tests whose codes, paths and names are their own, so that they do not disturb one another."""
     return Ledger(shared)
 
 

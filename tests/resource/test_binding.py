@@ -28,11 +28,11 @@ async def button(service: Inside, code: str) -> int:
     return await menu(service, f"auth_mark = '{code}'")
 
 
-async def test_bindings_are_read_from_both_sides(service: Inside) -> None:
-    listing, creating = await resource(service, "/api/role/list"), await button(service, "system:user:create")
+async def test_bindings_are_read_from_both_sides(shared: Inside) -> None:
+    listing, creating = await resource(shared, "/api/role/list"), await button(shared, "system:user:create")
 
-    of_resource = await service.data("GET", f"/api/resource/{listing}/buttons")
-    of_button = await service.data("GET", f"/api/menu/{creating}/resources")
+    of_resource = await shared.data("GET", f"/api/resource/{listing}/buttons")
+    of_button = await shared.data("GET", f"/api/menu/{creating}/resources")
 
     assert creating in of_resource["menuIds"]
     assert [one["id"] for one in of_resource["buttons"]] == of_resource["menuIds"]
@@ -91,42 +91,42 @@ async def test_what_is_no_list_of_ids_is_refused_by_its_field(
     assert answer.fields[0].startswith(field)
 
 
-async def test_one_bad_id_leaves_all_bindings_as_they_were(service: Inside) -> None:
-    listing = await resource(service, "/api/role/list")
-    page, share = await menu(service, "name = 'role'"), await button(service, "system:file:share")
-    before = await service.data("GET", f"/api/resource/{listing}/buttons")
+async def test_one_bad_id_leaves_all_bindings_as_they_were(shared: Inside) -> None:
+    listing = await resource(shared, "/api/role/list")
+    page, share = await menu(shared, "name = 'role'"), await button(shared, "system:file:share")
+    before = await shared.data("GET", f"/api/resource/{listing}/buttons")
 
-    answer = await service.ask("PUT", f"/api/resource/{listing}/buttons", {"menuIds": [share, page, 10**9]})
+    answer = await shared.ask("PUT", f"/api/resource/{listing}/buttons", {"menuIds": [share, page, 10**9]})
 
     assert answer.fields == ["menuIds[1]", "menuIds[2]"]
-    assert await service.data("GET", f"/api/resource/{listing}/buttons") == before
+    assert await shared.data("GET", f"/api/resource/{listing}/buttons") == before
 
 
-async def test_a_menu_that_is_no_button_has_no_resources(service: Inside) -> None:
-    page = await menu(service, "name = 'role'")
+async def test_a_menu_that_is_no_button_has_no_resources(shared: Inside) -> None:
+    page = await menu(shared, "name = 'role'")
 
     for answer in (
-        await service.ask("GET", f"/api/menu/{page}/resources"),
-        await service.ask("PUT", f"/api/menu/{page}/resources", {"resourceIds": []}),
+        await shared.ask("GET", f"/api/menu/{page}/resources"),
+        await shared.ask("PUT", f"/api/menu/{page}/resources", {"resourceIds": []}),
     ):
         assert answer.fields == ["id"]
-    assert (await service.ask("GET", "/api/menu/999999/resources")).status == 404
+    assert (await shared.ask("GET", "/api/menu/999999/resources")).status == 404
 
 
-async def test_bindings_that_somebody_else_has_changed_are_not_overwritten(service: Inside) -> None:
-    listing, share = await resource(service, "/api/role/list"), await button(service, "system:file:share")
+async def test_bindings_that_somebody_else_has_changed_are_not_overwritten(shared: Inside) -> None:
+    listing, share = await resource(shared, "/api/role/list"), await button(shared, "system:file:share")
     mine, theirs = f"/api/resource/{listing}/buttons", f"/api/menu/{share}/resources"
-    seen = {path: (await service.ask("GET", path)).header("etag") or "" for path in (mine, theirs)}
-    saved = await service.ask("PUT", theirs, {"resourceIds": [listing]}, ("If-Match", seen[theirs]))
+    seen = {path: (await shared.ask("GET", path)).header("etag") or "" for path in (mine, theirs)}
+    saved = await shared.ask("PUT", theirs, {"resourceIds": [listing]}, ("If-Match", seen[theirs]))
     assert saved.status == 200
 
-    late = await service.ask("PUT", mine, {"menuIds": []}, ("If-Match", seen[mine]))
-    again = await service.ask("PUT", theirs, {"resourceIds": []}, ("If-Match", seen[theirs]))
+    late = await shared.ask("PUT", mine, {"menuIds": []}, ("If-Match", seen[mine]))
+    again = await shared.ask("PUT", theirs, {"resourceIds": []}, ("If-Match", seen[theirs]))
 
     assert [(answer.status, answer.code) for answer in (late, again)] == [(412, "precondition_failed")] * 2
-    now = (await service.ask("GET", theirs)).header("etag") or ""
+    now = (await shared.ask("GET", theirs)).header("etag") or ""
     assert saved.header("etag") == now
-    await service.data("PUT", theirs, {"resourceIds": []}, ("If-Match", now))
+    await shared.data("PUT", theirs, {"resourceIds": []}, ("If-Match", now))
 
 
 async def test_a_resource_bound_to_disabled_buttons_only_is_closed_even_to_who_holds_everything(

@@ -20,10 +20,24 @@ GUARDED = {
 }
 
 
+def guarded(name: str) -> dict[str, Any]:
+    """Return a resource with a code and a path of its own."""
+    return GUARDED | {"resourceCode": name, "path": f"/api/{name}/{{id}}"}
+
+
+async def clerk_of(service: Inside) -> Member:
+    """Return somebody who writes resources and holds one code besides."""
+    return await member(service, "clerk", *POWERS, "system:user:list")
+
+
 @pytest.fixture
 async def clerk(service: Inside) -> Member:
-    """Somebody who writes resources and holds one code besides."""
-    return await member(service, "clerk", *POWERS, "system:user:list")
+    return await clerk_of(service)
+
+
+@pytest.fixture(scope="module")
+async def shared_clerk(shared: Inside) -> Member:
+    return await clerk_of(shared)
 
 
 async def bound(service: Inside, *codes: str, **changes: Any) -> int:
@@ -45,51 +59,53 @@ def refused(answer: Any, *codes: str) -> bool:
 
 
 async def test_a_button_is_bound_and_unbound_only_by_who_holds_its_code(
-    service: Inside, clerk: Member
+    shared: Inside, shared_clerk: Member
 ) -> None:
-    listing, deleting = await ids_of(service, "system:user:list", "system:user:delete")
-    resource = await bound(service, "system:user:list", "system:user:delete")
+    listing, deleting = await ids_of(shared, "system:user:list", "system:user:delete")
+    resource = await bound(shared, "system:user:list", "system:user:delete", **guarded("both"))
     path = f"/api/resource/{resource}/buttons"
-    before = await state(service)
+    before = await state(shared)
 
-    takes = await clerk.ask("PUT", path, {"menuIds": [listing]})
-    takes_all = await clerk.ask("PUT", path, {"menuIds": []})
-    foreign = await clerk.ask("PUT", f"/api/menu/{deleting}/resources", {"resourceIds": []})
-    same = await clerk.ask("PUT", path, {"menuIds": [deleting, listing]})
+    takes = await shared_clerk.ask("PUT", path, {"menuIds": [listing]})
+    takes_all = await shared_clerk.ask("PUT", path, {"menuIds": []})
+    foreign = await shared_clerk.ask("PUT", f"/api/menu/{deleting}/resources", {"resourceIds": []})
+    same = await shared_clerk.ask("PUT", path, {"menuIds": [deleting, listing]})
 
     assert [refused(answer, "system:user:delete") for answer in (takes, takes_all, foreign)] == [True] * 3
-    assert (same.status, await state(service)) == (200, before)
-    less = await clerk.ask("PUT", path, {"menuIds": [deleting]})
+    assert (same.status, await state(shared)) == (200, before)
+    less = await shared_clerk.ask("PUT", path, {"menuIds": [deleting]})
     assert less.status == 200
 
 
 async def test_nobody_binds_a_code_of_theirs_to_a_resource_that_they_can_not_reach(
-    service: Inside, clerk: Member
+    shared: Inside, shared_clerk: Member
 ) -> None:
-    listing, deleting = await ids_of(service, "system:user:list", "system:user:delete")
-    resource = await bound(service, "system:user:delete")
-    before = await state(service)
+    listing, deleting = await ids_of(shared, "system:user:list", "system:user:delete")
+    resource = await bound(shared, "system:user:delete", **guarded("foreign"))
+    before = await state(shared)
 
-    by_resource = await clerk.ask(
+    by_resource = await shared_clerk.ask(
         "PUT", f"/api/resource/{resource}/buttons", {"menuIds": [listing, deleting]}
     )
-    by_button = await clerk.ask("PUT", f"/api/menu/{listing}/resources", {"resourceIds": [resource]})
+    by_button = await shared_clerk.ask("PUT", f"/api/menu/{listing}/resources", {"resourceIds": [resource]})
 
     assert refused(by_resource, "system:user:delete")
     assert refused(by_button, "system:user:delete")
-    assert await state(service) == before
+    assert await state(shared) == before
 
 
-async def test_holders_of_one_of_the_codes_may_add_what_they_hold(service: Inside, clerk: Member) -> None:
-    resource = await bound(service, "system:user:list", "system:user:delete")
+async def test_holders_of_one_of_the_codes_may_add_what_they_hold(
+    shared: Inside, shared_clerk: Member
+) -> None:
+    resource = await bound(shared, "system:user:list", "system:user:delete", **guarded("added"))
     listing, deleting, binding = await ids_of(
-        service, "system:user:list", "system:user:delete", "system:resource:bind"
+        shared, "system:user:list", "system:user:delete", "system:resource:bind"
     )
 
-    by_resource = await clerk.ask(
+    by_resource = await shared_clerk.ask(
         "PUT", f"/api/resource/{resource}/buttons", {"menuIds": [listing, deleting, binding]}
     )
-    by_button = await clerk.ask("PUT", f"/api/menu/{binding}/resources", {"resourceIds": []})
+    by_button = await shared_clerk.ask("PUT", f"/api/menu/{binding}/resources", {"resourceIds": []})
 
     assert by_resource.json["data"]["menuIds"] == sorted([listing, deleting, binding])
     assert by_button.status == 200
@@ -108,32 +124,35 @@ async def test_a_resource_bound_to_disabled_buttons_only_is_reached_by_who_would
 
 
 async def test_a_bound_resource_is_moved_switched_and_deleted_only_by_who_reaches_it(
-    service: Inside, clerk: Member
+    shared: Inside, shared_clerk: Member
 ) -> None:
-    resource = await bound(service, "system:user:delete", "system:user:update")
+    values = guarded("moved")
+    resource = await bound(shared, "system:user:delete", "system:user:update", **values)
     path = f"/api/resource/{resource}"
-    before = await state(service)
+    before = await state(shared)
 
     for method, target, body in (
-        ("PATCH", path, GUARDED | {"path": "/api/elsewhere"}),
-        ("PATCH", path, GUARDED | {"method": "POST"}),
-        ("PATCH", path, GUARDED | {"enabled": False}),
+        ("PATCH", path, values | {"path": "/api/elsewhere"}),
+        ("PATCH", path, values | {"method": "POST"}),
+        ("PATCH", path, values | {"enabled": False}),
         ("PUT", f"{path}/enabled", {"enabled": False}),
         ("DELETE", path, None),
     ):
-        assert refused(await clerk.ask(method, target, body), "system:user:delete", "system:user:update")
-    named = await clerk.ask(
-        "PATCH", path, GUARDED | {"resourceName": "Other", "path": "/api/report/{report}"}
+        assert refused(
+            await shared_clerk.ask(method, target, body), "system:user:delete", "system:user:update"
+        )
+    named = await shared_clerk.ask(
+        "PATCH", path, values | {"resourceName": "Other", "path": "/api/moved/{report}"}
     )
 
     assert named.status == 200
-    assert await state(service) == [
-        (*row[:2], "/api/report/{report}", row[3]) if row[0] == resource and len(row) == 4 else row
+    assert await state(shared) == [
+        (*row[:2], "/api/moved/{report}", row[3]) if row[0] == resource and len(row) == 4 else row
         for row in before
     ]
-    await query(service, "UPDATE sys.resource SET enabled = false WHERE id = %s", resource)
-    assert (await clerk.ask("PUT", f"{path}/enabled", {"enabled": True})).status == 403
-    assert (await clerk.ask("PUT", f"{path}/enabled", {"enabled": False})).status == 200
+    await query(shared, "UPDATE sys.resource SET enabled = false WHERE id = %s", resource)
+    assert (await shared_clerk.ask("PUT", f"{path}/enabled", {"enabled": True})).status == 403
+    assert (await shared_clerk.ask("PUT", f"{path}/enabled", {"enabled": False})).status == 200
 
 
 async def test_nobody_takes_requests_from_a_more_general_resource_that_they_can_not_reach(

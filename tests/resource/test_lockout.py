@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -16,13 +17,20 @@ BINDING = "/api/resource/{id}/buttons"
 
 
 def body(method: str, path: str) -> dict[str, Any]:
-    return {"resourceName": "Closed", "resourceCode": "closed", "method": method, "path": path}
+    code = re.sub(r"[^a-z0-9]+", ".", f"{method} {path}".lower())
+    return {"resourceName": "Closed", "resourceCode": f"closed.{code}", "method": method, "path": path}
 
 
 async def new_button(service: Inside, code: str, *, enabled: bool) -> int:
     said = {"menuType": "Button", "title": code, "authMark": code, "enabled": enabled}
     number: int = (await service.data("POST", "/api/menu", said))["id"]
     return number
+
+
+@pytest.fixture(scope="module")
+async def off(shared: Inside) -> int:
+    """The id of a disabled Button."""
+    return await new_button(shared, "x:off", enabled=False)
 
 
 async def bind(service: Inside, resource_id: int, *menu_ids: int) -> Answer:
@@ -35,57 +43,55 @@ def assert_refused(answer: Answer, *names: str) -> None:
 
 
 async def test_binding_the_bindings_to_a_disabled_button_is_refused_and_nothing_is_saved(
-    service: Inside,
+    shared: Inside, off: int
 ) -> None:
-    off = await new_button(service, "x:off", enabled=False)
-    made = await service.data("POST", "/api/resource", body("PUT", BINDING))
-    before = await service.data("GET", "/api/policy")
+    made = await shared.data("POST", "/api/resource", body("PUT", BINDING))
+    before = await shared.data("GET", "/api/policy")
 
-    assert_refused(await bind(service, made["id"], off), f"PUT {BINDING}")
+    assert_refused(await bind(shared, made["id"], off), f"PUT {BINDING}")
 
-    assert (await service.data("GET", f"/api/resource/{made['id']}/buttons"))["menuIds"] == []
-    assert (await service.data("GET", "/api/policy"))["revision"] == before["revision"]
+    assert (await shared.data("GET", f"/api/resource/{made['id']}/buttons"))["menuIds"] == []
+    assert (await shared.data("GET", "/api/policy"))["revision"] == before["revision"]
 
 
-async def test_disabling_the_one_button_of_such_a_resource_is_refused(service: Inside) -> None:
-    bound = await new_button(service, "x:on", enabled=True)
-    made = await service.data("POST", "/api/resource", body("PUT", "/api/menu/{id}"))
-    assert (await bind(service, made["id"], bound)).status == 200
+async def test_disabling_the_one_button_of_such_a_resource_is_refused(shared: Inside) -> None:
+    bound = await new_button(shared, "x:on", enabled=True)
+    made = await shared.data("POST", "/api/resource", body("PUT", "/api/menu/{id}"))
+    assert (await bind(shared, made["id"], bound)).status == 200
 
     said = {"title": "x:on", "authMark": "x:on", "parentId": None, "enabled": False}
-    assert_refused(await service.ask("PATCH", f"/api/menu/{bound}", said), "PUT /api/menu/{id}")
+    assert_refused(await shared.ask("PATCH", f"/api/menu/{bound}", said), "PUT /api/menu/{id}")
 
 
-async def test_enabling_or_moving_a_closed_resource_to_such_a_path_is_refused(service: Inside) -> None:
-    off = await new_button(service, "x:off", enabled=False)
-    made = await service.data("POST", "/api/resource", body("GET", "/api/else"))
-    assert (await bind(service, made["id"], off)).status == 200
+async def test_enabling_or_moving_a_closed_resource_to_such_a_path_is_refused(
+    shared: Inside, off: int
+) -> None:
+    made = await shared.data("POST", "/api/resource", body("GET", "/api/else"))
+    assert (await bind(shared, made["id"], off)).status == 200
 
-    moved = await service.ask("PATCH", f"/api/resource/{made['id']}", body("POST", "/api/policy/reload"))
+    moved = await shared.ask("PATCH", f"/api/resource/{made['id']}", body("POST", "/api/policy/reload"))
 
     assert_refused(moved, "POST /api/policy/reload")
 
 
-async def test_a_resource_of_one_request_alone_is_refused_too(service: Inside) -> None:
-    off = await new_button(service, "x:off", enabled=False)
-    listing = await resource(service, "/api/role/list")
-    made = await service.data("POST", "/api/resource", body("PUT", f"/api/resource/{listing}/enabled"))
+async def test_a_resource_of_one_request_alone_is_refused_too(shared: Inside, off: int) -> None:
+    listing = await resource(shared, "/api/role/list")
+    made = await shared.data("POST", "/api/resource", body("PUT", f"/api/resource/{listing}/enabled"))
 
-    assert_refused(await bind(service, made["id"], off), f"PUT /api/resource/{listing}/enabled")
+    assert_refused(await bind(shared, made["id"], off), f"PUT /api/resource/{listing}/enabled")
 
 
-async def test_other_endpoints_may_be_closed_to_everybody(service: Inside) -> None:
-    off = await new_button(service, "x:off", enabled=False)
-    info = await resource(service, "/api/user/info")
+async def test_other_endpoints_may_be_closed_to_everybody(shared: Inside, off: int) -> None:
+    info = await resource(shared, "/api/user/info")
 
-    assert (await bind(service, info, off)).status == 200
-    assert (await service.ask("GET", "/api/user/info")).status == 403
+    assert (await bind(shared, info, off)).status == 200
+    assert (await shared.ask("GET", "/api/user/info")).status == 403
 
 
 async def test_an_administrating_resource_may_be_bound_to_a_button_that_nobody_but_the_top_holds(
-    service: Inside,
+    shared: Inside,
 ) -> None:
-    made = await service.data("POST", "/api/resource", body("PUT", BINDING))
+    made = await shared.data("POST", "/api/resource", body("PUT", "/api/menu/{id}/resources"))
 
-    assert (await bind(service, made["id"], await button(service, "*"))).status == 200
-    assert (await bind(service, made["id"], await button(service, "system:resource:bind"))).status == 200
+    assert (await bind(shared, made["id"], await button(shared, "*"))).status == 200
+    assert (await bind(shared, made["id"], await button(shared, "system:resource:bind"))).status == 200

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.support.inside import Inside
+from tests.support.members import ids_of, query
 
 pytestmark = pytest.mark.anyio
 
@@ -109,44 +110,48 @@ async def test_a_value_that_breaks_a_rule_is_refused_by_its_field(
     assert answer.fields == [field]
 
 
-async def test_names_and_descriptions_may_hold_what_lines_may_not(service: Inside) -> None:
+async def test_names_and_descriptions_may_hold_what_lines_may_not(shared: Inside) -> None:
     free = {"resourceName": "List users, all of them [#1]", "description": 'Say "x, y"\nand more'}
 
-    made = await service.data("POST", "/api/resource", GOOD | free)
+    made = await shared.data("POST", "/api/resource", GOOD | free)
 
     assert made.items() >= free.items()
-    assert (await service.ask("GET", "/api/user/info")).status == 200
+    assert (await shared.ask("GET", "/api/user/info")).status == 200
 
 
 INSERT = (
     "INSERT INTO sys.resource (resource_name, resource_code, method, path) VALUES ('x', 'bad', 'GET', {})"
 )
+RESTORE = "UPDATE sys.menu SET auth_mark = 'system:user:list' WHERE id = {}"
 POISON = [
     INSERT.format("""'/api/x, [y#"'"""),
     INSERT.format("E'/api/x\\np, resource, @unregistered, @anyone'"),
-    "UPDATE sys.menu SET auth_mark = '@anyone' WHERE auth_mark = 'system:user:list'",
-    "UPDATE sys.menu SET auth_mark = 'a, b' WHERE auth_mark = 'system:user:list'",
-    "UPDATE sys.menu SET auth_mark = ' #[' WHERE auth_mark = 'system:user:list'",
+    "UPDATE sys.menu SET auth_mark = '@anyone' WHERE id = {}",
+    "UPDATE sys.menu SET auth_mark = 'a, b' WHERE id = {}",
+    "UPDATE sys.menu SET auth_mark = ' #[' WHERE id = {}",
 ]
 
 
-@pytest.mark.parametrize("poison", POISON)
 async def test_poison_forced_into_the_database_stops_changes_with_a_reason_and_no_other_request(
-    service: Inside, poison: str
+    service: Inside,
 ) -> None:
-    async with await psycopg.AsyncConnection.connect(service.database_url) as connection:
-        await connection.execute("ALTER TABLE sys.resource DROP CONSTRAINT resource_path_check")
-        await connection.execute("ALTER TABLE sys.menu DROP CONSTRAINT menu_auth_mark_check")
-        await connection.execute(poison)
+    (button,) = await ids_of(service, "system:user:list")
+    await query(service, "ALTER TABLE sys.resource DROP CONSTRAINT resource_path_check")
+    await query(service, "ALTER TABLE sys.menu DROP CONSTRAINT menu_auth_mark_check")
+    for poison in POISON:
+        await query(service, poison.format(button))
 
-    refused = await service.ask("POST", "/api/resource", GOOD)
+        refused = await service.ask("POST", "/api/resource", GOOD)
 
-    assert (refused.status, refused.code) == (409, "conflict")
-    assert len(refused.json["faults"]) == 1
-    for path in ("/api/user/info", "/api/role/list", "/api/resource/list"):
-        answer = await service.ask("GET", path)
-        assert (answer.status, answer.header("x-policy-revision")) == (200, "1")
-    assert (await service.ask("GET", "/health/ready")).status == 200
+        assert (refused.status, refused.code) == (409, "conflict"), poison
+        assert len(refused.json["faults"]) == 1
+        for path in ("/api/user/info", "/api/role/list", "/api/resource/list"):
+            answer = await service.ask("GET", path)
+            assert (answer.status, answer.header("x-policy-revision")) == (200, "1")
+        assert (await service.ask("GET", "/health/ready")).status == 200
+        await query(service, "DELETE FROM sys.resource WHERE resource_code = 'bad'")
+        await query(service, RESTORE.format(button))
+    assert (await service.ask("POST", "/api/resource", GOOD)).status == 201
 
 
 async def test_a_poisoned_resource_can_be_deleted_and_then_all_is_well(service: Inside) -> None:
