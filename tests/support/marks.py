@@ -34,6 +34,7 @@ def needs_stores(item: pytest.Function) -> bool:
     return any(_reaches_starter(function) for function in (item.function, *used))
 
 
+@cache
 def _reaches_starter(start: Callable[..., Any]) -> bool:
     return any(one in STARTERS for one in _called(inspect.unwrap(start)))
 
@@ -51,7 +52,12 @@ def _called(start: Any) -> frozenset[Any]:
     return frozenset(found)
 
 
-def _named_by(one: Any) -> Iterator[Any]:
+@cache
+def _named_by(one: Any) -> tuple[Any, ...]:
+    return tuple(_names_of_tests(one))
+
+
+def _names_of_tests(one: Any) -> Iterator[Any]:
     functions = (
         [one] if isinstance(one, FunctionType) else [*vars(one).values()] if isinstance(one, type) else []
     )
