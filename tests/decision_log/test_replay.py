@@ -122,6 +122,7 @@ def replayed(service: World, policy: Policy) -> Replayed:
     return replay(policy, map(encoded, service.kept.events))
 
 
+@settings(max_examples=settings().max_examples // 3)  # each sends up to 25 requests
 @given(callers=_callers, lines=policies())
 def test_the_policy_that_has_decided_decides_every_event_alike(
     callers: dict[str, Caller], lines: list[Rule]

@@ -164,7 +164,7 @@ async def test_no_request_walks_the_keys(store: SessionStore, open_session: Open
     assert commands.isdisjoint({"cmdstat_keys", "cmdstat_scan", "cmdstat_randomkey"})
 
 
-async def test_a_hundred_thousand_sessions_cost_a_page_no_more_commands_than_a_thousand(
+async def test_twenty_thousand_sessions_cost_a_page_no_more_commands_than_a_thousand(
     store: SessionStore, open_session: OpenSession, raw: Raw
 ) -> None:
     """The work of a page, counted in the store's commands: it depends on the page, not on the crowd."""
@@ -188,4 +188,4 @@ async def test_a_hundred_thousand_sessions_cost_a_page_no_more_commands_than_a_t
             costs.append(sum(stat["calls"] for name, stat in stats.items() if "config" not in name))
         return costs
 
-    assert await cost(1_000) == await cost(100_000)
+    assert await cost(1_000) == await cost(20_000)

@@ -325,8 +325,10 @@ def test_a_problem_has_the_members_of_its_code(document: Document) -> None:
 def told() -> Iterator[tuple[type[Refusal], str]]:
     """Yield the further members that the code of the service gives to refusals, with the refusal."""
     kinds = {kind.__name__: kind for kind in refusals()}
-    for source in (ROOT / "service").rglob("*.py"):
-        for node in ast.walk(ast.parse(source.read_text(encoding="utf-8"))):
+    calls = re.compile(rf"\b(?:{'|'.join(kinds)})\(")
+    texts = (source.read_text(encoding="utf-8") for source in (ROOT / "service").rglob("*.py"))
+    for source in filter(calls.search, texts):
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in kinds:
                 kind = kinds[node.func.id]
                 own = kind.__init__.__code__.co_varnames
