@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,7 @@ from service.records.schema_revision import SchemaStanding
 from service.settings import Database, Redis, Server, Settings
 from tests.doctor.conftest import Look, LookAt, execute, no_routes, variables_of
 from tests.support.running import portcullis
-from tests.support.seeded import seed_database
+from tests.support.spare import SpareStores
 
 GOOD = StoreFacts("Valkey 9.1.2", (7, 2, 4), "standalone", "master", 0, "noeviction", True, False, 0.0)
 SERVER = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
@@ -153,11 +154,13 @@ def test_before_the_first_start_nothing_is_made(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(spare_stores: SpareStores, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The data directory of embedded stores that nobody runs, with a seeded database."""
     folder = tmp_path_factory.mktemp("doctor") / "d"
-    with EmbeddedStores(folder, durable=False) as stores:
-        seed_database(stores.database_url)
+    with spare_stores.borrowed(seeded=True) as stores:
+        stores.postgres.stop()
+        stores.valkey.stop()
+        shutil.copytree(stores.data, folder, ignore=shutil.ignore_patterns("sockets"))
     return folder
 
 

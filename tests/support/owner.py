@@ -7,7 +7,9 @@ import sys
 import time
 from pathlib import Path
 
-from service.embedded import EmbeddedStores
+sys.modules.setdefault("rich", None)  # type: ignore[arg-type]  # as the command line does it
+
+from service.embedded import EmbeddedStores  # noqa: E402
 
 if __name__ == "__main__":
     with EmbeddedStores(Path(sys.argv[1])) as stores:
