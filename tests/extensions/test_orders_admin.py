@@ -35,13 +35,14 @@ class Extended:
 
 
 @pytest.fixture(scope="module")
-def extended(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Extended]:
+def extended(
+    stores: EmbeddedStores, seeded_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Extended]:
     folder = tmp_path_factory.mktemp("extended")
-    with database(stores, name="extended_service") as url, session_store(stores) as redis_url:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         variables = variables_for(url, redis_url)
         variables |= {"PORTCULLIS_EXTENSIONS": "orders_admin", "PYTHONPATH": f"{ROOT}:{EXAMPLE}"}
-        password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
-        with running(folder, "--workers", "1", **variables, **password) as service:
+        with running(folder, "--workers", "1", **variables) as service:
             yield Extended(folder, variables, service)
 
 

@@ -38,13 +38,14 @@ def variables_for(database_url: str, redis_url: str) -> dict[str, str]:
 
 
 @pytest.fixture(scope="package")
-def external(stores: EmbeddedStores, tmp_path_factory: pytest.TempPathFactory) -> Iterator[External]:
-    """A service of two workers that found an empty database; never stop it."""
+def external(
+    stores: EmbeddedStores, published_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[External]:
+    """A service of two workers; never stop it."""
     folder = tmp_path_factory.mktemp("service")
-    with database(stores, name="running_service") as url, session_store(stores) as redis_url:
+    with database(stores, published_template) as url, session_store(stores) as redis_url:
         variables = variables_for(url, redis_url)
-        password = {"PORTCULLIS_ADMIN_PASSWORD": PASSWORD}
-        with running(folder, "--workers", "2", **variables, **password) as service:
+        with running(folder, "--workers", "2", **variables) as service:
             yield External(folder, variables, service)
 
 

@@ -6,9 +6,8 @@ import asyncio
 import json
 import os
 import re
-import subprocess
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,10 @@ from service.keyspace import SessionStore
 from service.settings import Auth, Redis
 from tests.log_reading.entries import person
 from tests.service.conftest import variables_for
-from tests.support.inside import Inside, inside
-from tests.support.running import PATIENCE, Ended, command, environment, portcullis
+from tests.support import command_process
+from tests.support.databases import NewDatabase
+from tests.support.inside import Inside, inside_published
+from tests.support.running import PATIENCE, Ended, environment, portcullis
 from tests.support.seeded import ADMINISTRATOR, ADMINISTRATOR_PASSWORD
 from tests.web.driver import Answer
 
@@ -76,9 +77,12 @@ class Site:
 
 
 @pytest.fixture
-async def site(seeded_database_url: str, redis_url: str, tmp_path: Path) -> AsyncIterator[Site]:
-    async with inside(seeded_database_url, redis_url, PORTCULLIS_THROTTLE__LOGIN_ACCOUNT="3") as service:
-        yield Site(service, tmp_path, variables_for(seeded_database_url, redis_url))
+async def site(
+    new_database: NewDatabase, published_template: str, redis_url: str, tmp_path: Path
+) -> AsyncIterator[Site]:
+    url = new_database(published_template)
+    async with inside_published(url, redis_url, PORTCULLIS_THROTTLE__LOGIN_ACCOUNT="3") as service:
+        yield Site(service, tmp_path, variables_for(url, redis_url))
 
 
 async def test_a_reset_replaces_the_password_ends_the_sessions_and_is_told_without_the_password(
@@ -181,28 +185,27 @@ def test_on_a_terminal_the_password_is_asked_for_twice_and_not_shown(
 ) -> None:
     def shown(*answers: str) -> str:
         ours, theirs = os.openpty()
-        process = subprocess.Popen(
-            command("admin", "reset-password", "admin"),
-            cwd=tmp_path,
-            env=environment(tmp_path, **variables_for(seeded_database_url, redis_url)),
-            stdin=theirs,
-            stdout=theirs,
-            stderr=theirs,
-            start_new_session=True,  # leaves the terminal alone in which the tests run
+        process = command_process.start(
+            tmp_path,
+            ("admin", "reset-password", "admin"),
+            environment(tmp_path, **variables_for(seeded_database_url, redis_url)),
+            [Path(os.ttyname(theirs))] * 3,
+            new_session=True,  # leaves the terminal alone in which the tests run
         )
-        os.close(theirs)
         screen = b""
-        for question, answer in zip((b"Password: ", b"Once more: "), answers, strict=True):
-            while not screen.endswith(question):
-                screen += os.read(ours, 1)
-            os.write(ours, f"{answer}\n".encode())
         try:
-            while part := os.read(ours, 1024):
-                screen += part
-        except OSError:  # Linux says EIO when the other end is closed
-            pass
+            for question, answer in zip((b"Password: ", b"Once more: "), answers, strict=True):
+                while not screen.endswith(question):
+                    screen += os.read(ours, 1)
+                os.write(ours, f"{answer}\n".encode())
+            os.close(theirs)  # not before the command has opened it
+            with suppress(OSError):  # Linux says EIO when the other end is closed
+                while part := os.read(ours, 1024):
+                    screen += part
+            process.join(PATIENCE)
+        finally:
+            process.kill()
         os.close(ours)
-        process.wait(PATIENCE)
         return screen.decode()
 
     assert shown(NEW, "five weary herons").endswith("portcullis: The two passwords differ\r\n")
@@ -220,14 +223,15 @@ statements:
 
 
 async def test_a_disabled_user_who_would_break_an_invariant_is_not_enabled(
-    seeded_database_url: str, redis_url: str, tmp_path: Path
+    new_database: NewDatabase, published_template: str, redis_url: str, tmp_path: Path
 ) -> None:
+    url = new_database(published_template)
     (tmp_path / "apart.yaml").write_text(STATEMENT, "utf-8")
-    variables = variables_for(seeded_database_url, redis_url)
+    variables = variables_for(url, redis_url)
     variables["PORTCULLIS_POLICY__INVARIANTS"] = str(tmp_path / "apart.yaml")
-    async with inside(seeded_database_url, redis_url) as service:
+    async with inside_published(url, redis_url) as service:
         site = Site(service, tmp_path, variables)
-        await person(seeded_database_url, "reader", "auditor")
+        await person(url, "reader", "auditor")
         site.execute("UPDATE sys.user SET status = 'disabled' WHERE user_name = 'reader'")
         kept = "SELECT status, password_hash FROM sys.user WHERE user_name = 'reader'"
         before = site.execute(kept)

@@ -35,7 +35,9 @@ def proxy(service: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.mark.parametrize("kind", ATTACKS)
 def test_no_body_becomes_the_answer_of_the_next_caller(service: Running, proxy: int, kind: str) -> None:
     head, body = ATTACKS[kind]
-    with httpx.Client(base_url=f"http://127.0.0.1:{proxy}", trust_env=False, timeout=60) as victim:
+    with httpx.Client(
+        base_url=f"http://127.0.0.1:{proxy}", trust_env=False, verify=False, timeout=60
+    ) as victim:
         for attempt in range(ATTEMPTS):
             with socket.create_connection(("127.0.0.1", proxy), timeout=20) as attacker:
                 attacker.sendall(head)
@@ -49,5 +51,5 @@ def test_no_body_becomes_the_answer_of_the_next_caller(service: Running, proxy: 
 
 
 def test_the_service_is_reached_through_the_proxy(proxy: int) -> None:
-    with httpx.Client(base_url=f"http://127.0.0.1:{proxy}", trust_env=False) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{proxy}", trust_env=False, verify=False) as client:
         assert [client.get("/health/live").status_code for _ in range(20)] == [200] * 20

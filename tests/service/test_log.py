@@ -63,7 +63,3 @@ def test_the_banner_says_where_the_service_is_and_what_it_uses(service: Running)
     assert rows["API docs"] == f"{service.url}/docs"
     assert rows["database"] == "external PostgreSQL"
     assert rows["sessions"] == "external session store"
-
-
-def test_a_chosen_first_password_is_not_printed(service: Running) -> None:
-    assert service.password == "the one that you set"

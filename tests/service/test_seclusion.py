@@ -48,6 +48,11 @@ def test_no_process_has_the_first_password_in_its_environment(service: Running) 
         assert b"PATH=" in Path(f"/proc/{pid}/environ").read_bytes()
 
 
+def test_a_chosen_first_password_is_not_printed(service: Running) -> None:
+    assert service.password == "the one that you set"
+    assert PASSWORD not in service.errors + service.output
+
+
 def test_folders_and_files_of_the_service_are_closed_to_others(service: Running, folder: Path) -> None:
     with service.client() as client:
         upload = {"file": ("note.txt", io.BytesIO(b"a note"), "text/plain")}

@@ -16,9 +16,9 @@ CONNECTIONS = 12  # two workers share the port, and the kernel gives each connec
 def codes_on_all_workers(external: External, bearer: dict[str, str], path: str) -> set[int | str]:
     """Ask over many connections; return the status or the code of each answer."""
     found = set()
-    for _ in range(CONNECTIONS):
-        with external.running.client() as client:
-            answer = client.get(path, headers=bearer)
+    with external.running.client() as client:
+        for _ in range(CONNECTIONS):
+            answer = client.get(path, headers=bearer | {"Connection": "close"})
             found.add(200 if answer.status_code == 200 else answer.json()["code"])
     return found
 

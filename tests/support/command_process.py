@@ -44,15 +44,31 @@ def run(
 
 
 def start(
-    folder: Path, arguments: Sequence[str], environ: Mapping[str, str], files: Sequence[Path]
+    folder: Path,
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    files: Sequence[Path],
+    *,
+    new_session: bool = False,
 ) -> BaseProcess:
-    """Start a command whose standard input, output and error are ``files``."""
-    process = _processes.Process(target=_run, args=(folder, arguments, dict(environ), files))
+    """Start a command whose standard input, output and error are ``files``.
+
+    In a new session, a terminal among them becomes the one that controls it.
+    """
+    process = _processes.Process(target=_run, args=(folder, arguments, dict(environ), files, new_session))
     process.start()
     return process
 
 
-def _run(folder: Path, arguments: Sequence[str], environ: Mapping[str, str], files: Sequence[Path]) -> None:
+def _run(
+    folder: Path,
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    files: Sequence[Path],
+    new_session: bool,
+) -> None:
+    if new_session:
+        os.setsid()
     for number, (file, mode) in enumerate(zip(files, ("r", "w", "w"), strict=True)):
         with file.open(mode) as opened:
             os.dup2(opened.fileno(), number)
