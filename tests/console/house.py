@@ -8,7 +8,7 @@ import tempfile
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import httpx
 import psycopg
@@ -69,6 +69,8 @@ class House:
             self._open = starting.pop_all()
         self.idle: list[Visit] = []
         """The browsers that no test uses now: a new one, with its process, costs as much as a short test."""
+        self.readable: set[str] = set()
+        """The looks of elements whose contrast is good: see `Visit.axe`."""
 
     @classmethod
     def of(cls, stores: EmbeddedStores, template: str) -> House:
@@ -106,11 +108,21 @@ class House:
     def api(self) -> httpx.Client:
         """A client with the access token of the administrator."""
         client = self._open.enter_context(self.service.client())
-        sent = {"userName": ADMINISTRATOR, "password": ADMINISTRATOR_PASSWORD, "device": "tests"}
-        answer = client.post("/api/auth/login", json=sent)
-        assert answer.status_code == 200, answer.text
-        client.headers["Authorization"] = f"Bearer {answer.json()['data']['accessToken']}"
+        client.headers["Authorization"] = f"Bearer {self.log_in(ADMINISTRATOR)['accessToken']}"
         return client
+
+    def log_in(self, name: str) -> dict[str, Any]:
+        """Return the tokens of a new session, of a user with the administrator's password."""
+        device = f"console-{secrets.token_hex(6)}"
+        sent = {"userName": name, "password": ADMINISTRATOR_PASSWORD, "device": device}
+        answer = self._anybody.post("/api/auth/login", json=sent)
+        assert answer.status_code == 200, answer.text
+        tokens: dict[str, Any] = answer.json()["data"]
+        return tokens
+
+    @cached_property
+    def _anybody(self) -> httpx.Client:
+        return self._open.enter_context(self.service.client())
 
     def wait_for_log(self, log: str, count: int = 1, **filters: str) -> None:
         """Wait until ``log``, `operation` or `login`, has ``count`` entries, which follow the answers."""

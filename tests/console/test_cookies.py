@@ -46,7 +46,7 @@ def test_a_session_is_in_cookies_alone_and_survives_a_reload(cookies: Visit) -> 
     page = cookies.page
     sent: list[str] = []
     page.on("request", lambda one: sent.append(one.headers.get("authorization", "")))
-    cookies.sign_in(address="/account")
+    cookies.sign_in_by_hand(address="/account")
     page.reload()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account")
     # Until the access token is over; then the page refreshes, with the CSRF token of its cookie.

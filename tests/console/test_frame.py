@@ -75,6 +75,6 @@ def test_no_other_page_can_show_it_in_a_frame(visit: Visit) -> None:
 
 
 def test_signing_in_shows_the_address_that_was_asked_for(visit: Visit) -> None:
-    visit.sign_in(address="/?from=here")
+    visit.sign_in_by_hand(address="/?from=here")
     assert visit.page.url.endswith("#/?from=here")
     visit.axe()

@@ -101,7 +101,7 @@ def test_a_role_is_given_and_the_log_tells_who_was_refused_and_then_allowed(
             return client.post("/api/role", json=body, headers=header).status_code
 
         assert tried() == 403
-        visit.sign_in()
+        visit.sign_in_by_hand()
         hands.follow("Roles")
         headed(page, "Roles")
         hands.follow("New role")

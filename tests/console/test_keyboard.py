@@ -10,7 +10,7 @@ from tests.console.visits import Visit, settled
 
 def test_the_focus_follows_views_and_returns_on_the_way_back(visit: Visit, house: House) -> None:
     house.member("typist")
-    visit.sign_in("typist")
+    visit.sign_in_by_hand("typist")
     page, press = visit.page, visit.page.keyboard.press
     heading = page.get_by_role("heading", level=1)
     expect(heading).to_be_focused()

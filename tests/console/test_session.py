@@ -23,7 +23,7 @@ def heading(visit: Visit, text: str) -> None:
 
 def test_a_second_tab_needs_no_login_and_one_of_two_tabs_refreshes(visit: Visit, house: House) -> None:
     number = house.member("pair")
-    visit.sign_in("pair", "/account/devices")
+    visit.sign_in_by_hand("pair", "/account/devices")
     heading(visit, "Your devices")
     other = visit.tab()
     logins, refreshes = requests(other, "/auth/login"), requests(other, "/auth/refresh")
@@ -71,7 +71,7 @@ def test_a_session_that_ends_while_a_form_is_open_loses_nothing(visit: Visit, ho
 
 def test_reloading_asks_for_a_login_and_then_shows_the_same_address(visit: Visit, house: House) -> None:
     house.member("linked")
-    visit.sign_in("linked", "/account/sign-ins?outcome=success")
+    visit.sign_in_by_hand("linked", "/account/sign-ins?outcome=success")
     heading(visit, "Your sign-ins")
     device = visit.page.evaluate("localStorage.getItem('portcullis.device')")
     assert device.startswith("console-")
