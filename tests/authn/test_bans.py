@@ -143,7 +143,7 @@ async def test_the_store_agrees_with_the_database_no_matter_who_settles_last(par
         await (ban(parts) if banned else unban(parts))
         await settle(parts)
 
-    for _ in range(10):
+    for _ in range(6):
         await asyncio.gather(*(set_and_settle(banned=one) for one in (True, False) * 3))
         async with parts.database.transaction() as connection:
             denial = await bans.denial_of(connection, USER)

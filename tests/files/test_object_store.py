@@ -23,7 +23,7 @@ from tests.support.s3 import ACCESS_KEY, BUCKET, SECRET_KEY, S3Server
 pytestmark = pytest.mark.anyio
 
 CALLED = {"put", "read", "delete"}
-LARGE = os.urandom(PART) * 3 + b"the end"
+LARGE = os.urandom(PART) * 2 + b"the end"
 
 
 def settings_of(s3: S3Server) -> Objstore:
@@ -79,15 +79,13 @@ async def test_what_is_put_is_read_again(store: ObjectStore, key: str, content: 
     assert await read(store, key, len(content)) == content
 
 
-@pytest.mark.parametrize(
-    ("start", "stop"), [(0, 1), (1, 11), (PART - 3, PART + 300_000), (len(LARGE) - 1, len(LARGE)), (5, 5)]
-)
 async def test_a_range_is_read_to_the_byte_whether_the_server_knows_ranges_or_not(
-    store: ObjectStore, key: str, start: int, stop: int
+    store: ObjectStore, key: str
 ) -> None:
     await store.put(key, pieces(LARGE))
 
-    assert await read(store, key, len(LARGE), start, stop) == LARGE[start:stop]
+    for start, stop in ((0, 1), (1, 11), (PART - 3, PART + 300_000), (len(LARGE) - 1, len(LARGE)), (5, 5)):
+        assert await read(store, key, len(LARGE), start, stop) == LARGE[start:stop], (start, stop)
 
 
 async def test_a_deleted_object_is_gone_and_can_be_deleted_again(store: ObjectStore, key: str) -> None:

@@ -117,7 +117,7 @@ async def test_what_is_still_being_cleared_when_the_service_ends_is_left_to_the_
 async def test_a_store_that_goes_away_in_the_middle_of_an_upload_is_a_503_and_leaves_nothing(
     service: Inside, own_s3: S3Server, way: str
 ) -> None:
-    body = form(PNG + os.urandom(4 * PART), disposition("a.png"))
+    body = form(PNG + os.urandom(3 * PART), disposition("a.png"))
 
     async def pieces() -> AsyncIterator[bytes]:
         for start in range(0, len(body), 65_536):
@@ -194,7 +194,7 @@ async def test_tampered_credentials_are_a_503_a_line_in_the_log_and_no_secret_an
 
 async def test_a_store_that_goes_away_in_the_middle_of_a_download_cuts_it_off(own_s3: S3Server) -> None:
     store = object_store(settings_of(own_s3), Path())
-    content = os.urandom(8 * PART)
+    content = os.urandom(5 * PART)
 
     async def pieces() -> AsyncIterator[bytes]:
         yield content

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 from service.errors import Unavailable
+from service.files import sweep
 from service.files.object_store import PART, ObjectStore, object_store
 from service.files.sweep import Sweep
 from service.files.uploads import Offer, Uploads
@@ -116,13 +117,14 @@ async def test_a_pool_of_one_connection_is_enough(place: Place) -> None:
     await single.close()
 
 
-async def test_as_many_as_there_are_go_in_one_sweep(place: Place) -> None:
+async def test_as_many_as_there_are_go_in_one_sweep(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "_AT_ONCE", 20)
     place.ask(
         "INSERT INTO sys.file (key, name, size, content_type, state)"
-        f" SELECT '{place.prefix}/' || n, 'x', 1, 'text/plain', 'discarded' FROM generate_series(1, 410) n"
+        f" SELECT '{place.prefix}/' || n, 'x', 1, 'text/plain', 'discarded' FROM generate_series(1, 41) n"
     )
 
-    assert await place.sweep() == 410
+    assert await place.sweep() == 41
     assert place.ask("SELECT id FROM sys.file") == []
 
 

@@ -28,7 +28,7 @@ from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
 
-LARGE = PNG + os.urandom(PART * 2)
+LARGE = PNG + os.urandom(PART + 1000)
 
 
 def traces(service: Inside, folder: Path) -> tuple[set[str], set[str]]:

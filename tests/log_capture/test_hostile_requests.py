@@ -7,7 +7,7 @@ import re
 import secrets
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,6 +113,14 @@ def site(
             yield Site(service, url, module_redis_url, said)
 
 
+def two_of(kinds: Sequence[Any], at: int) -> list[Any]:
+    """Return two of ``kinds``, and the next two for the next ``at``.
+
+    For what is read by the same code whichever operation it is sent to.
+    """
+    return [kinds[(2 * at + number) % len(kinds)] for number in range(2)]
+
+
 def headers(token: str) -> Iterator[dict[str, str]]:
     """Return headers that carry secrets where they belong, and where they don't."""
     yield {"Authorization": f"Bearer {token}"}
@@ -145,11 +153,13 @@ OBJECTS: list[Any] = [
 ]
 BODIES = [
     *(("application/json", json.dumps(one)) for one in OBJECTS),
+    ("text/csv", f"userName,{CANARY}\r\nann,{CANARY}\r\n"),
+    ("text/csv", f"userName,nickName,password\r\n{CANARY},,{CANARY}\r\nadmin,A,{CANARY}\r\n"),
+]
+UNREADABLE = [
     ("application/json", f'{{"password": "{CANARY}"'),
     ("application/json", f'{{"a": "{CANARY}", "a": "{CANARY}"}}'),
     ("application/json", CANARY),
-    ("text/csv", f"userName,{CANARY}\r\nann,{CANARY}\r\n"),
-    ("text/csv", f"userName,nickName,password\r\n{CANARY},,{CANARY}\r\nadmin,A,{CANARY}\r\n"),
     (CANARY, CANARY),
 ]
 ENCODED = quote(CANARY, safe="")
@@ -158,7 +168,7 @@ QUERIES = (f"password={ENCODED}", f"{ENCODED}=1", f"dryRun={ENCODED}", f"page={E
 
 def send_everywhere(site: Site, client: httpx.Client, token: str) -> None:
     authorized = {"Authorization": f"Bearer {token}"}
-    for operation in OPERATIONS:
+    for at, operation in enumerate(OPERATIONS):
         unreadable = operation.template
         for name in operation.signature.path:
             unreadable = unreadable.replace(f"{{{name}}}", CANARY)
@@ -166,9 +176,11 @@ def send_everywhere(site: Site, client: httpx.Client, token: str) -> None:
         site.ask(client, operation.method, unreadable, headers=authorized)
         for query in QUERIES:
             site.ask(client, operation.method, f"{readable}?{query}", headers=authorized)
-        for each in headers(token) if operation in WRITES else ():
+        if operation not in WRITES:
+            continue
+        for each in two_of([*headers(token)], at):
             site.ask(client, operation.method, readable, headers=each, json={CANARY: CANARY})
-        for media_type, content in BODIES if operation in WRITES else ():
+        for media_type, content in (*BODIES, *two_of(UNREADABLE, at)):
             sent = authorized | {"Content-Type": media_type}
             site.ask(client, operation.method, readable, headers=sent, content=content)
     for _ in range(12):  # more than one account may have
@@ -275,9 +287,9 @@ def test_secrets_sent_in_every_place_appear_nowhere(site: Site) -> None:
     site.service.stop()  # all entries are written by then
 
     everything = stored(site)
-    assert everything.count('"module"') > 20 * len(WRITES)
+    assert everything.count('"module"') > 15 * len(WRITES)
     assert sum('"operations":' in command for command in site.said) > 10
-    assert len(site.refused) > 20 * len(WRITES)
+    assert len(site.refused) > 15 * len(WRITES)
     places = {
         "the log": site.service.output + site.service.errors,
         "the database": everything,
