@@ -10,6 +10,7 @@ import pytest
 from service.authn.passwords import Passwords
 from service.errors import Unavailable
 from service.settings import Password
+from tests.support.cheap_hashes import COSTS
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +22,8 @@ def passwords() -> Iterator[Passwords]:
     made.close()
 
 
-async def test_each_password_gets_its_own_hash_in_the_order_given(passwords: Passwords) -> None:
+async def test_each_password_gets_its_own_hash_in_the_order_given() -> None:
+    passwords = Passwords(Password(**COSTS))
     words = [f"heron number {n}" for n in range(6)]
 
     hashes = await passwords.hash_all(words)
@@ -29,6 +31,7 @@ async def test_each_password_gets_its_own_hash_in_the_order_given(passwords: Pas
     assert len(set(hashes)) == 6
     assert all([await passwords.verify(stored, word) for stored, word in zip(hashes, words, strict=True)])
     assert await passwords.hash_all([]) == []
+    passwords.close()
 
 
 async def test_a_login_finds_room_while_many_are_hashed(passwords: Passwords) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from tests.support.inside import Inside
-from tests.web.driver import Answer
 
 pytestmark = pytest.mark.anyio
 
@@ -18,6 +16,13 @@ NEW: dict[str, dict[str, Any]] = {
     "menu": {"menuType": "Button", "title": "Alike", "authMark": "alike:list", "icon": "old"},
     "resource": {"resourceCode": "alike", "resourceName": "A", "method": "GET", "path": "/api/alike"},
 }
+OTHER: dict[str, dict[str, Any]] = {
+    "user": {"userName": "other"},
+    "role": {"roleCode": "other", "roleName": "Other"},
+    "menu": {"authMark": "other:list"},
+    "resource": {"resourceCode": "other", "path": "/api/other"},
+}
+"""What a second record must not have in common with the first one."""
 WHOLE: dict[str, list[str]] = {
     "user": ["userName", "nickName", "email", "phone", "gender", "avatar", "status", "service"],
     "role": ["roleName", "description", "enabled"],
@@ -32,22 +37,19 @@ PATCH = {
 }
 FIXED = {"role": {"roleCode": "other"}, "menu": {"menuType": "Menu"}}
 
-noun = pytest.mark.parametrize("noun", NEW)
+
+@pytest.fixture(scope="module", params=NEW)
+def noun(request: pytest.FixtureRequest) -> str:
+    """What a record is, one noun after the other."""
+    return str(request.param)
 
 
-async def created(service: Inside, noun: str) -> Answer:
-    """Return the answer to a POST."""
-    return await service.ask("POST", f"/api/{noun}", NEW[noun])
-
-
-@pytest.fixture
-async def path(shared: Inside, noun: str) -> AsyncIterator[str]:
-    """The path of a new record, which is deleted after the test."""
-    answer = await created(shared, noun)
+@pytest.fixture(scope="module")
+async def path(shared: Inside, noun: str) -> str:
+    """The path of a record that the tests of a noun share."""
+    answer = await shared.ask("POST", f"/api/{noun}", NEW[noun])
     assert answer.status == 201, answer.body
-    path = answer.header("location") or ""
-    yield path
-    await shared.data("DELETE", path)
+    return answer.header("location") or ""
 
 
 def body_of(noun: str, record: Any) -> dict[str, Any]:
@@ -62,9 +64,10 @@ def values_of(record: Any) -> Any:
     return {name: value for name, value in record.items() if name not in revised}
 
 
-@noun
 async def test_a_post_tells_where_the_new_record_is(shared: Inside, noun: str) -> None:
-    answer = await created(shared, noun)
+    other = NEW[noun] | OTHER[noun]
+
+    answer = await shared.ask("POST", f"/api/{noun}", other)
 
     where = answer.header("location")
     assert where == f"/api/{noun}/{answer.json['data']['id']}"
@@ -72,11 +75,10 @@ async def test_a_post_tells_where_the_new_record_is(shared: Inside, noun: str) -
     assert values_of(found.json["data"]) == values_of(answer.json["data"])
     assert found.header("etag") == answer.header("etag")
     await shared.data("DELETE", where)
-    dry = await shared.ask("POST", f"/api/{noun}?dryRun=true", NEW[noun])
+    dry = await shared.ask("POST", f"/api/{noun}?dryRun=true", other)
     assert (dry.status, dry.header("location")) == (200, None)
 
 
-@noun
 async def test_a_put_of_what_was_read_changes_nothing_and_one_without_a_member_is_refused(
     shared: Inside, noun: str, path: str
 ) -> None:
@@ -90,7 +92,6 @@ async def test_a_put_of_what_was_read_changes_nothing_and_one_without_a_member_i
     assert values_of(await shared.data("PUT", path, body)) == values_of(before)
 
 
-@noun
 async def test_a_patch_is_the_put_of_the_members_that_it_has(shared: Inside, noun: str, path: str) -> None:
     before = await shared.data("GET", path)
 
@@ -104,7 +105,6 @@ async def test_a_patch_is_the_put_of_the_members_that_it_has(shared: Inside, nou
     assert values_of(await shared.data("PATCH", path, {})) == values_of(after)
 
 
-@noun
 async def test_both_are_refused_for_a_record_that_has_changed_since_it_was_read(
     shared: Inside, noun: str, path: str
 ) -> None:
@@ -120,7 +120,7 @@ async def test_both_are_refused_for_a_record_that_has_changed_since_it_was_read(
     assert status.status == (412 if noun == "user" else 404)
 
 
-@pytest.mark.parametrize("noun", FIXED)
+@pytest.mark.parametrize("noun", FIXED, indirect=True)
 async def test_what_never_changes_is_refused_in_both(shared: Inside, noun: str, path: str) -> None:
     body = body_of(noun, await shared.data("GET", path))
 

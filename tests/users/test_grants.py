@@ -151,8 +151,9 @@ def own_database(seeded_database_url: str) -> str:
 
 @pytest.mark.usefixtures("own_database")
 async def test_a_worker_behind_the_newest_revision_waits_for_it_before_it_decides_grants(
-    parts: Container,
+    parts: Container, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("service.administration.delegation.PATIENCE", 60.0)
     shipped = read_shipped()
     live = LivePolicy(shipped)
     async with parts.database.transaction() as connection:
