@@ -284,9 +284,19 @@ def test_no_sequence_of_calls_ends_with_more_than_it_began_with(run: Run, sequen
         allowed.update(run(climb, codes, dormant).allowed)
 
     nobody_climbs()
-    # The sequences are no strings of refusals.
-    assert allowed.total() > 20
-    assert len(allowed) > len(KINDS) // 2
+    assert allowed.total() > 10  # the sequences are no strings of refusals
+
+
+def test_each_kind_of_step_can_be_allowed(run: Run) -> None:
+    codes = {"import a role": "system:role:update"} | dict.fromkeys(KINDS[-3:], "system:role:new")
+    roles = {"create a user": "weak", "give roles": "weak", "import a role": "weak"}
+
+    async def all_of_them(gang: Gang) -> None:
+        for kind in KINDS:  # what is made is edited, and then deleted
+            code, role = codes.get(kind, "system:online:ban"), roles.get(kind, "newest")
+            await take(gang, Step(kind, 0, "newest", (role,), (code,), enabled=True))
+
+    assert run(all_of_them, POWERS["all below system"], False).allowed == Counter(KINDS)
 
 
 def test_a_climb_would_be_noticed(run: Run) -> None:
