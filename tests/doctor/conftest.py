@@ -12,7 +12,7 @@ from typing import TypeAlias
 import psycopg
 import pytest
 
-from service.authz.publishing.shipped import Shipped, configured
+from service.authz.publishing.shipped import Shipped
 from service.authz.publishing.sync import KnownRoute
 from service.diagnosis.checks import CHECKS
 from service.diagnosis.examination import examine
@@ -20,7 +20,6 @@ from service.diagnosis.findings import Finding
 from service.embedded import EmbeddedStores
 from service.launch.doctor import diagnose
 from service.launch.known_routes import known_routes
-from service.launch.prepare import publish_policy
 from service.settings import load
 from tests.support.databases import database
 
@@ -48,18 +47,6 @@ def no_routes(_shipped: Shipped) -> list[KnownRoute]:
 def execute(database_url: str, statement: str) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute(statement.encode())
-
-
-@pytest.fixture(scope="session")
-def published_template(stores: EmbeddedStores, seeded_template: str) -> Iterator[str]:
-    """The name of a seeded database whose policy is published, to copy from."""
-    name = "doctor_published"
-    with database(stores, seeded_template, name) as url:
-        settings = load(
-            {"PORTCULLIS_CONFIG": "", "DATABASE_URL": url, "JWT_SECRET": secrets.token_urlsafe(48)}
-        )
-        publish_policy(settings, configured(settings.policy))
-        yield name
 
 
 @pytest.fixture

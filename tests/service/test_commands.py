@@ -42,12 +42,6 @@ def test_the_table_of_settings_needs_no_library_of_stores_requests_or_decisions(
     assert imported_by(tmp_path, "settings") & (HEAVY | NEVER_USED) == set()
 
 
-def test_a_check_of_the_policy_starts_no_server_and_loads_no_terminal_library(tmp_path: Path) -> None:
-    imported = imported_by(tmp_path, "policy", "check")
-    assert {"casbin", "falcon"} <= imported
-    assert imported & (NEVER_USED | {"uvicorn", "ua_parser_builtins"}) == set()
-
-
 def test_a_check_of_the_policy_prints_the_digest_that_the_setting_may_name(tmp_path: Path) -> None:
     printed = portcullis(tmp_path, "policy", "check").output
     digest = printed.split()[-1].rstrip(".")
