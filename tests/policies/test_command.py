@@ -42,9 +42,9 @@ class Ran:
         return json.loads(self.output)
 
 
-def keep(folder: Path, *some: str) -> None:
-    """Leave the openings, the lines of services, of ``ONE_CASE`` and of ``some``, that case, no statement."""
-    wanted = ("@", "p, service,", "GET /api/user/list,", *some)
+def keep_few(folder: Path) -> None:
+    """Leave the openings, the lines of services and of ``ONE_CASE``, that case, and no statement."""
+    wanted = ("@", "p, service,", "GET /api/user/list,")
     lines = (folder / "endpoints.csv").read_text().splitlines()
     kept = [line for line in lines if any(one in line for one in wanted)]
     (folder / "endpoints.csv").write_text("\n".join(kept))
@@ -104,7 +104,7 @@ def test_a_broken_invariant_fails(capsys: pytest.CaptureFixture[str], folder: Pa
 def test_lines_that_no_case_depends_on_fail_the_coverage(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    keep(folder)
+    keep_few(folder)
 
     ran = Ran(capsys, "--coverage", "policies/one.yaml", folder=folder)
 
@@ -115,7 +115,7 @@ def test_lines_that_no_case_depends_on_fail_the_coverage(
 def test_a_surviving_mutant_fails_and_is_told_with_the_case_that_would_kill_it(
     capsys: pytest.CaptureFixture[str], folder: Path
 ) -> None:
-    keep(folder, "DELETE /api/user/")
+    keep_few(folder)
 
     ran = Ran(capsys, "--mutate", "--json", "policies/one.yaml", folder=folder)
 
