@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import registered, request_classes
+from service.authz.engine.request_classes import decided_alike, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import Rule
 from service.kernel.codes import HeldCodes
@@ -55,6 +55,23 @@ def test_a_class_is_named_by_its_route_and_the_literals_of_a_resource() -> None:
         "GET /api/{x}/b",
         "GET /api/a/b",
     }
+
+
+def test_policies_that_differ_in_lines_of_codes_alone_decide_all_requests_alike() -> None:
+    codes = [Rule("grant", "a:b", "a:b"), Rule("permission", "a:b", "a:b")]
+    whole = Policy(TEXT, OPEN)
+
+    assert decided_alike(whole, Policy(TEXT, [*OPEN, *codes]))
+    assert decided_alike(Policy(TEXT, [*OPEN, *codes]), whole)
+    for more in (
+        Rule("resource", "GET /api/a/a", "a:b"),
+        Rule("resource", "@no-session", "@anyone"),
+        Rule("endpoint", "PUT /api/{x}", "a:b"),
+        Rule("service", "orders", "@nobody"),
+    ):
+        assert not decided_alike(whole, Policy(TEXT, [*OPEN, *codes, more]))
+        assert not decided_alike(Policy(TEXT, [*OPEN, more]), whole)
+    assert not decided_alike(whole, Policy(TEXT + "\n", OPEN))
 
 
 def test_a_class_passes_when_both_layers_allow() -> None:

@@ -156,6 +156,29 @@ def test_further_callers_of_a_broken_statement_are_new_even_if_no_role_of_today_
     assert new(invariants, Situation(wide), Situation(narrow)) == []
 
 
+def test_a_request_that_is_opened_together_with_a_new_code_is_found() -> None:
+    invariants = stated("only_holders_of: ['x:y'], reach: [GET /api/role/list]")
+    codes = ("grant, a:b, a:b", "permission, a:b, a:b")
+    narrow = ("resource, GET /api/role/list, x:y",)
+    wide = (*narrow, "resource, GET /api/role/list, a:b")
+
+    assert new(invariants, Situation(policy_of(*narrow)), Situation(policy_of(*narrow, *codes))) == []
+    assert new(invariants, Situation(policy_of(*narrow)), Situation(policy_of(*wide, *codes))) == [
+        "a holder of a:b and system:role:list can send GET /api/role/list"
+    ]
+
+
+def test_a_role_that_breaks_a_statement_by_a_code_that_is_new_is_found() -> None:
+    after = policy_of("grant, x:y, x:y", "permission, x:y, x:y")
+    apart = stated("no_role_holds: ['x:y', 'a:b']")
+
+    found = new(
+        apart, Situation(policy_of(), holders({"one": "a:b"})), Situation(after, holders({"one": "a:b x:y"}))
+    )
+
+    assert found == ["the role one holds x:y and a:b"]
+
+
 def test_a_user_who_breaks_a_statement_may_get_another_role() -> None:
     invariants = stated("no_user_holds: ['a:b', 'a:c']")
     roles = {"one": "a:b", "two": "a:c", "three": "d:e"}

@@ -12,7 +12,7 @@ from typing import Final
 from service.authz.engine.meeting_shapes import by_group, group_of
 from service.authz.engine.paths import shape
 from service.authz.engine.policy import Policy
-from service.authz.engine.request_classes import RequestClass, registered, request_classes
+from service.authz.engine.request_classes import RequestClass, decided_alike, registered, request_classes
 from service.authz.engine.resource_index import ResourceIndex
 from service.authz.engine.rules import ENDPOINT, NO_SESSION, RESOURCE, UNREGISTERED, Rule
 from service.authz.invariants.statements import (
@@ -90,11 +90,13 @@ def newly_broken(invariants: Invariants, before: Situation, after: Situation) ->
     """Return how ``after`` breaks statements in ways in which ``before`` does not.
 
     A statement that was broken already may stay broken, but not in further requests, by further roles, users
-    or possible callers. Statements that only a change of the policy could break are asked about only if the
-    policy differs.
+    or possible callers. Statements about requests that do not ask for roles are left out if both policies
+    decide all requests alike: then each is broken in both in the same ways.
     """
-    same_policy = before.policy is after.policy
-    asked = [one for one in invariants.statements if _needs_roles(one) or not same_policy]
+    alike = before.policy is after.policy or decided_alike(before.policy, after.policy)
+    asked = [one for one in invariants.statements if _needs_roles(one) or not alike]
+    if not asked:
+        return []
     now = _Check(after, before.policy)
     if not (found := [violation for one in asked for violation in now.broken(one)]):
         return []

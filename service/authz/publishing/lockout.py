@@ -71,6 +71,8 @@ def _administering(one: Policy, other: Policy | None = None) -> list[RequestClas
     resources, differing = registered(one), set()
     if other is not None:
         changed = changes(other.rules.by_object, one.rules.by_object)
+        if all(layer in OF_CODES for layer, _ in changed):
+            return []
         differing = registered(one) ^ registered(other)
         resources |= differing
         if not differing and all(layer in OF_CODES or name in resources for layer, name in changed):
