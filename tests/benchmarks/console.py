@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any, Final
 
 import psycopg
@@ -27,8 +26,6 @@ from tests.benchmarks.installation import environment
 from tests.benchmarks.servers import pin_to_last_core, serving_worker
 from tests.support.databases import database
 
-ROUNDS: Final = 1
-"""A round visits everything twice, which takes minutes: the ratios are those of neighbouring visits."""
 SECONDS, KILOBYTES, TASK, NODES = 2.0, 500.0, 200.0, 5_000.0
 """What a view may take: until it is settled, in an answer, of the main thread at once (ms), in the page."""
 CHROMIUM: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -107,7 +104,10 @@ ACTS: Final = (
 
 
 def main(pace: Pace) -> Iterator[Result | Note]:
-    """Yield the seconds of each view, and the largest of all answers, tasks and pages."""
+    """Yield the seconds of each view, and the largest of all answers, tasks and pages.
+
+    Each view is visited once: all of them take minutes.
+    """
     with tempfile.TemporaryDirectory(prefix="pc-") as folder, ExitStack() as stack:
         stores = stack.enter_context(EmbeddedStores(Path(folder) / "data", durable=False))
         pin_to_last_core()
@@ -127,9 +127,8 @@ def main(pace: Pace) -> Iterator[Result | Note]:
             launched = playwright.chromium.launch(executable_path=browser, args=["--disable-gpu"])
             visitors = [Visitor(launched, f"http://127.0.0.1:{port}") for port, _ in sides]
             places = [ids for _, ids in sides]
-            rounds = [visited(visitors, places) for _ in range(ROUNDS)]
+            yield from told(visited(visitors, places))
             launched.close()
-    yield from told(rounds)
 
 
 def known(url: str) -> dict[str, Any]:
@@ -141,13 +140,13 @@ def known(url: str) -> dict[str, Any]:
     return found
 
 
-def visited(visitors: list[Visitor], places: list[dict[str, Any]]) -> dict[str, list[Cost]]:
-    """Visit everything once; return what each view costs in each installation."""
-    found = {}
+def visited(visitors: list[Visitor], places: list[dict[str, Any]]) -> Iterator[tuple[str, list[Cost]]]:
+    """Visit everything once; yield the name of each view, and what it costs in each installation."""
     for address in ADDRESSES.split():
-        found[address] = [
-            visitor.go(address.format(**ids)) for visitor, ids in zip(visitors, places, strict=True)
-        ]
+        yield (
+            address,
+            [visitor.go(address.format(**ids)) for visitor, ids in zip(visitors, places, strict=True)],
+        )
     for act in ACTS:
         costs = []
         for visitor, ids in zip(visitors, places, strict=True):
@@ -155,26 +154,30 @@ def visited(visitors: list[Visitor], places: list[dict[str, Any]]) -> dict[str, 
             visitor.go(act.address.format(**ids))
             costs.append(visitor.cost(act.work))
             visitor.leave()
-        found[act.name] = costs
-    return found
+        yield act.name, costs
 
 
-def told(rounds: list[dict[str, list[Cost]]]) -> Iterator[Result | Note]:
-    """Yield the results; a note names each view that is beyond a limit in the middle of its rounds."""
-    for name in rounds[0]:
-        few, many = ([costs[name][side].seconds for costs in rounds] for side in (0, 1))
-        reference = result(f"{name}, few", "s", few)
-        yield result(name, "s", many, against=reference, goals=[at_most(SECONDS)])
-    limits: tuple[tuple[str, str, float, Callable[[Cost], float]], ...] = (
-        ("the largest answer", "kB", KILOBYTES, lambda cost: cost.largest / 1000),
-        ("the longest task of the main thread", "ms", TASK, lambda cost: cost.task),
-        ("the most nodes", "nodes", NODES, lambda cost: float(cost.nodes)),
-        ("the most alerts", "alerts", 0.0, lambda cost: float(cost.faults)),
-    )
-    for what, unit, limit, of in limits:
-        few, many = ([max(of(cost[side]) for cost in costs.values()) for costs in rounds] for side in (0, 1))
-        yield result(f"{what}, few", unit, few)
-        yield result(what, unit, many, goals=[at_most(limit)])
-        for name in rounds[0]:
-            if (found := median(of(costs[name][1]) for costs in rounds)) > limit:
-                yield Note(f"{name}: {what} is {found:,.0f} {unit}")
+LIMITS: Final[tuple[tuple[str, str, float, Callable[[Cost], float]], ...]] = (
+    ("the largest answer", "kB", KILOBYTES, lambda cost: cost.largest / 1000),
+    ("the longest task of the main thread", "ms", TASK, lambda cost: cost.task),
+    ("the most nodes", "nodes", NODES, lambda cost: float(cost.nodes)),
+    ("the most alerts", "alerts", 0.0, lambda cost: float(cost.faults)),
+)
+
+
+def told(views: Iterable[tuple[str, list[Cost]]]) -> Iterator[Result | Note]:
+    """Yield the results of each view as soon as it has been visited, and at the end the largest of all.
+
+    A note names each view that is beyond a limit.
+    """
+    every = []
+    for name, (few, many) in views:
+        every.append((few, many))
+        reference = result(f"{name}, few", "s", [few.seconds])
+        yield result(name, "s", [many.seconds], against=reference, goals=[at_most(SECONDS)])
+        for what, unit, limit, of in LIMITS:
+            if of(many) > limit:
+                yield Note(f"{name}: {what} is {of(many):,.0f} {unit}")
+    for what, unit, limit, of in LIMITS:
+        yield result(f"{what}, few", unit, [max(of(few) for few, _ in every)])
+        yield result(what, unit, [max(of(many) for _, many in every)], goals=[at_most(limit)])

@@ -43,8 +43,9 @@ _OBSERVE: Final = """
       Object.assign(noted, { began: now, last: now, bytes: 0, largest: 0, calls: 0, task: 0 });
     },
     async settled(patience) {
-      const waits = () => noted.started > noted.ended
-        || document.querySelector(":is(main, dialog) :is([aria-busy=true], .loading)");
+      // The button that has opened a dialog is busy until it is closed: only the dialog counts then.
+      const place = () => document.querySelector("dialog[open]") ?? document.querySelector("main");
+      const waits = () => noted.started > noted.ended || place()?.querySelector("[aria-busy=true], .loading");
       for (;;) {
         await new Promise((resolve) => { setTimeout(resolve, 50); });
         const now = performance.now();
