@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import compress
 from typing import Final, TypeAlias
@@ -19,6 +20,7 @@ from sqlalchemy import (
     func,
     literal,
     select,
+    true,
     union_all,
 )
 from sqlalchemy.dialects.postgresql import aggregate_order_by
@@ -116,7 +118,8 @@ async def holders(
     it is known for this snapshot.
     """
     named = await _codes_by_id(connection)
-    statement = select(user.c.id, user.c.user_name).where(*_ACTIVE, *_having(role_sets, among, named))
+    having = await asyncio.to_thread(_having, role_sets, among, named)  # there may be a set for each user
+    statement = select(user.c.id, user.c.user_name).where(*_ACTIVE, having)
     if total is None:
         counted = select(func.count()).select_from(statement.subquery())
         total = (await connection.execute(counted)).scalar_one()
@@ -129,15 +132,15 @@ async def holders(
 
 def _having(
     role_sets: Collection[Roles], among: Collection[Roles], named: Mapping[int, str]
-) -> Iterator[ColumnElement[bool]]:
-    """Yield the condition that the roles of a user are one of ``role_sets``; none if all users' roles are.
+) -> ColumnElement[bool]:
+    """Return the condition that the roles of a user are one of ``role_sets``.
 
     To compare the whole sets of all users takes longest, so it is done for those alone who have no role that
     is enough to know: one with which all sets of ``among`` are wanted.
     """
     wanted = set(role_sets)
     if wanted.issuperset(among):
-        return
+        return true()
     ids = {code: role_id for role_id, code in named.items()}
     known = [one for one in wanted if ids.keys() >= {*one}]
     unsure = {role_code for one in among if one not in wanted for role_code in one}
@@ -157,7 +160,7 @@ def _having(
         select(user.c.id).where(~exists().where(user_role.c.user_id == user.c.id)),
     ]
     needed = bool(sure), bool(texts), [] in whole
-    yield user.c.id.in_(union_all(*compress(found, needed))) if any(needed) else false()
+    return user.c.id.in_(union_all(*compress(found, needed))) if any(needed) else false()
 
 
 async def _codes_by_id(connection: AsyncConnection) -> dict[int, str]:
