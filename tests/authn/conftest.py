@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from service.authn import signing_keys
 from service.authn.api_keys.callers import ApiKeyCallers
 from service.authn.authenticate import Authenticator
 from service.authn.login import Login
@@ -41,6 +44,14 @@ class Container:
     refresh: Refresh
     api_keys: ApiKeyCallers
     authenticator: Authenticator
+
+
+@pytest.fixture(scope="package", autouse=True)
+def _keys_read_once() -> Iterator[None]:
+    """Read each private key once: checking an RSA key takes 40 ms of processor time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signing_keys, "load_pem_private_key", cache(load_pem_private_key))
+        yield
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from service.authn.signing_keys import derived_keys, signing_keys
 from service.settings import Auth, SettingsError
 from tests.authn.conftest import SECRET
-from tests.authn.keys import KIND_OF, MAKERS, key, private_pem, public_pem, settings_for, settings_with
+from tests.authn.keys import KIND_OF, key, next_key, private_pem, public_pem, settings_for, settings_with
 
 
 def complaint(settings: Auth) -> str:
@@ -50,7 +50,7 @@ def test_a_key_of_another_kind_or_size_is_refused_by_name(algorithm: str, kind: 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256", "EdDSA"])
 def test_a_public_key_of_another_private_key_is_refused(algorithm: str, tmp_path: Path) -> None:
     kind = KIND_OF[algorithm]
-    settings = settings_with(tmp_path, algorithm, private_pem(key(kind)), public_pem(MAKERS[kind]()))
+    settings = settings_with(tmp_path, algorithm, private_pem(key(kind)), public_pem(next_key(kind)))
 
     assert complaint(settings) == "auth.jwt_public_key is not the public key of auth.jwt_private_key"
 
