@@ -51,7 +51,7 @@ class Pair:
 
 @pytest.fixture
 def pair(stores: EmbeddedStores, seeded_template: str, redis_url: str, tmp_path: Path) -> Iterator[Pair]:
-    with database(stores, seeded_template, "rolling_service") as url:
+    with database(stores, seeded_template) as url:
         variables = variables_for(url, redis_url)
         variables["PORTCULLIS_SERVER__STOP_GRACE"] = "0.5"
         both = Pair(tmp_path, variables)

@@ -56,7 +56,7 @@ def impatient(
         "MAX_CONNECTIONS": str(MOST),
     }
     own = {f"PORTCULLIS_SERVER__{name}": value for name, value in limits.items()}
-    with database(stores, seeded_template, "impatient_service") as url, session_store(stores) as redis_url:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         variables = variables_for(url, redis_url)
         with running(tmp_path_factory.mktemp("impatient"), "--workers", "1", **variables, **own) as service:
             yield service

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 from dataclasses import dataclass, field
+from time import sleep
 
 import pytest
 
@@ -47,7 +48,7 @@ def stop(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Stop:
     seen = Stop()
-    with database(stores, seeded_template, "stopping_service") as url, session_store(stores) as redis_url:
+    with database(stores, seeded_template) as url, session_store(stores) as redis_url:
         variables = variables_for(url, redis_url)
         variables["PORTCULLIS_SERVER__STOP_GRACE"] = "3"
         with running(tmp_path_factory.mktemp("stop"), "--workers", str(WORKERS), **variables) as service:
@@ -79,6 +80,7 @@ def observe(service: Running, seen: Stop) -> None:
                 exchange(service.port, LIVE)
             except ConnectionRefusedError:
                 seen.refused = True
+            sleep(0.05)  # the grace is three seconds, and asking without a pause keeps both sides busy
         seen.running_when_refused = service.process.poll() is None
         in_flight.sendall(BODY[10:])
         seen.in_flight = read_all(in_flight)
