@@ -15,6 +15,7 @@ import structlog
 
 from service.embedded import EmbeddedStores
 from tests.support import compiled_once
+from tests.support.clusters import Clusters
 from tests.support.collecting import import_share, spared_garbage
 from tests.support.databases import NewDatabase, database, leave, save_work
 from tests.support.environment import forget_settings
@@ -87,11 +88,18 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def stores() -> Iterator[EmbeddedStores]:
+def clusters(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Clusters:
+    """PostgreSQL clusters for stores of the tests, made once for all processes of a parallel run."""
+    place = tmp_path_factory.getbasetemp()
+    return Clusters(place.parent if hasattr(pytestconfig, "workerinput") else place)
+
+
+@pytest.fixture(scope="session")
+def stores(clusters: Clusters) -> Iterator[EmbeddedStores]:
     """One PostgreSQL and one Valkey for the whole session; never stop or pause these."""
     with (
         tempfile.TemporaryDirectory(prefix="pc-") as folder,
-        EmbeddedStores(Path(folder), durable=False) as both,
+        EmbeddedStores(clusters.copy_to(Path(folder)), durable=False) as both,
     ):
         save_work(both)
         yield both

@@ -1,13 +1,15 @@
-"""Engines of the test's own process share compiled statements, and what they know of the server.
+"""Services in the test's own process share compiled statements and routes, and what they know of the server.
 
-SQLAlchemy keeps both by engine, and each service that a test starts in its own process has new engines.
-The same statements would be compiled hundreds of times. Services in processes of their own share nothing.
+SQLAlchemy keeps its part by engine, Falcon by application, and each service has new ones: the same would be
+compiled hundreds of times. Services in processes of their own share nothing.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Final
 
+from falcon.routing import compiled as routing
 from sqlalchemy import URL, Connection, Engine
 from sqlalchemy.dialects import registry
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg, PGDialectAsync_psycopg
@@ -62,5 +64,6 @@ class Dialect(_Alike, PGDialect_psycopg):
 
 
 def share() -> None:
-    """Let the engines that are made from now on share what they compile."""
+    """Let the engines and applications that are made from now on share what they compile."""
     registry.register("postgresql.psycopg", __name__, Dialect.__name__)
+    vars(routing)["compile"] = cache(compile)

@@ -14,6 +14,7 @@ import pytest
 from psycopg import sql
 
 from service.embedded import EmbeddedError, EmbeddedStores
+from tests.support.clusters import Clusters
 from tests.support.databases import save_work
 from tests.support.seeded import seed_database
 
@@ -30,7 +31,8 @@ SELECT (SELECT array_agg(rolname ORDER BY oid) FROM pg_roles), (SELECT count(*) 
 class SpareStores:
     """Pairs of stores, each lent to one test at a time. All that was committed survives a kill."""
 
-    def __init__(self) -> None:
+    def __init__(self, clusters: Clusters) -> None:
+        self._clusters = clusters
         self._idle: list[_Pair] = []
         self._made = ExitStack()
 
@@ -54,13 +56,13 @@ class SpareStores:
         if self._idle:
             return self._idle.pop()
         folder = self._made.enter_context(tempfile.TemporaryDirectory(prefix="pc-"))
-        return _Pair(self._made.enter_context(EmbeddedStores(Path(folder))))
+        return _Pair(self._made.enter_context(EmbeddedStores(self._clusters.copy_to(Path(folder)))))
 
 
 @pytest.fixture(scope="session")
-def spare_stores() -> Iterator[SpareStores]:
+def spare_stores(clusters: Clusters) -> Iterator[SpareStores]:
     """Stores to borrow, for tests that stop, pause or kill them."""
-    with closing(SpareStores()) as spare:
+    with closing(SpareStores(clusters)) as spare:
         yield spare
 
 
