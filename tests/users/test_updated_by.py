@@ -51,6 +51,20 @@ async def test_a_record_names_who_made_it_and_who_edited_it_last(
     assert [entry["updatedBy"] for entry in listed if entry["id"] == made["id"]] == ["editor"]
 
 
+async def test_what_a_role_gives_names_who_gave_it_and_leaves_the_version(house: Inside) -> None:
+    made = await house.data("POST", "/api/role", ROLE)
+    one = f"/api/role/{made['id']}"
+    other = await editor(house)
+    given = await other.ask("PUT", f"{one}/permissions", {"permissions": ["system:role:list"]})
+    assert given.status == 200, given.body
+    found = await house.data("GET", one)
+    assert (found["updatedBy"], found["version"]) == ("editor", made["version"])
+    assert found["updateTime"] > made["updateTime"]
+    table = {"roles": [{"roleCode": "clerk", "roleName": "Clerk", "permissions": []}]}
+    assert (await house.ask("POST", "/api/role/import", table)).status == 200
+    assert await who(house, one) == "admin"
+
+
 async def test_an_import_names_who_imported(house: Inside) -> None:
     other = await editor(house)
     table = {"users": [{"userName": "imported", "nickName": "Imported", "password": "three wary otters"}]}

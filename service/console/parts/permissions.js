@@ -145,7 +145,8 @@ class Editor {
   /** Somebody else has saved meanwhile: what they changed is taken over, and what the reader changed stays. @param {Problem} problem */
   async merge(problem) {
     const { added, removed } = this.difference;
-    const { data, etag } = await this.page.call("GET", GIVEN, { path: this.path });
+    const [{ data, etag }, { data: role }] = await Promise.all([
+      this.page.call("GET", GIVEN, { path: this.path }), this.page.call("GET", "/api/role/{id}", { path: this.path })]);
     const theirs = new Choice(this.forest, data.menuIds);
     const before = this.stored;
     const gained = [...theirs.ids].filter((id) => !before.ids.has(id));
@@ -154,7 +155,7 @@ class Editor {
     this.etag = etag;
     this.choice = new Choice(this.forest, [...theirs.ids, ...added].filter((id) => !removed.includes(id)));
     this.notes.replaceChildren(h("section", { class: "merge", tabindex: "-1", role: "alert" },
-      h("h2", null, S.form.meanwhile), h("p", null, T.meanwhile), this.names(T.theyAdded, gained, "good"), this.names(T.theyTook, lost, "bad"),
+      h("h2", null, role.updatedBy ? S.form.meanwhileBy(role.updatedBy) : S.form.meanwhile), h("p", null, T.meanwhile), this.names(T.theyAdded, gained, "good"), this.names(T.theyTook, lost, "bad"),
       requested(problem)));
     this.tree.redraw();
     this.told();

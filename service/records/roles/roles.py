@@ -154,7 +154,7 @@ async def given(connection: AsyncConnection, role_id: int) -> list[GivenMenu]:
 
 
 async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[int]) -> None:
-    """Replace the menus and Buttons of an existing role.
+    """Replace the menus and Buttons of an existing role, whose version stays; it names the editor.
 
     ValidationFailed for unknown ids; it names their places in the list.
     """
@@ -170,6 +170,7 @@ async def set_menus(connection: AsyncConnection, role_id: int, wanted: Sequence[
     await connection.execute(delete_from(role_menu).where(role_menu.c.role_id == role_id))
     rows = chosen.add_columns(literal(role_id)).order_by(menu.c.id)
     await connection.execute(insert(role_menu).from_select(["menu_id", "role_id"], rows))
+    await connection.execute(change(role).where(role.c.id == role_id).values(update_time=func.now()))
 
 
 async def held_codes(connection: AsyncConnection) -> dict[str, tuple[str, ...]]:
