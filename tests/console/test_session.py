@@ -178,7 +178,7 @@ def test_a_page_that_comes_back_from_the_history_is_loaded_anew(visit: Visit, ho
 
 
 def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit, house: House) -> None:
-    house.member("offline")
+    house.member("offline", "system:role:list")
     visit.sign_in("offline", "/account")
     visit.expected += ["net::ERR_INTERNET_DISCONNECTED", "net::ERR_FAILED"]
     visit.context.set_offline(offline=True)
@@ -191,10 +191,23 @@ def test_a_view_that_can_not_be_loaded_for_a_while_costs_no_session(visit: Visit
     visit.page.evaluate("Object.defineProperty(navigator, 'onLine', { value: false })")
     visit.page.evaluate("location.hash = '/'")
     heading(visit, "Hello, offline")
-    # After an upgrade the file is gone for good, and the whole page is loaded anew.
-    visit.page.route("**/views/sign-ins.js", lambda route: route.fulfill(status=404))
-    visit.expected.append("404")
+    # The network is there, but no service: first silent, then behind a proxy that says so.
+    visit.expected += ["net::ERR_CONNECTION_REFUSED", "502"]
+    visit.page.route("**/console/**", lambda route: route.abort("connectionrefused"))
     visit.page.evaluate("location.hash = '/account/sign-ins'")
+    expect(visit.page.get_by_role("alert")).to_contain_text("can't be reached")
+    visit.page.unroute("**/console/**")
+    visit.page.route("**/console/**", lambda route: route.fulfill(status=502))
+    with visit.page.expect_response("**/console/**"):
+        visit.page.get_by_role("button", name="Try again").click()
+    expect(visit.page.get_by_role("alert")).to_contain_text("can't be reached")
+    visit.page.unroute("**/console/**")
+    visit.page.get_by_role("button", name="Try again").click()
+    heading(visit, "Your sign-ins")
+    # After an upgrade the file is gone for good, and the whole page is loaded anew.
+    visit.page.route("**/views/roles.js", lambda route: route.fulfill(status=404))
+    visit.expected.append("404")
+    visit.page.evaluate("location.hash = '/roles'")
     expect(visit.page.get_by_role("alert")).to_contain_text("This page can't be loaded")
 
 

@@ -15,6 +15,9 @@ import { VIEWS } from "./views.js";
 /** What is kept of an entry of the history while the reader is elsewhere. @type {Map<number, {focus: string | null, top: number}>} */
 const left = new Map();
 
+/** The views that have been loaded. @type {Set<import("./views.js").View>} */
+const reached = new Set();
+
 /** @type {AbortController} */ let controller = new AbortController();
 /** @type {(() => void) | null} */ let leave = null;
 /** @type {HTMLElement} */ let outlet;
@@ -234,16 +237,19 @@ async function show({ same = false, back = false } = {}) {
 }
 
 /**
- * Load a view. After an upgrade its file is gone, and only a new page has the new ones, which costs the session. So a
- * browser without a network makes sure first that the service is on its own machine: a file that could not be loaded
- * once is not asked for a second time.
+ * Load a view. A browser asks only once for a file that could not be loaded, and a new page, as is needed after an
+ * upgrade, costs the session. So the first time this makes sure that the service can be reached.
  * @param {import("./views.js").View} view
  */
 async function loaded(view) {
-  const reached = navigator.onLine || (await fetch(import.meta.url, { cache: "no-store" }).catch(() => null));
-  if (!reached) throw new Problem(0, { code: "unreachable" });
+  if (!reached.has(view)) {
+    const answer = await fetch(import.meta.url, { cache: "no-cache" }).catch(() => null);
+    if (!answer || answer.status >= 500) throw new Problem(0, { code: "unreachable" });
+  }
   try {
-    return await view.load();
+    const module = await view.load();
+    reached.add(view);
+    return module;
   } catch (error) {
     throw error instanceof TypeError ? new Problem(0, { code: "outdated" }) : error;
   }
