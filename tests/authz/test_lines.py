@@ -95,7 +95,7 @@ def test_cooperative_iteration_lets_another_thread_run_in_between() -> None:
 
     def mine() -> None:
         for number in cooperatively(range(120_000)):
-            turns.extend(["mine"] if number % 10_000 == 0 else [])
+            turns.extend(["mine"] if number % 5_000 == 0 else [])
 
     thread = threading.Thread(target=other)
     thread.start()
