@@ -152,6 +152,18 @@ async def test_a_certificate_must_be_of_an_authority_that_is_trusted(tmp_path: P
         assert len(receiver.requests) == 1
 
 
+async def test_authorities_are_read_for_tls_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(**_given: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(ssl, "create_default_context", unreadable)
+    async with HttpReceiver().listening() as receiver:
+        await send(destination(receiver.url, secret=SECRET), entry(1))
+        with pytest.raises(Failed, match="ca_file can't be used"):
+            await send(destination(receiver.url.replace("http:", "https:"), secret=SECRET), entry(1))
+    assert len(receiver.requests) == 1
+
+
 async def test_no_reason_has_the_secret_or_the_path_of_the_url() -> None:
     url = "http://127.0.0.1:9/token-in-the-path"
     with pytest.raises(Failed) as failure:

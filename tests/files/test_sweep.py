@@ -141,7 +141,8 @@ async def test_an_upload_under_way_is_swept_around_and_then_there(place: Place) 
     half_way, go_on = asyncio.Event(), asyncio.Event()
 
     async def content() -> AsyncGenerator[bytes, None]:
-        yield PNG + bytes(PART + 1)
+        yield PNG + bytes(HEAD)
+        yield bytes(PART + 1 - HEAD)
         half_way.set()
         await go_on.wait()
         yield bytes(PART)
