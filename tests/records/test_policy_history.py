@@ -34,7 +34,7 @@ async def publish(connection: AsyncConnection, wanted: set[PublishedLine]) -> in
 async def test_any_two_revisions_differ_by_what_their_lines_differ(connection: AsyncConnection) -> None:
     choose = random.Random(5)
     published = {}
-    for _ in range(12):
+    for _ in range(8):
         wanted = {line for line in POSSIBLE if choose.random() < 0.5}
         published[await publish(connection, wanted)] = wanted
 
