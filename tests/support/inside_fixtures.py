@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import Final
@@ -73,7 +74,9 @@ async def house(shared: Inside, seeded_rows: Seeded) -> AsyncIterator[Inside]:
     """
     await _logged_in(shared)
     yield shared
-    if not _PUBLISHED.isdisjoint(seeded_rows.put_back()):
+    # In a thread: a transaction of the service may have to end first.
+    changed = await asyncio.to_thread(seeded_rows.put_back)
+    if not _PUBLISHED.isdisjoint(changed):
         await _logged_in(shared)
         await shared.data("POST", "/api/policy/reload")
 
