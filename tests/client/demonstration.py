@@ -97,7 +97,8 @@ def by_proxy_and_assertion(proxy: Front, app: Any) -> Way:
 def by_request(url: str) -> Way:
     async def ask(user: Member) -> int:
         headers = {"Authorization": f"Bearer {user.token}"}
-        async with httpx.AsyncClient(trust_env=False, timeout=20) as client:
+        # No certificates: reading them takes longer than the request.
+        async with httpx.AsyncClient(trust_env=False, timeout=20, verify=False) as client:
             answer = await client.get(url + PATH, headers=headers)
         if answer.status_code == 200:
             assert answer.json() == {"id": "7", "seenBy": user.name}

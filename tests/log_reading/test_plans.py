@@ -27,20 +27,20 @@ MONTH = (
 FILL_OPERATIONS = """
 INSERT INTO sys.operation_log (create_time, event_id, request_id, user_id, user_name, module, action, kind,
     method, url, client_ip, status, elapsed_ms, decision, targets)
-SELECT timestamptz '2026-09-01Z' + interval '260 seconds' * n, gen_random_uuid(), md5(n::text), n % 500,
+SELECT timestamptz '2026-09-01Z' + interval '650 seconds' * n, gen_random_uuid(), md5(n::text), n % 500,
     'user' || n % 500, 'm' || n % 300, 'a', 'k' || n % 3000, 'GET', '/', inet '10.0.0.0' + n,
     CASE WHEN n % 100 = 0 THEN 403 ELSE 200 END, 1, CASE WHEN n % 100 = 0 THEN 'deny' ELSE 'allow' END,
     CASE WHEN n % 10 = 0 THEN ARRAY['role:r' || n % 3000, 'user:u' || n] END
-FROM generate_series(1, 20000) n
+FROM generate_series(1, 8000) n
 """
 FILL_LOGINS = """
 INSERT INTO sys.login_log (create_time, event_id, request_id, event, outcome, reason, user_id, user_name,
     device, login_ip)
-SELECT timestamptz '2026-09-01Z' + interval '260 seconds' * n, gen_random_uuid(), md5(n::text),
+SELECT timestamptz '2026-09-01Z' + interval '650 seconds' * n, gen_random_uuid(), md5(n::text),
     'e' || n % 3000,
     CASE WHEN n % 100 = 0 THEN 'failure' ELSE 'success' END, CASE WHEN n % 100 = 0 THEN 'r' || n END,
     n % 500, 'user' || n % 500, 'd' || n % 300, inet '10.0.0.0' + n
-FROM generate_series(1, 20000) n
+FROM generate_series(1, 8000) n
 """
 
 
