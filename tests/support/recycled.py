@@ -6,6 +6,7 @@ an empty template, all is dropped that the ordinary role has made.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,14 @@ SELECT md5(string_agg(fact, ' ' ORDER BY fact)) FROM (
         WHERE starelid >= 16384
 )
 """
+# Rows written, by table; of the tables of all databases only the one that belongs to the shape of one.
+_WRITTEN = """
+SELECT oid::regclass::text, pg_stat_get_tuples_inserted(oid) + pg_stat_get_tuples_updated(oid)
+    + pg_stat_get_tuples_deleted(oid)
+FROM pg_class WHERE relkind = 'r' AND (NOT relisshared OR relname = 'pg_db_role_setting')
+"""
+_MOST_WRITTEN = 5_000
+"""Rows that may be written to a copy before its bytes are counted again, which takes longer."""
 _SIZE = "SELECT sum(pg_relation_size(oid)) FROM pg_class WHERE relkind = 'r'"
 _GROWTH = 4 * 1024 * 1024
 """Bytes by which the tables may have grown: beyond that, deleted rows would slow the next test down."""
@@ -68,6 +77,11 @@ class Recycled:
         self._idle: list[str] = []
         self._stamps: dict[str, Stamps] = {}
         """Of each copy, when it last had the rows of the template; of a new one they are the template's."""
+
+        self._written: dict[str, dict[str, int]] = {}
+        """Of each copy, the rows that had been written to each table by then."""
+        self._measured: dict[str, int] = {}
+        """Of each copy, the rows that had been written in all when its bytes were last counted."""
 
     def take(self, name: str) -> bool:
         """Rename a copy that waits to ``name``, with the rows of the template; False when there is none."""
@@ -114,11 +128,31 @@ class Recycled:
             return False
         if _value(connection, _SIZE) > contents.size + _GROWTH:
             return False
+        self._put_back(connection, stamps)
+        return True
+
+    def _put_back(self, connection: Connection, stamps: Stamps) -> None:
+        contents = self._contents
+        assert contents is not None
         with connection.transaction():
             put_back(connection, contents.rows, stamps)
             settings = [f"setval('{name}', {at}, {called})" for name, at, called in contents.sequences]
             if settings:
                 connection.execute(f"SELECT {', '.join(settings)}".encode())
+
+    def _restored_quickly(self, connection: Connection, stamps: Stamps, old: str) -> bool:
+        """Put back the tables that were written since the last time, if nothing else was, and few rows were.
+
+        Those who wrote have disconnected, so PostgreSQL has counted all that they did. What truncates a table
+        or changes a schema writes to the catalog.
+        """
+        now, before = _written(connection), self._written.pop(old, {})
+        written = {table for table in {*now, *before} if now.get(table) != before.get(table)}
+        if not written <= {*stamps} or _sum(now, stamps) > self._measured.get(old, 0) + _MOST_WRITTEN:
+            return False
+        touched = {table: stamps[table] for table in written}
+        self._put_back(connection, touched)
+        stamps |= touched
         return True
 
     def _renamed(self, old: str, new: str) -> bool:
@@ -131,8 +165,12 @@ class Recycled:
         with self._connected(new) as connection:
             assert self._contents is not None
             stamps = self._stamps.pop(old, dict(self._contents.stamps))
-            if self.restored(connection, stamps):
-                self._stamps[new] = stamps
+            quickly = self._restored_quickly(connection, stamps, old)
+            if quickly or self.restored(connection, stamps):
+                connection.execute("SELECT pg_stat_force_next_flush()")
+                self._stamps[new], self._written[new] = stamps, _written(connection)
+                measured = self._measured.pop(old, 0)
+                self._measured[new] = measured if quickly else _sum(self._written[new], stamps)
                 return True
         self._drop(new)
         return False
@@ -160,6 +198,14 @@ def _contents(connection: Connection) -> Contents:
         sequences=tuple((name, at, called) for name, at, called in sequences),
         size=_value(connection, _SIZE),
     )
+
+
+def _written(connection: Connection) -> dict[str, int]:
+    return dict(connection.execute(_WRITTEN.encode()).fetchall())
+
+
+def _sum(written: dict[str, int], tables: Iterable[str]) -> int:
+    return sum(written.get(table, 0) for table in tables)
 
 
 def _value(connection: Connection, query: str) -> Any:
