@@ -27,8 +27,8 @@ _RUN: Final = """async (options) => {
   const { violations } = await axe.run({ resultTypes: ["violations"], selectors: false, ...options });
   return violations;
 }"""
-_RUN_ON_LOOKS: Final = """async ([rule, judged]) => {
-  const known = new Set(judged);
+_RUN_ON_LOOKS: Final = """async ([rule, passing]) => {
+  const known = new Set(passing);
   const looks = new Map([[document.body, ""]]);
   const first = new Map();
   const short = (text) => {
@@ -45,8 +45,10 @@ _RUN_ON_LOOKS: Final = """async ([rule, judged]) => {
       style.opacity, style.fontSize, style.fontWeight];
     const look = short(`${looks.get(one.parentElement)} > ${own}`);
     looks.set(one, look);
-    const used = one.tabIndex >= 0 || [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE);
-    if (used && !first.has(look) && !known.has(look)) first.set(look, one);
+    const judged = (one.tabIndex >= 0 && rule === "target-size") || one.matches("input, select, textarea")
+      || [...one.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
+    const shown = one.checkVisibility({ visibilityProperty: true });
+    if (judged && shown && !first.has(look) && !known.has(look)) first.set(look, one);
   }
   if (first.size === 0) return [[], []];
   const { violations, passes } = await axe.run({ include: [...first.values()] },
