@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
@@ -72,12 +73,16 @@ class Silent:
 
 
 @pytest.fixture
-def silent(tmp_path: Path) -> Iterator[Silent]:
-    with socket.socket(socket.AF_UNIX) as listener, ExitStack() as held:
-        listener.bind(str(tmp_path / ".s.PGSQL.5432"))
+def silent() -> Iterator[Silent]:
+    with (
+        tempfile.TemporaryDirectory(prefix="pc-") as folder,  # a short path, as sockets need
+        socket.socket(socket.AF_UNIX) as listener,
+        ExitStack() as held,
+    ):
+        listener.bind(f"{folder}/.s.PGSQL.5432")
         listener.listen(100)
         listener.setblocking(False)
-        yield Silent(str(tmp_path), listener, held)
+        yield Silent(folder, listener, held)
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_a_place_that_is_named_stays_and_so_does_the_usual_one_where_memory_is_s
 
 
 def test_a_run_removes_what_a_killed_one_has_left_and_nothing_of_one_that_goes_on(memory: Path) -> None:
-    killed, running, other = (memory / name for name in ("pc-tests-1", "pc-tests-2", "other"))
+    killed, running, other = (memory / name for name in ("pct-1", "pct-2", "other"))
     for folder in (killed, running, other):
         (folder / "files").mkdir(parents=True)
     lock = os.open(running, os.O_RDONLY)

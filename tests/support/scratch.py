@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 _MEMORY: Final = Path("/dev/shm")
-_PREFIX: Final = "pc-tests-"
+_PREFIX: Final = "pct-"  # short: the paths of sockets have 107 bytes at most
 _NEEDED: Final = 8 * 1024**3
 """Bytes: several times what a run of all tests takes."""
 
@@ -35,7 +35,8 @@ def keep_in_memory(environ: MutableMapping[str, str]) -> None:
     new = Path(tempfile.mkdtemp(dir=_MEMORY))
     new.chmod(0o1777)  # tests also run as other users
     _locked(new)  # until this process ends
-    folder = new.rename(_MEMORY / f"{_PREFIX}{new.name}")  # now it has the lock, others may find it
+    # Now it has the lock, others may find it.
+    folder = new.rename(_MEMORY / f"{_PREFIX}{new.name.removeprefix('tmp')}")
     # After the folders that multiprocessing makes; a fork of this process removes nothing.
     Finalize(None, shutil.rmtree, (folder, True), exitpriority=-1_000)
     environ["TMPDIR"] = str(folder)
