@@ -35,7 +35,8 @@ def extension_of(name: str) -> str:
 
 
 def kinds_of(head: bytes) -> list[Kind]:
-    """Return the kinds that fit a file whose first ``HEAD`` bytes are ``head``."""
+    """Return the kinds that fit a file that begins with ``head``; its first ``HEAD`` bytes decide."""
+    head = head[:HEAD]  # how the network has cut the file decides nothing
     fitting = [kind for kind in KINDS if kind.fits(head)]
     # A signature of plain letters, such as "%PDF-", would also pass as a text.
     signed = [kind for kind in fitting if kind.fits is not _plain]

@@ -98,6 +98,11 @@ def test_what_begins_like_markup_is_never_taken_for_anything_that_is_harmless(
     assert all(kind.active for kind in kinds_of(start.encode() + rest))
 
 
+def test_only_the_first_bytes_decide_however_many_have_arrived() -> None:
+    text = b"a" * HEAD
+    assert told(text + b"\0") == told(text)
+
+
 def test_each_extension_stands_for_one_kind_and_each_type_stands_once() -> None:
     assert len(KIND_OF) == sum(len(kind.extensions) for kind in KINDS)
     assert len({kind.media_type for kind in KINDS}) == len(KINDS)
