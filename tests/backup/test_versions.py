@@ -17,7 +17,7 @@ async def test_versions_rise_with_the_time_since_the_backup_and_stay_integers(
     versions = text("SELECT version FROM sys.role WHERE role_code IN ('user', 'auditor') ORDER BY version")
     high = text("UPDATE sys.role SET version = 2147483000 WHERE role_code = 'auditor'")
     database = Database(seeded_database_url, pool_size=1)
-    async with database.transaction() as connection:
+    async with database.transaction(within=30) as connection:
         await connection.execute(high)
         await cuts.raise_versions(connection, 60.0)
         least = 1 + cuts.LEAST_EDITS + 60 * cuts.EDITS_A_SECOND

@@ -35,7 +35,7 @@ def test_a_standby_that_is_promoted_has_every_acknowledged_write_and_is_used_wit
         assert eventually(lambda: len(service.workers) == 1)
         workers = service.workers
         with Writers(service.url, password=PASSWORD) as writers:
-            writers.work_for(0.5)
+            writers.work_until(11)
             if freeze:
                 pair.primary.pause()
                 writers.work_for(3.0)  # longer than the requests that wait for its answer
@@ -49,7 +49,6 @@ def test_a_standby_that_is_promoted_has_every_acknowledged_write_and_is_used_wit
         with psycopg.connect(pair.standby_url) as connection:
             stored = {code for (code,) in connection.execute("SELECT role_code FROM sys.role")}
         assert writers.acknowledged - stored == set()
-        assert len(writers.acknowledged) > 10
         assert set(writers.statuses) <= {201, 503}
         assert service.workers == workers
     print(f"\n{len(writers.acknowledged)} acknowledged; back after {back - promoted:.2f} s")  # noqa: T201

@@ -13,6 +13,8 @@ from typing import Self
 
 import httpx
 
+from tests.support.waiting import eventually
+
 PATIENCE = 30.0  # seconds
 _PAUSE = 0.005  # seconds between two requests of one writer
 
@@ -54,6 +56,10 @@ class Writers:
     def work_for(self, seconds: float) -> None:
         """Let them work."""
         time.sleep(seconds)
+
+    def work_until(self, number: int) -> None:
+        """Return when ``number`` of their writes were acknowledged."""
+        assert eventually(lambda: len(self.acknowledged) >= number, patience=PATIENCE), self.statuses
 
     def next_success(self, *, after: float) -> float:
         """Return the moment of the first success after ``after`` (both monotonic); AssertionError if none."""
