@@ -26,6 +26,7 @@ from service.settings import Database, Redis, Server, Settings
 from tests.doctor.conftest import Look, LookAt, execute, no_routes, variables_of
 from tests.support.running import portcullis
 from tests.support.spare import SpareStores
+from tests.support.waiting import eventually
 
 GOOD = StoreFacts("Valkey 9.1.2", (7, 2, 4), "standalone", "master", 0, "noeviction", True, False, 0.0)
 SERVER = ServerFacts(18_00_04, 0.0, SchemaStanding("v0004", "v0004", known=True))
@@ -55,6 +56,8 @@ def test_a_store_is_judged_by_what_it_does_with_what_it_is_given(
     assert states(appendonly="no") == ["ok", "ok", "warning", "ok"]
     assert states(save="60 1", maxmemory_policy="allkeys-lru") == ["ok", "warning", "warning", "ok"]
     assert states(maxmemory="64mb", appendonly="yes") == ["ok", "fault", "ok", "ok"]
+    # Valkey does not end while it writes a new append-only file.
+    assert eventually(lambda: not valkey.info("persistence")["aof_rewrite_in_progress"])
 
 
 def test_a_database_that_takes_no_writes_is_a_fault(look_at: LookAt, database_url: str) -> None:
