@@ -30,9 +30,9 @@ pytest_plugins = ["tests.support.seeded", "tests.support.spare", "tests.support.
 
 # However slow the machine is: nothing fails for the time that an example takes.
 hypothesis.settings.register_profile(
-    "usual", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "usual", max_examples=50, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# Ten times the examples; tests that name a number of their own keep it.
+# Twenty times the examples; tests that name a number of their own keep it.
 hypothesis.settings.register_profile("extended", hypothesis.settings.get_profile("usual"), max_examples=1_000)
 hypothesis.settings.load_profile("usual")
 

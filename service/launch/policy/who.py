@@ -43,7 +43,8 @@ def run(options: Namespace, environ: Mapping[str, str]) -> None:
         if review.database is None:
             raise PolicyError("Users are in the database: name one by --data or the settings")
         async with review.database.snapshot(within=WITHIN) as connection:
-            users = await holdings.holders(connection, found.role_sets, standing.users, page=1, size=ALL)
+            held = await holdings.read(connection)  # roles may have been given since the sets were judged
+            users = await holdings.holders(connection, found.role_sets, held.users, page=1, size=ALL)
         return page_answer(query, users, PassingUser), True
 
     answer, known = review_one(options, environ, ask)
