@@ -118,8 +118,9 @@ def clauses_of(policy: Policy, one: RequestClass | None) -> Clauses:
 def lets_visitors_pass(policy: Policy, clauses: Clauses) -> bool:
     """Tell whether a caller who is not logged in passes where ``clauses_of`` returns ``clauses``."""
     answers = line_answers(policy.model_text)
-    if len(clauses) == 2:  # noqa: PLR2004 - a guarded route, where a caller without a session meets another object
-        clauses = policy.rules.codes(RESOURCE, NO_SESSION), clauses[1]
+    match clauses:
+        case (_, endpoint):  # a guarded route, where a caller without a session meets another object
+            clauses = policy.rules.codes(RESOURCE, NO_SESSION), endpoint
     return all(any(answers.opens(code, None) for code in clause) for clause in clauses)
 
 
